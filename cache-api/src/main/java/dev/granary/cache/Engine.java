@@ -1,5 +1,7 @@
 package dev.granary.cache;
 
+import java.util.List;
+
 /**
  * A device with its driver and context, of one backend. An engine creates primitives and is
  * thread-safe.
@@ -10,6 +12,14 @@ package dev.granary.cache;
 public interface Engine<D extends PrimitiveDescriptor, P extends Primitive> extends AutoCloseable {
     /** Returns the target of this engine's binaries. */
     Target target();
+
+    /**
+     * Returns the other targets whose entries this engine can restore, in the order of lookups;
+     * none by default. A lookup uses only those that {@link Backend#reads} permits.
+     */
+    default List<Target> readableTargets() {
+        return List.of();
+    }
 
     /**
      * Creates a primitive by compiling its source.
@@ -26,6 +36,19 @@ public interface Engine<D extends PrimitiveDescriptor, P extends Primitive> exte
      *     descriptor has no binaries
      */
     P create(D descriptor, KernelBinaries binaries, BinaryKind kind) throws RestoreException;
+
+    /**
+     * Creates a primitive from binaries of another target, without compiling it. They must have
+     * been verified. The binaries of the primitive are those of this engine's target, as its driver
+     * returns them; none if it returns none.
+     *
+     * @param source one of the {@link #readableTargets()}
+     * @throws RestoreException if the driver rejects the binaries, or if this engine does not read
+     *     those of {@code source}
+     */
+    default P create(D descriptor, KernelBinaries binaries, Target source) throws RestoreException {
+        throw new RestoreException("this engine does not read binaries of " + source.path());
+    }
 
     /**
      * Releases the context. Primitives remain valid as values, but their resources of this engine

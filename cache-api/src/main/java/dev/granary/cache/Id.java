@@ -200,6 +200,19 @@ public final class Id {
     }
 
     /**
+     * Returns the id of the same inputs for another target: only the fields of the target differ.
+     *
+     * @throws IllegalStateException if this is the empty id
+     * @throws IllegalArgumentException if the id is longer than {@link #MAX_BYTES} bytes
+     */
+    public Id withTarget(Target other) {
+        int start = new Builder(target()).out.toByteArray().length;
+        Builder key = new Builder(other);
+        key.out.raw(Arrays.copyOfRange(bytes, start, bytes.length));
+        return key.build();
+    }
+
+    /**
      * Returns the SHA-256 of the bytes, which is the name of the entry in every store.
      *
      * @throws IllegalStateException if this is the empty id

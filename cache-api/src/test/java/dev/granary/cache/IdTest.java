@@ -226,6 +226,24 @@ class IdTest {
     }
 
     @Test
+    @DisplayName("N11 the id of the same inputs for another target has that target, and all other"
+            + " fields")
+    void withTarget() {
+        Target own = new Target(Backend.LEVEL_ZERO, "v", "a device", "1.2.3");
+        Target other = new Target(Backend.OPENCL, "another vendor", "d", "22.43.3");
+        Id id = Id.builder(own).field("source", "text").field("n", 7).build();
+        Id expected = Id.builder(other).field("source", "text").field("n", 7).build();
+        assertEquals(expected, id.withTarget(other));
+        assertEquals(other, id.withTarget(other).target());
+        assertEquals(expected.hash(), id.withTarget(other).hash());
+        assertEquals(id, id.withTarget(other).withTarget(own));
+        assertEquals(
+                expected, Id.parse(id.bytes()).orElseThrow().withTarget(other), "of stored bytes");
+        assertThrows(
+                IllegalStateException.class, () -> Id.notCacheable("reason").withTarget(other));
+    }
+
+    @Test
     @DisplayName("an id is immutable and matches exactly its own bytes")
     void immutable() {
         Id id = id("a");

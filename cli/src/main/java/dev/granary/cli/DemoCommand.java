@@ -3,8 +3,10 @@ package dev.granary.cli;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
+import dev.granary.cache.Backend;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
@@ -13,6 +15,7 @@ import dev.granary.demo.Demo;
 import dev.granary.demo.DemoRoleResult;
 import dev.granary.demo.DemoRoleResult.KernelResult;
 import dev.granary.demo.DriverCacheSettings;
+import dev.granary.gpu.levelzero.LevelZero;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -24,6 +27,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 
 /** {@code granary demo}: the main use case with embedded defaults. */
@@ -46,7 +50,8 @@ final class DemoCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter err = spec.commandLine().getErr();
-        try (Demo demo = new Demo(childCommand(), line -> showProgress(err, line))) {
+        try (Demo demo =
+                new Demo(childCommand(), deviceSource(), line -> showProgress(err, line))) {
             Demo.Results results = demo.run();
             if (json) {
                 JsonOutput.print(out, json(results));
@@ -57,6 +62,16 @@ final class DemoCommand implements Callable<Integer> {
         } catch (IOException e) {
             throw new CommandFailedException("the demo failed: " + e.getMessage());
         }
+    }
+
+    /**
+     * Returns the origin of the device: simulated if Level Zero is selected and has no device here.
+     */
+    private Demo.DeviceSource deviceSource() throws UsageException {
+        return device.selection().backend().equals(Optional.of(Backend.LEVEL_ZERO))
+                        && LevelZero.devices().isEmpty()
+                ? Demo.DeviceSource.SIMULATED
+                : Demo.DeviceSource.INSTALLED;
     }
 
     private void showProgress(PrintWriter err, String line) {
@@ -75,7 +90,10 @@ final class DemoCommand implements Callable<Integer> {
     private static void print(PrintWriter out, Demo.Results results) {
         out.println();
         out.println("Device: " + results.ci().device());
-        out.println("Times until every kernel has run once: lookup, loading, first launches.");
+        out.println(
+                results.ci().isChecked()
+                        ? "Times until every kernel has run once: lookup, loading, first launches."
+                        : "Times until every kernel is loaded: lookup and loading.");
         out.println();
         TextTable table = new TextTable("kernel", "size", "compiled", "bucket", "disk", "faster");
         for (int i = 0; i < results.ci().kernels().size(); i++) {
@@ -112,7 +130,7 @@ final class DemoCommand implements Callable<Integer> {
                     Integer.toString(role.memory()),
                     Long.toString(role.constants().made()),
                     Long.toString(role.constants().reused()),
-                    role.verified() + " of " + role.kernels().size());
+                    role.isChecked() ? role.verified() + " of " + role.kernels().size() : "-");
         }
         roles.print(out);
         for (DemoRoleResult role : roles(results)) {
@@ -128,22 +146,36 @@ final class DemoCommand implements Callable<Integer> {
         out.println();
         out.println("'faster': how many times faster from disk than compiled. The laptop had no"
                 + " bucket.");
-        out.println(
-                "'memory': found again in memory. 'made', 'reused': constants, which are weights"
-                        + " of");
-        out.println(Units.bytes(results.ci().constants().bytes())
-                + ", packed once on each machine and used by two primitives in turn.");
+        if (results.ci().constants().made() == 0) {
+            out.println("'memory': found again in memory. Constants are shown with OpenCL only.");
+        } else {
+            out.println("'memory': found again in memory. 'made', 'reused': constants, which are"
+                    + " weights of");
+            out.println(Units.bytes(results.ci().constants().bytes())
+                    + ", packed once on each machine and used by two primitives in turn.");
+        }
+        if (!results.ci().isChecked()) {
+            out.println("The driver simulates this device, which computes nothing: no kernel was"
+                    + " launched,");
+            out.println("and no result was checked. Compiling, binaries and restoring are real.");
+        }
         out.println("Driver caches switched off:");
         DriverCacheSettings.described().forEach(cache -> out.println("  " + cache));
         out.println(
                 results.isSuccess()
-                        ? "Compiled once; node and laptop compiled nothing, constants were made"
-                                + " once,"
-                                + System.lineSeparator() + "and every result is right."
+                        ? success(results.ci())
                         : "FAILED: node or laptop compiled something, constants were made more"
                                 + " than once,"
                                 + System.lineSeparator() + "or a result is wrong.");
         out.flush();
+    }
+
+    private static String success(DemoRoleResult ci) {
+        return "Compiled once; node and laptop compiled nothing"
+                + (ci.constants().made() == 0
+                        ? ""
+                        : ", constants were made once," + System.lineSeparator())
+                + (ci.isChecked() ? " and every result is right." : ".");
     }
 
     private static JsonObject json(Demo.Results results) {
@@ -201,6 +233,8 @@ final class DemoCommand implements Callable<Integer> {
                 kernelArray,
                 "device",
                 results.ci().device(),
+                "checked",
+                results.ci().isChecked(),
                 "lowerCachesOff",
                 caches,
                 "success",

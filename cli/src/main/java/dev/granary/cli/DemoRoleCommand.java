@@ -2,9 +2,11 @@ package dev.granary.cli;
 
 import com.google.gson.Gson;
 
+import dev.granary.cli.device.HostDevice;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.demo.DemoRole;
+import dev.granary.gpu.KernelEngine;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -28,10 +30,13 @@ final class DemoRoleCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        DemoRole machine = new DemoRole(role, device.device(), _ -> {});
-        spec.commandLine()
-                .getOut()
-                .println(new Gson().toJson(machine.run(GranaryConfig.fromEnvironment())));
+        HostDevice chosen = device.device();
+        try (KernelEngine<?> engine = chosen.open()) {
+            DemoRole machine = new DemoRole(role, engine, chosen.description(), _ -> {});
+            spec.commandLine()
+                    .getOut()
+                    .println(new Gson().toJson(machine.run(GranaryConfig.fromEnvironment())));
+        }
         spec.commandLine().getOut().flush();
         return 0;
     }

@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -26,19 +27,34 @@ public final class Demo implements AutoCloseable {
 
     private final TemporaryDirectory directory;
     private final List<String> childCommand;
+    private final Map<String, String> deviceVariables;
     private final Consumer<String> progress;
 
     /**
      * Creates a demo in a temporary directory.
      *
      * @param childCommand the command line that starts the hidden {@code demo-role} command
+     * @param device where the children find their device
      * @param progress receives each step
      * @throws IOException if the temporary directory cannot be created
      */
-    public Demo(List<String> childCommand, Consumer<String> progress) throws IOException {
+    public Demo(List<String> childCommand, DeviceSource device, Consumer<String> progress)
+            throws IOException {
         this.directory = new TemporaryDirectory("granary-demo-");
         this.childCommand = List.copyOf(childCommand);
+        this.deviceVariables = switch (device) {
+            case INSTALLED -> Map.of();
+            case SIMULATED -> simulation();
+        };
         this.progress = progress;
+    }
+
+    /** The origin of the device on which the kernels run. */
+    public enum DeviceSource {
+        /** The devices of this machine, or what the environment selects. */
+        INSTALLED,
+        /** A device that Intel's driver simulates, without OpenCL beside it. */
+        SIMULATED
     }
 
     /**
@@ -94,17 +110,28 @@ public final class Demo implements AutoCloseable {
         directory.close();
     }
 
+    private Map<String, String> simulation() throws IOException {
+        Map<String, String> variables = new HashMap<>(DeviceSimulation.VARIABLES);
+        // another driver of OpenCL in one process may clash with Intel's
+        variables.put(
+                "OCL_ICD_VENDORS",
+                Files.createDirectory(directory.path().resolve("no-opencl")).toString());
+        return variables;
+    }
+
     private DemoRoleResult runRole(String name, Map<String, String> stores)
             throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(childCommand);
         command.add(name);
         ProcessBuilder builder = new ProcessBuilder(command);
+        builder.directory(directory.path().toFile()); // a simulated device writes files
         Map<String, String> environment = builder.environment();
         environment
                 .keySet()
                 .removeIf(
                         variable -> variable.startsWith("GRANARY_") || variable.startsWith("AWS_"));
         environment.putAll(stores);
+        environment.putAll(deviceVariables);
         environment.putAll(DriverCacheSettings.variables(
                 Files.createTempDirectory(directory.path(), "pocl-")));
         environment.put(

@@ -2,6 +2,7 @@ package dev.granary.demo;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
+import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.constant.ConstantStatistics;
 import dev.granary.coordinator.Granary;
@@ -15,44 +16,51 @@ import dev.granary.demo.kernels.DemoKernel;
 import dev.granary.demo.kernels.DemoKernels;
 import dev.granary.demo.kernels.KernelCheckResult;
 import dev.granary.demo.kernels.SharedWeights;
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenClConstants;
-import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClException;
-import dev.granary.gpu.opencl.OpenClKernels;
-import dev.granary.gpu.opencl.OpenClPrimitive;
 
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
 
 /**
  * One machine of the demo, run in a process of its own. It gets every kernel through Granary,
- * launches it and checks the results. Then two primitives share constant weights.
+ * launches it and checks the results. With OpenCL, two primitives then share constant weights. On a
+ * {@linkplain DeviceSimulation simulated device} nothing is launched.
  */
 public final class DemoRole {
     private static final long DATA_SEED = 20_260_101;
 
     private final String name;
-    private final OpenClDevice device;
+    private final KernelEngine<?> engine;
+    private final String device;
     private final Consumer<String> progress;
+    private final Optional<String> simulation;
 
     /**
      * Creates a machine.
      *
      * @param name its name in the results
-     * @param device its device
+     * @param engine an engine of its device, which stays open
+     * @param device the device in one line
      * @param progress receives the name of each kernel before its lookup
      */
-    public DemoRole(String name, OpenClDevice device, Consumer<String> progress) {
+    public DemoRole(String name, KernelEngine<?> engine, String device, Consumer<String> progress) {
         this.name = name;
+        this.engine = engine;
         this.device = device;
         this.progress = progress;
+        this.simulation = DeviceSimulation.digest(System.getenv());
     }
 
     /**
@@ -63,8 +71,7 @@ public final class DemoRole {
     public DemoRoleResult run(GranaryConfig config) throws ConfigException {
         List<KernelResult> results = new ArrayList<>();
         int memoryHits = 0;
-        try (OpenClEngine engine = OpenClEngine.open(device);
-                Granary granary = Granary.open(config)) {
+        try (Granary granary = Granary.open(config)) {
             granary.connect();
             double startMillis = ManagementFactory.getRuntimeMXBean().getUptime();
             for (DemoKernel kernel : DemoKernels.all()) {
@@ -72,27 +79,41 @@ public final class DemoRole {
                 results.add(runKernel(kernel, granary, engine));
             }
             for (DemoKernel kernel : DemoKernels.all()) {
-                memoryHits += isInMemory(kernel, granary, engine) ? 1 : 0;
+                memoryHits += isInMemory(kernel, granary) ? 1 : 0;
             }
-            progress.accept("weights that two primitives share");
-            ConstantsResult constants = useConstants(granary, engine);
+            ConstantsResult constants = ConstantsResult.NONE;
+            if (engine instanceof OpenClEngine openCl && simulation.isEmpty()) {
+                progress.accept("weights that two primitives share");
+                constants = useConstants(granary, openCl);
+            }
             granary.flush(Duration.ofMinutes(2));
             double millis =
                     results.stream().mapToDouble(KernelResult::readyMillis).sum();
             return new DemoRoleResult(
-                    name, device.toString(), results, memoryHits, constants, startMillis, millis);
+                    name,
+                    simulation.isPresent() ? device + ", simulated" : device,
+                    simulation.isEmpty(),
+                    results,
+                    memoryHits,
+                    constants,
+                    startMillis,
+                    millis);
         }
     }
 
-    private static KernelResult runKernel(DemoKernel kernel, Granary granary, OpenClEngine engine) {
+    private <P extends Primitive> KernelResult runKernel(
+            DemoKernel kernel, Granary granary, KernelEngine<P> on) {
         long start = System.nanoTime();
         try {
-            KernelDescriptor descriptor = kernel.descriptor(engine.target());
-            LookupResult<OpenClPrimitive> lookup = granary.obtain(engine, descriptor);
-            try (OpenClKernels kernels = engine.load(lookup.primitive())) {
+            LookupResult<P> lookup = granary.obtain(on, descriptor(kernel));
+            try (LoadedKernels kernels = on.load(lookup.primitive())) {
+                if (simulation.isPresent()) {
+                    kernels.createKernels();
+                }
                 long loaded = System.nanoTime() - start;
-                KernelCheckResult check =
-                        kernel.verify(engine, kernels, new SplittableRandom(DATA_SEED));
+                KernelCheckResult check = simulation.isPresent()
+                        ? new KernelCheckResult.Right() // there is nothing to compare
+                        : kernel.verify(on, kernels, new SplittableRandom(DATA_SEED));
                 double readyMillis = (loaded + kernels.firstLaunchTime().toNanos()) / 1e6;
                 long bytes = lookup.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
                 String source = lookup.source().name().toLowerCase(Locale.ROOT);
@@ -109,11 +130,15 @@ public final class DemoRole {
                                 wrong.difference());
                 };
             }
-        } catch (CompileException | RestoreException | OpenClException e) {
+        } catch (CompileException | RestoreException | DriverException e) {
             double millis = (System.nanoTime() - start) / 1e6;
             return new KernelResult(
                     kernel.name(), "failed", 0, millis, false, String.valueOf(e.getMessage()));
         }
+    }
+
+    private KernelDescriptor descriptor(DemoKernel kernel) {
+        return kernel.descriptor(engine.target(), simulation.orElse(""));
     }
 
     private static ConstantsResult useConstants(Granary granary, OpenClEngine engine) {
@@ -140,10 +165,9 @@ public final class DemoRole {
                 problem);
     }
 
-    private static boolean isInMemory(DemoKernel kernel, Granary granary, OpenClEngine engine) {
+    private boolean isInMemory(DemoKernel kernel, Granary granary) {
         try {
-            return granary.obtain(engine, kernel.descriptor(engine.target())).source()
-                    == PrimitiveSource.MEMORY;
+            return granary.obtain(engine, descriptor(kernel)).source() == PrimitiveSource.MEMORY;
         } catch (CompileException e) {
             return false; // already reported by the first lookup
         }

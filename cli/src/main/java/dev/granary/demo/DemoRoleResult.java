@@ -7,6 +7,7 @@ import java.util.List;
  *
  * @param role {@code ci}, {@code node} or {@code laptop}
  * @param device the device it used
+ * @param isChecked whether results were compared with references; not on a simulated device
  * @param kernels one result for each kernel
  * @param memory the number of kernels that a second lookup found in memory
  * @param constants the result of the constant tensors
@@ -17,6 +18,7 @@ import java.util.List;
 public record DemoRoleResult(
         String role,
         String device,
+        boolean isChecked,
         List<KernelResult> kernels,
         int memory,
         ConstantsResult constants,
@@ -34,7 +36,8 @@ public record DemoRoleResult(
      * @param source {@code compiled}, {@code bucket}, {@code local} or {@code failed}
      * @param bytes the size of its binary
      * @param readyMillis the time of lookup and first launches, in ms
-     * @param isRight whether all results agree with the reference
+     * @param isRight whether it was obtained, and all results agree with the reference if they were
+     *     checked
      * @param problem the failure, or empty text
      */
     public record KernelResult(
@@ -56,9 +59,12 @@ public record DemoRoleResult(
      */
     public record ConstantsResult(
             long made, long reused, long bytes, boolean isRight, String problem) {
+        /** The result of a machine that makes none: its backend has no constant tensors yet. */
+        static final ConstantsResult NONE = new ConstantsResult(0, 0, 0, true, "");
+
         /** Returns true if they were made once, used again, and all results are right. */
         public boolean isSuccess() {
-            return made == 1 && reused > 0 && isRight;
+            return equals(NONE) || (made == 1 && reused > 0 && isRight);
         }
     }
 
@@ -67,14 +73,20 @@ public record DemoRoleResult(
         return kernels.stream().filter(kernel -> kernel.source().equals(source)).count();
     }
 
-    /** Returns the number of kernels whose results agree with the reference. */
+    /** Returns the number of kernels whose results agree with the reference; 0 if unchecked. */
     public long verified() {
+        return isChecked ? right() : 0;
+    }
+
+    private long right() {
         return kernels.stream().filter(KernelResult::isRight).count();
     }
 
-    /** Returns true if all results were right, and constants were made once. */
+    /**
+     * Returns true if all kernels were obtained, no result was wrong, and constants were made once.
+     */
     public boolean isRight() {
-        return verified() == kernels.size() && constants.isSuccess();
+        return right() == kernels.size() && constants.isSuccess();
     }
 
     /** Returns true if nothing was compiled and all results were right. */

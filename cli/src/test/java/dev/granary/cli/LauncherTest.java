@@ -118,6 +118,34 @@ class LauncherTest {
 
     @Test
     @DisplayName(
+            "U4 with --backend level-zero, demo installs Intel's driver, and other commands name"
+                    + " it; the packages are those of the release")
+    void levelZero() throws Exception {
+        for (boolean isLater : new boolean[] {false, true}) {
+            program("bin/apt-cache", isLater ? "exit 0" : "exit 100");
+            String packages =
+                    isLater ? "libze1 libze-intel-gpu1 intel-ocloc" : "libze1 intel-opencl-icd";
+            LaunchResult demo = run(0, "demo", "--backend", "level-zero");
+            assertTrue(
+                    demo.installed().stream().anyMatch(line -> line.endsWith(packages)),
+                    demo::toString);
+            assertTrue(
+                    demo.installed().stream().noneMatch(line -> line.contains("pocl")),
+                    demo::toString);
+            for (LaunchResult result : List.of(
+                    run(1000, "demo", "--backend=level-zero"),
+                    run(0, "run", "kernels.toml", "--backend", "level-zero"))) {
+                assertEquals(List.of(), result.installed());
+                assertTrue(
+                        result.err().contains("sudo apt-get install " + packages)
+                                && !result.err().contains("pocl"),
+                        result::toString);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName(
             "U4 a driver is installed only for demo and test; populate, run and doctor show how to"
                     + " install one")
     void installs() throws Exception {

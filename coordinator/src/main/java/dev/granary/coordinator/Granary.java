@@ -163,6 +163,7 @@ public final class Granary implements AutoCloseable {
                 primitive,
                 lookup.source(),
                 lookup.layer(),
+                lookup.from(),
                 Duration.ofNanos(System.nanoTime() - start));
     }
 

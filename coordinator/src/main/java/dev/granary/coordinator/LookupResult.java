@@ -1,9 +1,11 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.Primitive;
+import dev.granary.cache.Target;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 
 import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -12,7 +14,12 @@ import java.util.OptionalInt;
  * @param primitive the primitive, ready to be loaded into an engine
  * @param source where the primitive came from
  * @param layer the position of its bucket or plugged layer, counted from 0; empty for other sources
+ * @param from the target of the entry of a cross-namespace hit; empty for any other lookup
  * @param took how long the caller waited
  */
 public record LookupResult<P extends Primitive>(
-        P primitive, PrimitiveSource source, OptionalInt layer, Duration took) {}
+        P primitive,
+        PrimitiveSource source,
+        OptionalInt layer,
+        Optional<Target> from,
+        Duration took) {}

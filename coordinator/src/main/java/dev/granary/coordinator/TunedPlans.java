@@ -111,6 +111,7 @@ public final class TunedPlans {
                     known,
                     PrimitiveSource.MEMORY,
                     OptionalInt.empty(),
+                    Optional.empty(),
                     Duration.ofNanos(System.nanoTime() - start));
         }
         PrimitiveLookup<TuningDescriptor, TunedPlan> lookup =
@@ -127,6 +128,7 @@ public final class TunedPlans {
                 newest.getOrDefault(descriptor, first),
                 lookup.source(),
                 lookup.layer(),
+                lookup.from(),
                 Duration.ofNanos(System.nanoTime() - start));
     }
 

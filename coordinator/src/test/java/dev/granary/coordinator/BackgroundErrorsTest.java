@@ -137,10 +137,10 @@ class BackgroundErrorsTest {
         try (RemoteLayer client = new RemoteLayer(
                 OpenLayer.of(config, bucket), 0, compileTimes, budget, Optional.empty())) {
             for (int probes = 1; probes <= 3; probes++) {
-                client.load(id, TestNode.LONG.toNanos());
+                client.load(List.of(id), TestNode.LONG.toNanos());
                 while (client.statistics().results().unavailable() < probes) {
                     // lookups are skipped while a probe is in progress
-                    client.load(id, TestNode.LONG.toNanos());
+                    client.load(List.of(id), TestNode.LONG.toNanos());
                     Thread.onSpinWait();
                 }
             }

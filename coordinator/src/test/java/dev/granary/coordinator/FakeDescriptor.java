@@ -11,12 +11,17 @@ public record FakeDescriptor(String name, Id getId) implements PrimitiveDescript
         return new FakeDescriptor(name, TestEntries.id(name));
     }
 
+    /** Returns the same inputs for another target. */
+    public FakeDescriptor withTarget(Target other) {
+        return new FakeDescriptor(name, getId.withTarget(other));
+    }
+
     public static FakeDescriptor notCacheable(String name) {
         return new FakeDescriptor(name, Id.notCacheable("for a test"));
     }
 
     @Override
     public Target target() {
-        return TestEntries.TARGET;
+        return getId.isEmpty() ? TestEntries.TARGET : getId.target();
     }
 }

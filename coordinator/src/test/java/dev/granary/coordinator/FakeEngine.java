@@ -11,6 +11,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** An engine that counts its calls, with configurable results. */
@@ -25,6 +26,7 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     public volatile RestoreBehavior restoreBehavior = RestoreBehavior.ACCEPTS;
     public volatile BinariesTime binariesTime = BinariesTime.AT_ONCE;
     public volatile Runnable beforeCompile = () -> {};
+    public volatile List<Target> readable = List.of();
 
     /** Result of restoring binaries. */
     public enum RestoreBehavior {
@@ -60,6 +62,11 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     }
 
     @Override
+    public List<Target> readableTargets() {
+        return readable;
+    }
+
+    @Override
     public FakePrimitive create(FakeDescriptor descriptor) throws CompileException {
         compiles.incrementAndGet();
         beforeCompile.run();
@@ -89,6 +96,19 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
                 throw new AssertionError("unreachable: the process has ended");
             }
         };
+    }
+
+    /** Restores as its own; the driver returns binaries of its own format, unless it has none. */
+    @Override
+    public FakePrimitive create(FakeDescriptor descriptor, KernelBinaries binaries, Target source)
+            throws RestoreException {
+        Origin origin = create(descriptor, binaries, BinaryKind.KERNEL).origin();
+        return create(
+                descriptor,
+                origin,
+                binariesTime == BinariesTime.NEVER
+                        ? KernelBinaries.none()
+                        : binaries(descriptor, version));
     }
 
     @Override

@@ -1,9 +1,18 @@
 package dev.granary.coordinator;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Backend;
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.RestoreException;
+import dev.granary.cache.Target;
+import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
@@ -18,6 +27,8 @@ import dev.granary.gpu.levelzero.LevelZeroPrimitive;
 import dev.granary.gpu.levelzero.NeedsTestDriver;
 import dev.granary.gpu.levelzero.TestDriver;
 import dev.granary.gpu.levelzero.VectorPrograms;
+import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalTierConfig;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -26,7 +37,9 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** Tests of lookups for a Level Zero engine, through memory and the local tier. */
 @NeedsTestDriver
@@ -93,6 +106,45 @@ class LevelZeroLookupTest {
         assertEquals(PrimitiveSource.LOCAL, lookup(LevelZero.devices().getFirst(), 2));
         driver.set("GRANARY_ZE_DRIVER_VERSION", "");
         assertEquals(PrimitiveSource.LOCAL, lookup(LevelZero.devices().getFirst(), 2));
+    }
+
+    @Test
+    @DisplayName("N11 an entry of OpenCL, for the same device and build of the driver, is restored,"
+            + " and stored in the own namespace in the driver's format")
+    void crossNamespace() throws Exception {
+        LevelZeroDevice device = LevelZero.devices().getFirst();
+        Target own = device.target();
+        Target openCl = new Target(Backend.OPENCL, own.vendor(), own.device(), "22.43.3.7");
+        List<Target> others = List.of(
+                new Target(Backend.OPENCL, own.vendor(), own.device(), "22.43.4"),
+                new Target(Backend.OPENCL, own.vendor(), own.device(), "22.3"),
+                new Target(Backend.OPENCL, "another", own.device(), "22.43.3"),
+                new Target(Backend.OPENCL, own.vendor(), "another", "22.43.3"),
+                own);
+        assertEquals(List.of(), device.readableTargets());
+        assertEquals(List.of(), device.reading(others).readableTargets());
+        LevelZeroDevice reading =
+                device.reading(Stream.concat(others.stream(), Stream.of(openCl)).toList());
+        assertEquals(List.of(openCl), reading.readableTargets());
+        KernelDescriptor descriptor = VectorPrograms.vectors(own, 2).build();
+        try (LevelZeroEngine engine = LevelZeroEngine.open(device, VectorPrograms.COMPILER);
+                LocalTier local = LocalTier.open(
+                        LocalTierConfig.builder(directory.resolve("local")).build())) {
+            assertThat(local.store(TestEntries.entry(
+                            descriptor.getId().withTarget(openCl),
+                            engine.create(descriptor).getBinaries(BinaryKind.KERNEL))))
+                    .isStored();
+            assertThrows(
+                    RestoreException.class,
+                    () -> engine.create(descriptor, KernelBinaries.of(new byte[9]), openCl),
+                    "it was opened without that target");
+        }
+        long compiled = driver.calls("spirv");
+        long binaries = driver.calls("zeModuleGetNativeBinary");
+        assertEquals(PrimitiveSource.LOCAL, lookup(reading, 2));
+        assertTrue(driver.calls("zeModuleGetNativeBinary") > binaries, "the driver's own format");
+        assertEquals(PrimitiveSource.LOCAL, lookup(device, 2), "in the own namespace");
+        assertEquals(0, driver.calls("spirv") - compiled);
     }
 
     @Test

@@ -1,5 +1,7 @@
 package dev.granary.gpu;
 
+import java.time.Duration;
+
 /**
  * The kernels of one program, loaded into one engine. They are released by {@link #close()} or with
  * the engine. Not thread-safe: arguments are state of a kernel.
@@ -21,6 +23,12 @@ public interface LoadedKernels extends AutoCloseable {
      * @throws DriverException if the driver refuses the launch, or it fails
      */
     void launch(String kernel, Geometry geometry, Object... arguments);
+
+    /**
+     * Returns the total time of the first {@link #launch} of each kernel. For a driver that
+     * compiles at a first launch, it includes compiling.
+     */
+    Duration firstLaunchTime();
 
     @Override
     void close();

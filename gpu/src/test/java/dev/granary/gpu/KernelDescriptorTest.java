@@ -77,6 +77,31 @@ class KernelDescriptorTest {
 
     @Test
     @DisplayName(
+            "N11 the ids of one kernel for OpenCL and for Level Zero differ only in the target")
+    void backends() {
+        Target openCl = new Target(Backend.OPENCL, "intel", "gpu id 0x1", "22.43.24595.41");
+        Target levelZero = new Target(Backend.LEVEL_ZERO, "intel", "gpu id 0x1", "1.3.24595");
+        List<UnaryOperator<KernelDescriptor.Builder>> inputs = List.of(
+                builder -> builder,
+                builder -> builder.options("-cl-mad-enable -D Y=2 -cl-fast-relaxed-math"),
+                builder -> builder.entry("k").launch("k", Geometry.of(64).local(8)),
+                builder -> builder.launch(Geometry.of(1024)),
+                builder -> builder.source("kernel void second() {}").includeDirectory("d"),
+                builder -> builder.tag("t").extraDigest("digest"),
+                builder -> builder.environment(Map.of("IGC_Option", "1", "POCL_X", "2")));
+        for (UnaryOperator<KernelDescriptor.Builder> input : inputs) {
+            Id ofOpenCl = input.apply(base(openCl)).build().getId();
+            Id ofLevelZero = input.apply(base(levelZero)).build().getId();
+            assertNotEquals(ofOpenCl, ofLevelZero);
+            assertEquals(ofOpenCl, ofLevelZero.withTarget(openCl));
+        }
+        assertNotEquals(
+                base(openCl).options("-cl-mad-enable").build().getId(),
+                base(levelZero).options("-ze-opt-level=1").build().getId().withTarget(openCl));
+    }
+
+    @Test
+    @DisplayName(
             "K1 K12 the id is the same in a JVM with another directory, locale, encoding and time"
                     + " zone")
     void sameInProcesses(@TempDir Path directory) throws Exception {

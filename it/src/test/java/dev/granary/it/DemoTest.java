@@ -1,14 +1,22 @@
 package dev.granary.it;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 
+import dev.granary.gpu.levelzero.LevelZero;
+
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 
 /** Test of the demo as a user runs it. */
@@ -28,6 +36,34 @@ class DemoTest {
         checkRole(result, 1, "node", "bucket", kernels);
         checkRole(result, 2, "laptop", "local", kernels);
         assertEquals(kernels, result.getAsJsonArray("results").size());
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName(
+            "N11 N12 the demo on Level Zero, on a simulated device: ci compiles, node and laptop"
+                    + " compile nothing, and nothing is called checked")
+    void simulated() throws Exception {
+        boolean isInstalled = Files.exists(Path.of("/etc/OpenCL/vendors/intel.icd"))
+                && LevelZero.devices().isEmpty();
+        Assumptions.assumeTrue(
+                isInstalled
+                        && !(LevelZero.probe() instanceof LevelZero.Probe.Missing missing
+                                && missing.cause().contains("loader")),
+                "Intel's driver without a GPU, on Debian: apt-get install libze1 intel-opencl-icd");
+        GranaryProcess.Result demo =
+                GranaryProcess.run(Map.of(), "demo", "--json", "--backend", "level-zero");
+        assertEquals(0, demo.exitCode(), demo::toString);
+        JsonObject result = demo.json();
+        assertFalse(result.get("checked").getAsBoolean());
+        int kernels = result.get("kernels").getAsInt();
+        List<String> sources = List.of("compiled", "bucket", "local");
+        for (int role = 0; role < sources.size(); role++) {
+            JsonObject of = result.getAsJsonArray("roles").get(role).getAsJsonObject();
+            assertEquals(kernels, of.get(sources.get(role)).getAsInt(), demo::toString);
+            assertEquals(kernels, of.get("memory").getAsInt(), demo::toString);
+            assertEquals(0, of.get("verified").getAsInt(), demo::toString);
+        }
     }
 
     private static void checkRole(

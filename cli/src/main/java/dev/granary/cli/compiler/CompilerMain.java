@@ -2,18 +2,20 @@ package dev.granary.cli.compiler;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
+import dev.granary.cli.device.HostDevice;
 import dev.granary.cli.option.CommandFailedException;
-import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.DeviceSelection;
+import dev.granary.cli.option.UsageException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.opencl.OpenCl;
-import dev.granary.gpu.opencl.OpenClDevice;
-import dev.granary.gpu.opencl.OpenClEngine;
 
 import org.jspecify.annotations.Nullable;
 
@@ -46,8 +48,8 @@ final class CompilerMain {
 
     private final String token;
     private final Path directory;
-    private @Nullable OpenClDevice device;
-    private @Nullable OpenClEngine engine;
+    private @Nullable HostDevice device;
+    private @Nullable KernelEngine<?> engine;
     private int programs;
 
     private CompilerMain(String token, Path directory) {
@@ -81,6 +83,8 @@ final class CompilerMain {
                 try {
                     response = (Record)
                             respond(CompilerMessages.decode(request, CompilerRequest.class));
+                } catch (UsageException e) {
+                    response = new CompilerResponse.Misused(String.valueOf(e.getMessage()));
                 } catch (CommandFailedException e) {
                     response = new CompilerResponse.Failed(String.valueOf(e.getMessage()));
                 } catch (Throwable e) { // an error too: the parent waits for a response
@@ -100,7 +104,7 @@ final class CompilerMain {
     }
 
     private CompilerResponse respond(CompilerRequest request)
-            throws CommandFailedException, IOException {
+            throws CommandFailedException, UsageException, IOException {
         return switch (request) {
             case CompilerRequest.Open open -> open(open);
             case CompilerRequest.Compile compile -> compile(compile.program());
@@ -108,19 +112,19 @@ final class CompilerMain {
         };
     }
 
-    private CompilerResponse open(CompilerRequest.Open request) throws CommandFailedException {
+    private CompilerResponse open(CompilerRequest.Open request)
+            throws CommandFailedException, UsageException {
         OpenCl.expectLaunches(request.geometries().stream()
                 .map(launch -> new Geometry(launch.global(), launch.local()))
                 .toList());
-        OpenClDevice found = DeviceOption.find(request.device());
-        device = found;
+        device = new DeviceSelection(Backend.ofPath(request.backend()), request.device()).one();
         Target target = engine().target();
         return new CompilerResponse.Opened(
                 target.backend().name(), target.vendor(), target.device(), target.driver());
     }
 
     private CompilerResponse compile(ProgramMessage program) throws IOException {
-        OpenClEngine compiler = engine();
+        KernelEngine<?> compiler = engine();
         KernelDescriptor descriptor = program.descriptor(compiler.target());
         try {
             return built(compiler.create(descriptor));
@@ -132,7 +136,7 @@ final class CompilerMain {
     }
 
     private CompilerResponse restore(CompilerRequest.Restore request) throws IOException {
-        OpenClEngine driver = engine();
+        KernelEngine<?> driver = engine();
         try {
             return built(driver.create(
                     request.program().descriptor(driver.target()),
@@ -158,19 +162,19 @@ final class CompilerMain {
                 binaries);
     }
 
-    private OpenClEngine engine() {
-        OpenClEngine current = engine;
+    private KernelEngine<?> engine() {
+        KernelEngine<?> current = engine;
         if (current != null && programs++ < PROGRAMS_PER_ENGINE) {
             return current;
         }
         if (current != null) {
             current.close();
         }
-        OpenClDevice opened = device;
+        HostDevice opened = device;
         if (opened == null) {
             throw new IllegalStateException("no device is open");
         }
-        current = OpenClEngine.open(opened);
+        current = opened.open();
         engine = current;
         programs = 0;
         return current;

@@ -10,6 +10,8 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cli.compiler.CompilerProcessException.Kind;
 import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.DeviceSelection;
+import dev.granary.cli.option.UsageException;
 import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
@@ -47,7 +49,8 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
             CompilerRequest.Open open,
             Duration openLimit,
             Duration limit)
-            throws CompilerProcessException, CommandFailedException, InterruptedException {
+            throws CompilerProcessException, CommandFailedException, UsageException,
+                    InterruptedException {
         this.directory = directory;
         this.open = open;
         this.openLimit = openLimit;
@@ -69,31 +72,36 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
     /**
      * Starts the first process, which finds the device.
      *
-     * @param device a part of the device's name; empty for the first device
+     * @param device the device
      * @param geometries the geometries of all launches that are known; binaries cover them
      * @param limit the longest time of one compile
      * @throws CommandFailedException if the device cannot be opened, or no process can be started
+     * @throws UsageException if no device is selected, or several
      */
     public static CompilerProcesses start(
-            String device, Collection<Geometry> geometries, Duration limit)
-            throws CommandFailedException, IOException, InterruptedException {
+            DeviceSelection device, Collection<Geometry> geometries, Duration limit)
+            throws CommandFailedException, UsageException, IOException, InterruptedException {
         return start(device, geometries, OPEN_LIMIT, limit);
     }
 
     /**
-     * As {@link #start(String, Collection, Duration)}.
+     * As {@link #start(DeviceSelection, Collection, Duration)}.
      *
      * @param openLimit the longest time until a process has opened the device
      */
     static CompilerProcesses start(
-            String device, Collection<Geometry> geometries, Duration openLimit, Duration limit)
-            throws CommandFailedException, IOException, InterruptedException {
+            DeviceSelection device,
+            Collection<Geometry> geometries,
+            Duration openLimit,
+            Duration limit)
+            throws CommandFailedException, UsageException, IOException, InterruptedException {
         TemporaryDirectory directory = new TemporaryDirectory("granary-compile-");
         try {
             return new CompilerProcesses(
                     directory,
                     new CompilerRequest.Open(
-                            device,
+                            device.backend().map(Backend::path).orElse(""),
+                            device.device(),
                             geometries.stream()
                                     .map(geometry -> new ProgramMessage.LaunchMessage(
                                             "", geometry.global(), geometry.local()))
@@ -104,14 +112,18 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
             directory.close();
             throw new CommandFailedException(
                     "the device cannot be opened, nothing was compiled: " + e.getMessage());
-        } catch (CommandFailedException | InterruptedException | RuntimeException e) {
+        } catch (CommandFailedException
+                | UsageException
+                | InterruptedException
+                | RuntimeException e) {
             directory.close();
             throw e;
         }
     }
 
     private Opened openProcess()
-            throws CompilerProcessException, CommandFailedException, InterruptedException {
+            throws CompilerProcessException, CommandFailedException, UsageException,
+                    InterruptedException {
         CompilerProcess process;
         try {
             process = new CompilerProcess(
@@ -129,6 +141,10 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
                         String driver) -> {
                     return new Opened(
                             process, new Target(Backend.valueOf(backend), vendor, device, driver));
+                }
+                case CompilerResponse.Misused misused -> {
+                    process.close();
+                    throw new UsageException(misused.cause());
                 }
                 case CompilerResponse.Failed failed -> {
                     process.close();
@@ -265,7 +281,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
                                 + opened.target().name());
             }
             return opened.process();
-        } catch (CommandFailedException e) {
+        } catch (CommandFailedException | UsageException e) {
             throw new CompilerProcessException(Kind.CRASHED, String.valueOf(e.getMessage()));
         }
     }

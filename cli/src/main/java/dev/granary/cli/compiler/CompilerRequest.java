@@ -7,10 +7,11 @@ sealed interface CompilerRequest {
     /**
      * Opens the device; the first request.
      *
-     * @param device a part of its name; empty for the first device
+     * @param backend the path of its backend; empty for any
+     * @param device its number or a part of its name; empty for the first device
      * @param geometries the geometries of launches that binaries may have to cover
      */
-    record Open(String device, List<ProgramMessage.LaunchMessage> geometries)
+    record Open(String backend, String device, List<ProgramMessage.LaunchMessage> geometries)
             implements CompilerRequest {}
 
     /** Compiles a program. */

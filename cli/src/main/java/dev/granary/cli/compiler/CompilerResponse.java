@@ -31,6 +31,9 @@ sealed interface CompilerResponse {
     /** The driver cannot use the binaries. */
     record RestoreRefused(String message, boolean isMissingKernel) implements CompilerResponse {}
 
+    /** The request selects no device, or several, with a message for the user. */
+    record Misused(String cause) implements CompilerResponse {}
+
     /** The request failed for another reason, with a message for the user. */
     record Failed(String cause) implements CompilerResponse {}
 }

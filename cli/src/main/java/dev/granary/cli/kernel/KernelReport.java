@@ -114,6 +114,7 @@ final class KernelReport {
                 Units.millis(obtained.took()),
                 "bytes",
                 obtained.bytes());
+        obtained.from().ifPresent(target -> object.addProperty("from", target.path()));
         if (layers.size() > 1) {
             obtained.layer()
                     .ifPresent(position ->
@@ -157,6 +158,12 @@ final class KernelReport {
                 count(PrimitiveSource.LOCAL),
                 count(PrimitiveSource.MEMORY),
                 failures());
+        results.stream()
+                .filter(Result.Obtained.class::isInstance)
+                .map(Result.Obtained.class::cast)
+                .flatMap(obtained -> obtained.from().stream())
+                .distinct()
+                .forEach(target -> out.println("* from an entry of " + target.path()));
         for (int i = 0; i < statistics.layers().size(); i++) {
             LayerStatistics layer = statistics.layers().get(i);
             String bucket = hasLayers ? "bucket " + (i + 1) : "bucket";
@@ -191,7 +198,9 @@ final class KernelReport {
                 case Result.Obtained obtained ->
                     table.row(
                             obtained.name(),
-                            outcome(obtained) + (hasLayers ? number(obtained.layer()) : ""),
+                            outcome(obtained)
+                                    + (hasLayers ? number(obtained.layer()) : "")
+                                    + (obtained.from().isPresent() ? " *" : ""),
                             Units.time(obtained.took()),
                             Units.bytes(obtained.bytes()),
                             shortId(obtained));

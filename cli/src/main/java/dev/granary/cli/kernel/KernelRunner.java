@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -53,14 +54,17 @@ final class KernelRunner {
         Target target();
 
         /**
-         * A kernel that was obtained; {@code layer} is the position of its bucket if it came from
-         * one.
+         * A kernel that was obtained.
+         *
+         * @param layer the position of its bucket if it came from one
+         * @param from the target of its entry if that is of another namespace
          */
         record Obtained(
                 String name,
                 KernelDescriptor descriptor,
                 PrimitiveSource source,
                 OptionalInt layer,
+                Optional<Target> from,
                 Duration took,
                 long bytes)
                 implements Result {
@@ -175,6 +179,7 @@ final class KernelRunner {
                     descriptor,
                     lookup.source(),
                     lookup.layer(),
+                    lookup.from(),
                     Duration.ofNanos(System.nanoTime() - start),
                     bytes);
         } catch (CompileException e) {

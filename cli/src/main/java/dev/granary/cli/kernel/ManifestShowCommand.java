@@ -12,6 +12,7 @@ import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.RecordedInputs;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
@@ -49,7 +50,7 @@ final class ManifestShowCommand extends OutputCommand {
     private DeviceOption device = new DeviceOption();
 
     @Override
-    public Integer call() throws KernelManifestException, CommandFailedException {
+    public Integer call() throws KernelManifestException, CommandFailedException, UsageException {
         List<KernelSpec> kernels = KernelManifest.read(manifest).kernels();
         Optional<Target> target = target();
         JsonArray all = new JsonArray();
@@ -83,7 +84,7 @@ final class ManifestShowCommand extends OutputCommand {
     }
 
     /** Returns the target of the chosen device; empty if none is chosen and there is none. */
-    private Optional<Target> target() throws CommandFailedException {
+    private Optional<Target> target() throws CommandFailedException, UsageException {
         try {
             return Optional.of(device.device().target());
         } catch (CommandFailedException e) {

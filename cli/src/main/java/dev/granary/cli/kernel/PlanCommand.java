@@ -8,6 +8,7 @@ import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.manifest.PlanFile;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
@@ -57,7 +58,7 @@ public final class PlanCommand extends OutputCommand {
     private DeviceOption device = new DeviceOption();
 
     @Override
-    public Integer call() throws KernelManifestException, CommandFailedException {
+    public Integer call() throws KernelManifestException, CommandFailedException, UsageException {
         KernelPlan plan = PlanFile.read(file);
         PlanReport report = plan.report();
         if (picture != null) {
@@ -91,9 +92,9 @@ public final class PlanCommand extends OutputCommand {
     }
 
     /** Returns the chosen device; empty if none is chosen and there is none. */
-    private Optional<OpenClDevice> device() throws CommandFailedException {
+    private Optional<OpenClDevice> device() throws CommandFailedException, UsageException {
         try {
-            return Optional.of(device.device());
+            return Optional.of(device.openClDevice());
         } catch (CommandFailedException e) {
             if (!device.arguments().isEmpty()) {
                 throw e;

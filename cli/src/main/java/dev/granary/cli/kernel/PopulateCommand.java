@@ -10,7 +10,6 @@ import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.Shard;
 import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.CommandFailedException;
-import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DevicesOption;
 import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.RecordOption;
@@ -126,7 +125,7 @@ public final class PopulateCommand extends TierCommand {
         requirePositive("--compile-limit must be a positive number of seconds", compileLimit);
         int threads = jobs == null ? Runtime.getRuntime().availableProcessors() : jobs;
         requirePositive("--jobs must be a positive number", threads);
-        if (isTuned && (targets.isGiven() || devices.names().size() > 1)) {
+        if (isTuned && (targets.isGiven() || devices.selections().size() > 1)) {
             throw new UsageException("--tuned publishes the best plan of one device: leave --target"
                     + " out, and select one device with --device");
         }
@@ -152,7 +151,10 @@ public final class PopulateCommand extends TierCommand {
         }
         try (TemporaryDirectory sources = new TemporaryDirectory("granary-populate-")) {
             TunedKernel tuned = TunedKernel.find(
-                    manifest, DeviceOption.find(devices.names().getFirst()), config, sources.path());
+                    manifest,
+                    devices.selections().getFirst().oneOfOpenCl(),
+                    config,
+                    sources.path());
             return populate(
                     config,
                     bucket,

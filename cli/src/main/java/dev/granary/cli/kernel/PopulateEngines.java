@@ -3,11 +3,12 @@ package dev.granary.cli.kernel;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Target;
-import dev.granary.cache.constant.EngineKind;
+import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.cli.compiler.CompilerProcesses;
 import dev.granary.cli.compiler.OclocEngine;
+import dev.granary.cli.device.HostDevice;
 import dev.granary.cli.option.CommandFailedException;
-import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.DevicesOption;
 import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.UsageException;
@@ -16,7 +17,6 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.opencl.OpenClDevice;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -44,18 +44,19 @@ final class PopulateEngines implements AutoCloseable {
 
     /** The selection of the command line, with its names found and nothing opened. */
     static final class Selection {
-        private final List<String> devices;
+        private final List<DeviceSelection> devices;
         private final Optional<OfflineTargetOption.Declared> declared;
 
         /**
          * Finds the names of an invocation.
          *
-         * @throws UsageException if a declared target does not exist, or has no compiler
+         * @throws UsageException if there is no such backend, or a declared target does not exist or
+         *     has no compiler
          * @throws CommandFailedException if all devices are selected, and there is none
          */
         Selection(DevicesOption devices, OfflineTargetOption targets)
                 throws UsageException, CommandFailedException {
-            this.devices = targets.isGiven() && !devices.isGiven() ? List.of() : devices.names();
+            this.devices = targets.isGiven() && !devices.isGiven() ? List.of() : devices.selections();
             this.declared = targets.isGiven() ? Optional.of(targets.declared()) : Optional.empty();
         }
 
@@ -64,12 +65,13 @@ final class PopulateEngines implements AutoCloseable {
          *
          * @throws ConfigException if its entries would not be published
          */
-        void requireEnabled(EnabledEngines enabled) throws ConfigException, CommandFailedException {
+        void requireEnabled(EnabledEngines enabled)
+                throws ConfigException, CommandFailedException, UsageException {
             if (enabled.disabled().isEmpty()) {
                 return;
             }
-            for (String name : devices) {
-                OpenClDevice device = DeviceOption.find(name);
+            for (DeviceSelection selected : devices) {
+                HostDevice device = selected.one();
                 requireEnabled(enabled, device.target().backend(), device.kind());
             }
             if (declared.isPresent()) {
@@ -96,14 +98,15 @@ final class PopulateEngines implements AutoCloseable {
          * @throws CommandFailedException if a device cannot be opened
          */
         PopulateEngines open(Collection<Geometry> geometries, Duration limit)
-                throws CommandFailedException, IOException, InterruptedException {
+                throws CommandFailedException, UsageException, IOException, InterruptedException {
             List<Engine<KernelDescriptor, ?>> opened = new ArrayList<>();
             Set<Target> targets = new HashSet<>();
             // a signal that ends this process deletes it, after the compilers in it were killed
             TemporaryDirectory directory = new TemporaryDirectory("granary-offline-");
             try {
-                for (String name : devices) {
-                    CompilerProcesses engine = CompilerProcesses.start(name, geometries, limit);
+                for (DeviceSelection selected : devices) {
+                    CompilerProcesses engine =
+                            CompilerProcesses.start(selected, geometries, limit);
                     if (targets.add(engine.target())) {
                         opened.add(engine);
                     } else {
@@ -116,6 +119,7 @@ final class PopulateEngines implements AutoCloseable {
                                 all.ocloc().within(directory.path()), target, limit))));
                 return new PopulateEngines(opened, directory);
             } catch (CommandFailedException
+                    | UsageException
                     | IOException
                     | InterruptedException
                     | RuntimeException e) {

@@ -12,8 +12,8 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.opencl.OpenCl;
-import dev.granary.gpu.opencl.OpenClEngine;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -76,7 +76,7 @@ public final class RunCommand extends TierCommand {
         }
         OpenCl.expectLaunches(KernelRunner.geometries(kernels.kernels()));
         PublishResults published = new PublishResults();
-        try (OpenClEngine engine = OpenClEngine.open(device.device());
+        try (KernelEngine<?> engine = device.device().open();
                 Granary granary = Granary.open(config, PublishMode.UNPACKED, published)) {
             KernelRunner runner = new KernelRunner(granary, engine);
             try (ProgressLine progress = new ProgressLine(

@@ -110,7 +110,7 @@ public final class TuneCommand extends TierCommand {
         PlanSpace space = PlanFile.readSpace(file);
         GranaryConfig config = stores().builder().build();
         PublishResults published = new PublishResults();
-        try (OpenClEngine engine = OpenClEngine.open(device.device());
+        try (OpenClEngine engine = OpenClEngine.open(device.openClDevice());
                 Granary granary = Granary.open(config, PublishMode.UNPACKED, published)) {
             LookupResult<TunedPlan> result =
                     isShowing ? show(granary, engine, space) : obtain(granary, engine, space);
@@ -162,6 +162,7 @@ public final class TuneCommand extends TierCommand {
                 stored,
                 PrimitiveSource.LOCAL,
                 OptionalInt.empty(),
+                Optional.empty(),
                 Duration.ofNanos(System.nanoTime() - start));
     }
 
@@ -186,6 +187,7 @@ public final class TuneCommand extends TierCommand {
                             ? PrimitiveSource.COMPILED
                             : PrimitiveSource.LOCAL,
                     OptionalInt.empty(),
+                    Optional.empty(),
                     Duration.ofNanos(System.nanoTime() - start));
         }
     }

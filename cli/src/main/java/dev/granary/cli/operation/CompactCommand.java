@@ -5,6 +5,7 @@ import com.google.gson.JsonObject;
 
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.option.AgeConverter;
+import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.TargetOption;
 import dev.granary.cli.output.EntryFormatter;
 import dev.granary.cli.output.JsonOutput;
@@ -73,7 +74,7 @@ public final class CompactCommand extends TierCommand {
                         "No writable bucket is configured; give --bucket or set GRANARY_BUCKET."));
         boolean isSuccess = true;
         JsonArray results = new JsonArray();
-        for (String target : targets.namespaces()) {
+        for (String target : targets.namespaces(DeviceSelection.ANY)) {
             BucketCompactor.Outcome outcome = compact(config, bucket, target, gracePeriod);
             isSuccess &= switch (outcome) {
                 case BucketCompactor.Outcome.Planned _ -> true;

@@ -6,101 +6,78 @@ import com.google.gson.JsonObject;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.cli.command.OutputCommand;
+import dev.granary.cli.device.HostDevice;
+import dev.granary.cli.device.HostDevices;
 import dev.granary.cli.output.JsonOutput;
-import dev.granary.gpu.levelzero.LevelZero;
-import dev.granary.gpu.levelzero.LevelZeroDevice;
-import dev.granary.gpu.opencl.OpenCl;
-import dev.granary.gpu.opencl.OpenClDevice;
 
 import picocli.CommandLine.Command;
 
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
+import java.util.stream.Stream;
 
 /** {@code granary devices}: lists the devices of this machine with their targets. */
 @Command(
         name = "devices",
         mixinStandardHelpOptions = true,
-        description =
-                "List the devices of OpenCL and Level Zero, with the targets of their entries.")
+        description = "List the devices of OpenCL and Level Zero, with their numbers and the"
+                + " targets of their entries.")
 public final class DevicesCommand extends OutputCommand {
-    private final List<Listed> devices = new ArrayList<>();
-    private final Map<String, String> missing = new LinkedHashMap<>();
-
-    /**
-     * A device.
-     *
-     * @param platform the platform of OpenCL, else the vendor
-     * @param name the name that the driver reports
-     * @param target the target of its entries
-     * @param subDevices the number of parts that it has, or that OpenCL can split it into at most
-     */
-    private record Listed(String platform, String name, Target target, int subDevices) {
-        private static Listed of(OpenClDevice device) {
-            return new Listed(
-                    device.platformName(), device.name(), device.target(), device.maxSubDevices());
-        }
-
-        private static Listed of(LevelZeroDevice device) {
-            return new Listed(
-                    device.target().vendor(),
-                    device.name(),
-                    device.target(),
-                    device.subDevices().size());
-        }
-
-        private JsonObject json() {
-            JsonArray reads = new JsonArray();
-            reads.add(target.path()); // no engine reads entries of another target
-            return JsonOutput.object(
-                    "backend", target.backend().path(),
-                    "platform", platform,
-                    "name", name,
-                    "driver", target.driver(),
-                    "target", target.path(),
-                    "reads", reads,
-                    "subDevices", subDevices);
-        }
-    }
-
     @Override
     public Integer call() {
-        switch (OpenCl.probe()) {
-            case OpenCl.Probe.Found found -> found.devices().forEach(this::add);
-            case OpenCl.Probe.Missing absent -> missing.put(Backend.OPENCL.path(), absent.cause());
-        }
-        switch (LevelZero.probe()) {
-            case LevelZero.Probe.Found found -> found.devices().forEach(this::add);
-            case LevelZero.Probe.Missing absent ->
-                missing.put(Backend.LEVEL_ZERO.path(), absent.cause());
-        }
+        List<HostDevices> backends =
+                Arrays.stream(Backend.values()).map(HostDevices::of).toList();
         if (isJson()) {
-            JsonArray all = new JsonArray();
-            devices.forEach(device -> all.add(device.json()));
-            JsonObject causes = new JsonObject();
-            missing.forEach(causes::addProperty);
-            JsonOutput.print(out(), JsonOutput.object("devices", all, "missing", causes));
+            JsonOutput.print(out(), json(backends));
             return 0;
         }
-        for (Listed device : devices) {
-            out().println(device.name() + " (" + device.platform() + ")");
-            out().println("  " + device.target().path());
+        for (HostDevices backend : backends) {
+            for (int number = 0; number < backend.devices().size(); number++) {
+                HostDevice device = backend.devices().get(number);
+                out().println(backend.backend().path() + " " + number + ": " + device.name() + " ("
+                        + device.platform() + ")");
+                out().println("  " + device.target().path());
+                device.readableTargets()
+                        .forEach(target -> out().println("  reads " + target.path()));
+            }
         }
-        missing.forEach((backend, cause) -> out().println("no " + backend + ": " + cause));
-        if (devices.isEmpty()) {
+        for (HostDevices backend : backends) {
+            backend.missing().ifPresent(cause -> out().println(
+                            "no " + backend.backend().path() + ": " + cause));
+        }
+        if (backends.stream().allMatch(backend -> backend.devices().isEmpty())) {
             out().println("no device");
         }
         out().flush();
         return 0;
     }
 
-    private void add(OpenClDevice device) {
-        devices.add(Listed.of(device));
+    private static JsonObject json(List<HostDevices> backends) {
+        JsonArray all = new JsonArray();
+        JsonObject causes = new JsonObject();
+        for (HostDevices backend : backends) {
+            for (int number = 0; number < backend.devices().size(); number++) {
+                all.add(json(number, backend.devices().get(number)));
+            }
+            backend.missing()
+                    .ifPresent(cause -> causes.addProperty(backend.backend().path(), cause));
+        }
+        return JsonOutput.object("devices", all, "missing", causes);
     }
 
-    private void add(LevelZeroDevice device) {
-        devices.add(Listed.of(device));
+    private static JsonObject json(int number, HostDevice device) {
+        Target target = device.target();
+        JsonArray reads = new JsonArray();
+        Stream.concat(Stream.of(target), device.readableTargets().stream())
+                .forEach(each -> reads.add(each.path()));
+        return JsonOutput.object(
+                "backend", target.backend().path(),
+                "number", number,
+                "platform", device.platform(),
+                "name", device.name(),
+                "driver", target.driver(),
+                "target", target.path(),
+                "reads", reads,
+                "subDevices", device.subDevices());
     }
 }

@@ -7,12 +7,14 @@ import dev.granary.cache.CheckResult.Notice;
 import dev.granary.cache.CheckResult.Problem;
 import dev.granary.cache.CheckResult.Sound;
 import dev.granary.cli.command.TierCommand;
+import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.coordinator.admin.Doctor;
 import dev.granary.coordinator.admin.Doctor.Check;
 import dev.granary.coordinator.config.GranaryConfig;
 
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 
 import java.io.PrintWriter;
 import java.util.List;
@@ -24,13 +26,16 @@ import java.util.List;
 @Command(
         name = "doctor",
         mixinStandardHelpOptions = true,
-        description = "Check OpenCL, the local directory and the bucket.")
+        description = "Check the devices, the local directory and the bucket.")
 public final class DoctorCommand extends TierCommand {
+    @Mixin
+    private DeviceOption device = new DeviceOption();
+
     @Override
     public Integer call() throws Exception {
         PrintWriter out = out();
         GranaryConfig config = stores().config();
-        List<Check> checks = Doctor.examine(config, OpenClExaminer.examine());
+        List<Check> checks = Doctor.examine(config, DeviceExaminer.examine(device.selection()));
         boolean isHealthy = checks.stream().map(Check::result).noneMatch(Problem.class::isInstance);
         if (isJson()) {
             JsonArray array = new JsonArray();

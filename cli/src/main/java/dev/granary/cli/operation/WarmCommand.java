@@ -4,7 +4,7 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
 import dev.granary.cli.command.TierCommand;
-import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.TargetOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.EntryFormatter;
@@ -24,6 +24,7 @@ import picocli.CommandLine.Option;
 
 import java.time.Duration;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -38,6 +39,9 @@ public final class WarmCommand extends TierCommand {
     @Mixin
     private TargetOption targets = new TargetOption();
 
+    @Mixin
+    private DeviceOption device = new DeviceOption();
+
     @Option(
             names = "--packs-only",
             description = "skip unpacked entries, which take a request each")
@@ -50,8 +54,13 @@ public final class WarmCommand extends TierCommand {
             throw new ConfigException(
                     "No bucket is configured; give --bucket or set GRANARY_BUCKET.");
         }
+        if (targets.isGiven() && !device.arguments().isEmpty()) {
+            throw new UsageException("--target selects entries without a device; give it, or"
+                    + " --backend and --device");
+        }
         boolean isSuccess = true;
-        Set<String> empty = new LinkedHashSet<>(targets.namespaces());
+        List<String> namespaces = targets.namespaces(device.selection());
+        Set<String> empty = new LinkedHashSet<>(namespaces);
         JsonArray results = new JsonArray();
         try (Warmer warmer = Warmer.open(
                 config,
@@ -59,7 +68,7 @@ public final class WarmCommand extends TierCommand {
                         ? BulkEntryReader.UnpackedEntries.SKIP
                         : BulkEntryReader.UnpackedEntries.READ)) {
             for (BucketConfig layer : config.buckets()) {
-                for (String target : targets.namespaces()) {
+                for (String target : namespaces) {
                     long start = System.nanoTime();
                     Warmer.Outcome outcome = from(warmer, layer, target);
                     Duration elapsed = Duration.ofNanos(System.nanoTime() - start);
@@ -78,7 +87,7 @@ public final class WarmCommand extends TierCommand {
                 }
             }
         }
-        isSuccess &= !isAnythingMissing(config, empty);
+        isSuccess &= !isAnythingMissing(config, namespaces, empty);
         if (isJson()) {
             JsonOutput.print(
                     out(),
@@ -97,10 +106,9 @@ public final class WarmCommand extends TierCommand {
      * Returns true if entries are missing: of any named target or, if none was named, of all
      * devices of this machine. Of those one is enough, since the others may be unused.
      */
-    private boolean isAnythingMissing(GranaryConfig config, Set<String> empty)
-            throws CommandFailedException, UsageException {
-        if (empty.isEmpty()
-                || (!targets.isGiven() && empty.size() < targets.namespaces().size())) {
+    private boolean isAnythingMissing(
+            GranaryConfig config, List<String> namespaces, Set<String> empty) {
+        if (empty.isEmpty() || (!targets.isGiven() && empty.size() < namespaces.size())) {
             return false;
         }
         String buckets =

@@ -1,71 +1,53 @@
 package dev.granary.cli.option;
 
-import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.cli.device.HostDevice;
 import dev.granary.gpu.opencl.OpenClDevice;
 
 import org.jspecify.annotations.Nullable;
 
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.function.Predicate;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
-/** The option that selects an OpenCL device. */
+/** The options that select devices: a backend, and a device in it. */
 public final class DeviceOption {
+    @Mixin
+    private BackendOption backend = new BackendOption();
+
     @Option(
             names = "--device",
             paramLabel = "NAME",
-            description = "a part of the device's or platform's name; default: the first device")
+            description = "a part of the device's or platform's name, or its number in granary"
+                    + " devices; default: the first device")
     private @Nullable String name;
 
-    /** Returns the arguments that select the same device in another process. */
+    /** Returns the arguments that select the same devices in another process. */
     public List<String> arguments() {
-        return name == null ? List.of() : List.of("--device", name);
-    }
-
-    /** Returns the part of a name that selects the device; empty for the first device. */
-    public String name() {
-        return name == null ? "" : name;
-    }
-
-    public OpenClDevice device() throws CommandFailedException {
-        return find(name());
+        List<String> arguments = new ArrayList<>(backend.arguments());
+        if (name != null) {
+            arguments.addAll(List.of("--device", name));
+        }
+        return arguments;
     }
 
     /**
-     * Returns the first device whose name, or platform's name, contains {@code name}.
+     * Returns the selection.
      *
-     * @throws CommandFailedException if there is none
+     * @throws UsageException if there is no such backend
      */
-    public static OpenClDevice find(String name) throws CommandFailedException {
-        List<OpenClDevice> devices =
-                switch (OpenCl.probe()) {
-                    case OpenCl.Probe.Found found -> found.devices();
-                    case OpenCl.Probe.Missing missing ->
-                        throw new CommandFailedException("no OpenCL was found: " + missing.cause()
-                                + "; install the loader and the driver of the device, on"
-                                + " Debian: apt-get install ocl-icd-libopencl1"
-                                + " pocl-opencl-icd (for the CPU)");
-                };
-        if (devices.isEmpty()) {
-            throw new CommandFailedException(
-                    "the OpenCL loader found no device; install the driver of the device, on"
-                            + " Debian for the CPU: apt-get install pocl-opencl-icd");
-        }
-        String wanted = name.toLowerCase(Locale.ROOT);
-        // a whole name goes before a part of another one
-        return Stream.<Predicate<String>>of(wanted::equals, text -> text.contains(wanted))
-                .flatMap(isWanted -> devices.stream()
-                        .filter(device ->
-                                isWanted.test(device.toString().toLowerCase(Locale.ROOT))))
-                .findFirst()
-                .orElseThrow(() -> new CommandFailedException(
-                        "no device name contains '" + name + "'; the devices are: "
-                                + devices.stream()
-                                        .map(OpenClDevice::toString)
-                                        .collect(Collectors.joining(", "))));
+    public DeviceSelection selection() throws UsageException {
+        return new DeviceSelection(backend.backend(), name == null ? "" : name);
+    }
+
+    /** Returns the selected device, as {@link DeviceSelection#one} does. */
+    public HostDevice device() throws CommandFailedException, UsageException {
+        return selection().one();
+    }
+
+    /** Returns the selected device, as {@link DeviceSelection#oneOfOpenCl} does. */
+    public OpenClDevice openClDevice() throws CommandFailedException, UsageException {
+        return selection().oneOfOpenCl();
     }
 }

@@ -1,42 +1,45 @@
 package dev.granary.cli.option;
 
-import dev.granary.gpu.opencl.OpenCl;
-import dev.granary.gpu.opencl.OpenClDevice;
-
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
+import java.util.ArrayList;
 import java.util.List;
 
-/** The option that selects several OpenCL devices. */
+/** The options that select several devices: a backend, and devices in it. */
 public final class DevicesOption {
     private static final String ALL = "all";
+
+    @Mixin
+    private BackendOption backend = new BackendOption();
 
     @Option(
             names = "--device",
             paramLabel = "NAME",
-            description = "a part of the device's or platform's name, or all; may be given several"
-                    + " times; default: the first device")
+            description = "a part of the device's or platform's name, its number in granary"
+                    + " devices, or all; may be given several times; default: the first device")
     private List<String> names = List.of();
 
-    /** Returns true if devices were selected. */
+    /** Returns true if devices or a backend were selected. */
     public boolean isGiven() {
-        return !names.isEmpty();
+        return !names.isEmpty() || !backend.arguments().isEmpty();
     }
 
     /**
-     * Returns a name for {@link DeviceOption#find} for each selected device; the empty one for the
-     * first device if none was selected.
+     * Returns a selection of one device for each selected device, by default of the first.
      *
      * @throws CommandFailedException if all were selected, and there is none
+     * @throws UsageException if there is no such backend
      */
-    public List<String> names() throws CommandFailedException {
-        if (names.isEmpty()) {
-            return List.of("");
+    public List<DeviceSelection> selections() throws CommandFailedException, UsageException {
+        List<DeviceSelection> selections = new ArrayList<>();
+        for (String name : names.isEmpty() ? List.of("") : names) {
+            if (name.equals(ALL)) {
+                selections.addAll(new DeviceSelection(backend.backend(), "").each());
+            } else {
+                selections.add(new DeviceSelection(backend.backend(), name));
+            }
         }
-        if (!names.contains(ALL)) {
-            return names;
-        }
-        DeviceOption.find(""); // throws if there is no device
-        return OpenCl.devices().stream().map(OpenClDevice::toString).distinct().toList();
+        return selections;
     }
 }

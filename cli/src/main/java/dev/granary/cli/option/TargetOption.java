@@ -1,11 +1,12 @@
 package dev.granary.cli.option;
 
-import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.cache.Target;
 
 import picocli.CommandLine.Option;
 
 import java.util.List;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** The option that selects targets. Without it, they are those of this machine's devices. */
 public final class TargetOption {
@@ -23,8 +24,12 @@ public final class TargetOption {
         return !targets.isEmpty();
     }
 
-    /** Returns the targets, in the form of {@link dev.granary.cache.Target#path()}. */
-    public List<String> namespaces() throws CommandFailedException, UsageException {
+    /**
+     * Returns the targets, in the form of {@link dev.granary.cache.Target#path()}: those given,
+     * else those of the selected devices and those that their engines read.
+     */
+    public List<String> namespaces(DeviceSelection devices)
+            throws CommandFailedException, UsageException {
         for (String target : targets) {
             if (!NAMESPACE.matcher(target).matches()) {
                 throw new UsageException(
@@ -36,19 +41,15 @@ public final class TargetOption {
         if (!targets.isEmpty()) {
             return targets;
         }
-        return switch (OpenCl.probe()) {
-            case OpenCl.Probe.Found found
-            when !found.devices().isEmpty() ->
-                found.devices().stream()
-                        .map(device -> device.target().path())
-                        .distinct()
-                        .toList();
-            case OpenCl.Probe.Found _ ->
-                throw new CommandFailedException(
-                        "the OpenCL loader found no device; select a target with --target");
-            case OpenCl.Probe.Missing missing ->
-                throw new CommandFailedException("no OpenCL was found (" + missing.cause()
-                        + "); select a target with --target");
-        };
+        try {
+            return devices.all().stream()
+                    .flatMap(device -> Stream.concat(
+                            Stream.of(device.target()), device.readableTargets().stream()))
+                    .map(Target::path)
+                    .distinct()
+                    .toList();
+        } catch (CommandFailedException e) {
+            throw new CommandFailedException(e.getMessage() + "; or select a target with --target");
+        }
     }
 }

@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.security.GeneralSecurityException;
 import java.util.Arrays;
@@ -34,8 +34,8 @@ final class Aes256Counter {
         byte[] counter = SyntheticData.bytes(random, BLOCK_BYTES);
         Arrays.fill(counter, 6, BLOCK_BYTES, (byte) 0xFF); // carries propagate far
         byte[] text = SyntheticData.bytes(random, LENGTH);
-        OpenClBuffer schedule = harness.bytes(SCHEDULE_BYTES);
-        OpenClBuffer result = harness.bytes(LENGTH);
+        DeviceBuffer schedule = harness.bytes(SCHEDULE_BYTES);
+        DeviceBuffer result = harness.bytes(LENGTH);
         harness.launch("expand_key", harness.input(key), schedule);
         harness.launch(
                 "encrypt_counter",

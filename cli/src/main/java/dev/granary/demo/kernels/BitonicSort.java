@@ -1,8 +1,9 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
+import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
 
@@ -31,8 +32,8 @@ final class BitonicSort {
     private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         int[] values = SyntheticData.ints(random, COUNT);
         Arrays.fill(values, COUNT / 2, COUNT / 2 + 20, values[0]); // with duplicates
-        OpenClBuffer sorted = harness.ints(PADDED);
-        sorted.write(values);
+        DeviceBuffer sorted = harness.ints(PADDED);
+        sorted.writeFrom(MemorySegment.ofArray(values));
         harness.launch("pad", sorted, COUNT);
         harness.launch("sort_blocks", sorted);
         for (int length = 2 * BLOCK; length <= PADDED; length *= 2) {

@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
@@ -87,8 +87,8 @@ final class BlackScholes {
             };
             System.arraycopy(options[i], 0, flat, i * 6, 6);
         }
-        OpenClBuffer calls = harness.floats(QUANTITIES.length * COUNT);
-        OpenClBuffer puts = harness.floats(QUANTITIES.length * COUNT);
+        DeviceBuffer calls = harness.floats(QUANTITIES.length * COUNT);
+        DeviceBuffer puts = harness.floats(QUANTITIES.length * COUNT);
         harness.launch("black_scholes", harness.input(flat), COUNT, calls, puts);
 
         ResultComparison comparison = new ResultComparison();

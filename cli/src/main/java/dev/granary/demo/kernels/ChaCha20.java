@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.security.GeneralSecurityException;
 import java.util.random.RandomGenerator;
@@ -31,7 +31,7 @@ final class ChaCha20 {
         byte[] nonce = SyntheticData.bytes(random, NONCE_BYTES);
         int counter = random.nextInt(1, 1_000_000);
         byte[] text = SyntheticData.bytes(random, LENGTH);
-        OpenClBuffer result = harness.bytes(LENGTH);
+        DeviceBuffer result = harness.bytes(LENGTH);
         harness.launch(
                 "chacha20",
                 harness.input(key),

@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -25,7 +25,7 @@ final class Convolution {
     private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         float[] image = SyntheticData.floats(random, WIDTH * HEIGHT, 0, 1);
         float[] filter = SyntheticData.floats(random, 9, -1, 1);
-        OpenClBuffer result = harness.floats(WIDTH * HEIGHT);
+        DeviceBuffer result = harness.floats(WIDTH * HEIGHT);
         harness.launch(
                 "convolution", harness.input(image), harness.input(filter), result, WIDTH, HEIGHT);
 

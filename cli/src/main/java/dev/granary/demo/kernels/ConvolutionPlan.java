@@ -1,6 +1,6 @@
 package dev.granary.demo.kernels;
 
-import dev.granary.gpu.opencl.OpenClBuffer;
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.plan.ArrayCache;
 import dev.granary.gpu.plan.KernelPlan;
 import dev.granary.gpu.plan.MemoryLocation;
@@ -76,7 +76,7 @@ final class ConvolutionPlan {
         float[] image = SyntheticData.floats(random, HEIGHT * WIDTH, 0, 1);
         float[] filter = SyntheticData.floats(random, TAPS * TAPS, -1, 1);
         float[] before = SyntheticData.floats(random, RESULT_HEIGHT * RESULT_WIDTH, -1, 1);
-        OpenClBuffer result = harness.input(before);
+        DeviceBuffer result = harness.input(before);
         harness.launch("convolution", harness.input(image), harness.input(filter), result);
         double[] expected = new double[before.length];
         for (int y = 0; y < RESULT_HEIGHT; y++) {

@@ -2,8 +2,8 @@ package dev.granary.demo.kernels;
 
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
+import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.LoadedKernels;
 
 import java.util.random.RandomGenerator;
 
@@ -21,7 +21,17 @@ public interface DemoKernel {
      *
      * @throws IllegalStateException if a source is missing from this build
      */
-    KernelDescriptor descriptor(Target target);
+    default KernelDescriptor descriptor(Target target) {
+        return descriptor(target, "");
+    }
+
+    /**
+     * Returns the descriptor with an extra digest.
+     *
+     * @param digest a digest of inputs that the key cannot cover; empty for none
+     * @throws IllegalStateException if a source is missing from this build
+     */
+    KernelDescriptor descriptor(Target target, String digest);
 
     /**
      * Launches every kernel of the program at least once, on synthetic data and only in the
@@ -31,7 +41,7 @@ public interface DemoKernel {
      * @param engine the engine that loaded {@code kernels}; also the owner of the buffers
      * @param kernels the live kernels of {@link #descriptor}
      * @param random the generator of the data
-     * @throws dev.granary.gpu.opencl.OpenClException if the driver refuses a launch or a buffer
+     * @throws dev.granary.gpu.DriverException if the driver refuses a launch or a buffer
      */
-    KernelCheckResult verify(OpenClEngine engine, OpenClKernels kernels, RandomGenerator random);
+    KernelCheckResult verify(KernelEngine<?> engine, LoadedKernels kernels, RandomGenerator random);
 }

@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -26,8 +26,8 @@ final class DotProduct {
         float[] left = SyntheticData.floats(random, COUNT, -1, 1);
         float[] right = SyntheticData.floats(random, COUNT, -1, 1);
         int groups = harness.groupsOf("dot_partial");
-        OpenClBuffer partial = harness.floats(groups);
-        OpenClBuffer total = harness.floats(1);
+        DeviceBuffer partial = harness.floats(groups);
+        DeviceBuffer total = harness.floats(1);
         harness.launch(
                 "dot_partial",
                 harness.input(left),

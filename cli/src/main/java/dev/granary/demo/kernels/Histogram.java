@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -29,8 +29,8 @@ final class Histogram {
             values[i] = (byte) 200; // one bin that all groups contend for
         }
         int groups = harness.groupsOf("histogram_groups");
-        OpenClBuffer histograms = harness.ints(groups * BINS);
-        OpenClBuffer histogram = harness.ints(BINS);
+        DeviceBuffer histograms = harness.ints(groups * BINS);
+        DeviceBuffer histogram = harness.ints(BINS);
         harness.launch("histogram_groups", harness.input(values), COUNT, histograms);
         harness.launch("histogram_merge", histograms, groups, histogram);
 

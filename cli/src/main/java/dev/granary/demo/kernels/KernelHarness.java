@@ -1,11 +1,12 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.LocalMemory;
-import dev.granary.gpu.opencl.OpenClBuffer;
-import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
 
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -24,14 +25,14 @@ final class KernelHarness implements AutoCloseable {
     private static final int POISON = 0xA5C3_5A3D;
     private static final byte POISON_BYTE = (byte) 0xA5;
 
-    private final OpenClEngine engine;
-    private final OpenClKernels kernels;
+    private final KernelEngine<?> engine;
+    private final LoadedKernels kernels;
     private final SortedMap<String, Geometry> launches;
     private final SortedSet<String> notLaunched;
-    private final List<OpenClBuffer> buffers = new ArrayList<>();
+    private final List<DeviceBuffer> buffers = new ArrayList<>();
 
     KernelHarness(
-            OpenClEngine engine, OpenClKernels kernels, SortedMap<String, Geometry> launches) {
+            KernelEngine<?> engine, LoadedKernels kernels, SortedMap<String, Geometry> launches) {
         this.engine = engine;
         this.kernels = kernels;
         this.launches = launches;
@@ -39,36 +40,36 @@ final class KernelHarness implements AutoCloseable {
     }
 
     /** Returns a buffer with these floats. */
-    OpenClBuffer input(float[] content) {
-        return register(engine.bufferOf(content));
+    DeviceBuffer input(float[] content) {
+        return input(MemorySegment.ofArray(content));
     }
 
     /** Returns a buffer with these integers. */
-    OpenClBuffer input(int[] content) {
-        return register(engine.bufferOf(content));
+    DeviceBuffer input(int[] content) {
+        return input(MemorySegment.ofArray(content));
     }
 
     /** Returns a buffer with these bytes. */
-    OpenClBuffer input(byte[] content) {
-        return register(engine.bufferOf(content));
+    DeviceBuffer input(byte[] content) {
+        return input(MemorySegment.ofArray(content));
     }
 
     /** Returns a poisoned buffer of that many floats. */
-    OpenClBuffer floats(int count) {
+    DeviceBuffer floats(int count) {
         float[] poison = new float[count];
         Arrays.fill(poison, Float.NaN);
         return input(poison);
     }
 
     /** Returns a poisoned buffer of that many integers. */
-    OpenClBuffer ints(int count) {
+    DeviceBuffer ints(int count) {
         int[] poison = new int[count];
         Arrays.fill(poison, POISON);
         return input(poison);
     }
 
     /** Returns a poisoned buffer of that many bytes. */
-    OpenClBuffer bytes(int count) {
+    DeviceBuffer bytes(int count) {
         byte[] poison = new byte[count];
         Arrays.fill(poison, POISON_BYTE);
         return input(poison);
@@ -76,7 +77,7 @@ final class KernelHarness implements AutoCloseable {
 
     /**
      * Launches a kernel in its geometry and waits for it. Arguments are those of
-     * {@link OpenClKernels#launch}.
+     * {@link LoadedKernels#launch}.
      */
     void launch(String kernel, Object... arguments) {
         kernels.launch(kernel, geometryOf(kernel), arguments);
@@ -111,33 +112,35 @@ final class KernelHarness implements AutoCloseable {
     }
 
     /** Returns the whole content of a buffer as floats. */
-    static float[] floatsOf(OpenClBuffer buffer) {
+    static float[] floatsOf(DeviceBuffer buffer) {
         float[] content = new float[Math.toIntExact(buffer.byteSize() / Float.BYTES)];
-        buffer.read(content);
+        buffer.readTo(MemorySegment.ofArray(content));
         return content;
     }
 
     /** Returns the whole content of a buffer as integers. */
-    static int[] intsOf(OpenClBuffer buffer) {
+    static int[] intsOf(DeviceBuffer buffer) {
         int[] content = new int[Math.toIntExact(buffer.byteSize() / Integer.BYTES)];
-        buffer.read(content);
+        buffer.readTo(MemorySegment.ofArray(content));
         return content;
     }
 
     /** Returns the whole content of a buffer as bytes. */
-    static byte[] bytesOf(OpenClBuffer buffer) {
+    static byte[] bytesOf(DeviceBuffer buffer) {
         byte[] content = new byte[Math.toIntExact(buffer.byteSize())];
-        buffer.read(content);
+        buffer.readTo(MemorySegment.ofArray(content));
         return content;
     }
 
     @Override
     public void close() {
-        buffers.forEach(OpenClBuffer::close);
+        buffers.forEach(DeviceBuffer::close);
     }
 
-    private OpenClBuffer register(OpenClBuffer buffer) {
+    private DeviceBuffer input(MemorySegment content) {
+        DeviceBuffer buffer = engine.buffer(content.byteSize());
         buffers.add(buffer);
+        buffer.writeFrom(content);
         return buffer;
     }
 }

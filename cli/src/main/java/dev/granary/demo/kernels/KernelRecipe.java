@@ -5,8 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cache.Target;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
+import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.LoadedKernels;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -69,11 +69,15 @@ record KernelRecipe(
 
     /** Returns the descriptor for {@code target}. */
     KernelDescriptor descriptor(Target target) {
+        return descriptor(target, "");
+    }
+
+    private KernelDescriptor descriptor(Target target, String digest) {
         KernelDescriptor.Builder builder =
                 KernelDescriptor.builder(target, name).source(text(source)).options(options);
         headers.forEach(header -> builder.header(header, text(header)));
         launches.forEach((kernel, geometry) -> builder.entry(kernel).launch(kernel, geometry));
-        return builder.build();
+        return builder.extraDigest(digest).build();
     }
 
     /** Returns the text of a resource. */
@@ -99,8 +103,8 @@ record KernelRecipe(
             String name,
             SortedMap<String, Geometry> launches,
             Check check,
-            OpenClEngine engine,
-            OpenClKernels kernels,
+            KernelEngine<?> engine,
+            LoadedKernels kernels,
             RandomGenerator random) {
         try (KernelHarness harness = new KernelHarness(engine, kernels, launches)) {
             KernelCheckResult result = check.run(harness, random);
@@ -121,13 +125,13 @@ record KernelRecipe(
         }
 
         @Override
-        public KernelDescriptor descriptor(Target target) {
-            return recipe.descriptor(target);
+        public KernelDescriptor descriptor(Target target, String digest) {
+            return recipe.descriptor(target, digest);
         }
 
         @Override
         public KernelCheckResult verify(
-                OpenClEngine engine, OpenClKernels kernels, RandomGenerator random) {
+                KernelEngine<?> engine, LoadedKernels kernels, RandomGenerator random) {
             return KernelRecipe.verify(name(), recipe.launches(), check, engine, kernels, random);
         }
 

@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
 import dev.granary.demo.kernels.LatticeReference.Kind;
-import dev.granary.gpu.opencl.OpenClBuffer;
+import dev.granary.gpu.DeviceBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -16,12 +16,12 @@ final class LatticeFlow {
     private final int width;
     private final int height;
     private final LatticeReference reference;
-    private final OpenClBuffer kinds;
-    private final OpenClBuffer force;
-    private final OpenClBuffer speeds;
+    private final DeviceBuffer kinds;
+    private final DeviceBuffer force;
+    private final DeviceBuffer speeds;
     private final float[] inletSpeeds;
-    private OpenClBuffer f;
-    private OpenClBuffer next;
+    private DeviceBuffer f;
+    private DeviceBuffer next;
     private double[] expectedForce = new double[0];
 
     /** Creates a flow in the equilibrium of a random field, without marked cells. */
@@ -119,7 +119,7 @@ final class LatticeFlow {
     /** Computes the force on the obstacle. Called between a collision and streaming. */
     void measureForce() {
         int groups = harness.groupsOf("obstacle_force");
-        OpenClBuffer partial = harness.floats(2 * groups);
+        DeviceBuffer partial = harness.floats(2 * groups);
         harness.launch("obstacle_force", f, kinds, width, height, partial);
         harness.launch("total_force", partial, groups, force);
         expectedForce = reference.obstacleForce();
@@ -128,10 +128,10 @@ final class LatticeFlow {
     /** Compares all observable quantities of the two. */
     void compare(ResultComparison comparison, String what) {
         int cells = width * height;
-        OpenClBuffer density = harness.floats(cells);
-        OpenClBuffer velocityX = harness.floats(cells);
-        OpenClBuffer velocityY = harness.floats(cells);
-        OpenClBuffer curl = harness.floats(cells);
+        DeviceBuffer density = harness.floats(cells);
+        DeviceBuffer velocityX = harness.floats(cells);
+        DeviceBuffer velocityY = harness.floats(cells);
+        DeviceBuffer curl = harness.floats(cells);
         harness.launch("observe", f, kinds, density, velocityX, velocityY, width, height);
         harness.launch("vorticity", velocityX, velocityY, curl, width, height);
         comparison
@@ -167,7 +167,7 @@ final class LatticeFlow {
     }
 
     private void swap() {
-        OpenClBuffer streamed = next;
+        DeviceBuffer streamed = next;
         next = f;
         f = streamed;
     }

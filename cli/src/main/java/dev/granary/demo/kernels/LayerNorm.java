@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -28,9 +28,9 @@ final class LayerNorm {
         float[] rows = SyntheticData.floats(random, ROWS * COLUMNS, 2, 6);
         float[] scale = SyntheticData.floats(random, COLUMNS, 0.5f, 2);
         float[] shift = SyntheticData.floats(random, COLUMNS, -1, 1);
-        OpenClBuffer result = harness.floats(rows.length);
-        OpenClBuffer means = harness.floats(ROWS);
-        OpenClBuffer deviations = harness.floats(ROWS);
+        DeviceBuffer result = harness.floats(rows.length);
+        DeviceBuffer means = harness.floats(ROWS);
+        DeviceBuffer deviations = harness.floats(ROWS);
         harness.launch(
                 "layer_norm",
                 harness.input(rows),

@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -27,7 +27,7 @@ final class Mandelbrot {
         float left = random.nextFloat(-2.2f, -2);
         float top = random.nextFloat(1, 1.2f);
         float pitch = random.nextFloat(0.03f, 0.035f);
-        OpenClBuffer steps = harness.ints(WIDTH * HEIGHT);
+        DeviceBuffer steps = harness.ints(WIDTH * HEIGHT);
         harness.launch("mandelbrot", steps, WIDTH, HEIGHT, left, top, pitch);
 
         int[] expected = new int[WIDTH * HEIGHT];

@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -36,7 +36,7 @@ final class MatrixMultiply {
         float[] a = SyntheticData.floats(random, ROWS * INNER, -1, 1);
         float[] b = SyntheticData.floats(random, INNER * COLUMNS, -1, 1);
         float[] c = SyntheticData.floats(random, ROWS * COLUMNS, -1, 1);
-        OpenClBuffer result = harness.input(c);
+        DeviceBuffer result = harness.input(c);
         harness.launch(
                 "gemm",
                 ROWS,

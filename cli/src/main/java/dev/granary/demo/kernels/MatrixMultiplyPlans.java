@@ -1,6 +1,6 @@
 package dev.granary.demo.kernels;
 
-import dev.granary.gpu.opencl.OpenClBuffer;
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.plan.ArrayCache;
 import dev.granary.gpu.plan.KernelPlan;
 import dev.granary.gpu.plan.MemoryLocation;
@@ -115,7 +115,7 @@ final class MatrixMultiplyPlans {
         float[] a = SyntheticData.floats(random, ROWS * INNER, -1, 1);
         float[] b = SyntheticData.floats(random, INNER * COLUMNS, -1, 1);
         float[] c = SyntheticData.floats(random, ROWS * COLUMNS, -1, 1);
-        OpenClBuffer result = harness.input(c);
+        DeviceBuffer result = harness.input(c);
         harness.launch(kernel, harness.input(a), harness.input(b), result);
         double[] expected = new double[c.length];
         for (int row = 0; row < ROWS; row++) {

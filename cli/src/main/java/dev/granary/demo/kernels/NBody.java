@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -33,9 +33,9 @@ final class NBody {
             bodies[i] = random.nextFloat(0.1f, 1); // a mass
         }
         float[] velocities = SyntheticData.floats(random, 4 * COUNT, -1, 1);
-        OpenClBuffer places = harness.input(bodies);
-        OpenClBuffer speeds = harness.input(velocities);
-        OpenClBuffer accelerations = harness.floats(4 * COUNT);
+        DeviceBuffer places = harness.input(bodies);
+        DeviceBuffer speeds = harness.input(velocities);
+        DeviceBuffer accelerations = harness.floats(4 * COUNT);
         double[] expectedBodies = widened(bodies);
         double[] expectedVelocities = widened(velocities);
         double[] expectedAccelerations = new double[4 * COUNT];

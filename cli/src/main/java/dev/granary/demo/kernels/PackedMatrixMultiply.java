@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -52,7 +52,7 @@ final class PackedMatrixMultiply {
     }
 
     /** Packs weights on the device. */
-    static void pack(KernelHarness harness, float[] weights, OpenClBuffer packed) {
+    static void pack(KernelHarness harness, float[] weights, DeviceBuffer packed) {
         harness.launch("pack_weights", COLUMNS, INNER, harness.input(weights), packed);
     }
 
@@ -65,10 +65,10 @@ final class PackedMatrixMultiply {
             RandomGenerator random,
             KernelRecipe recipe,
             float[] weights,
-            OpenClBuffer packed) {
+            DeviceBuffer packed) {
         float[] inputs = SyntheticData.floats(random, ROWS * INNER, -1, 1);
         float[] bias = SyntheticData.floats(random, COLUMNS, -1, 1);
-        OpenClBuffer result = harness.floats(ROWS * COLUMNS);
+        DeviceBuffer result = harness.floats(ROWS * COLUMNS);
         harness.launch(
                 "packed_gemm",
                 ROWS,
@@ -111,7 +111,7 @@ final class PackedMatrixMultiply {
 
     private static KernelCheckResult checkPacking(KernelHarness harness, RandomGenerator random) {
         float[] weights = weights(random);
-        OpenClBuffer packed = harness.floats(PACKED);
+        DeviceBuffer packed = harness.floats(PACKED);
         pack(harness, weights, packed);
         float[] reference = packed(weights);
         double[] expected = new double[PACKED];

@@ -3,8 +3,8 @@ package dev.granary.demo.kernels;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
+import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.plan.KernelPlan;
 
 import java.util.List;
@@ -25,13 +25,13 @@ record PlanKernel(String name, KernelPlan plan, KernelRecipe.Check check) implem
             new DeviceLimits(32 << 10, 64 << 10, 256, List.of(256L, 256L, 64L), 1);
 
     @Override
-    public KernelDescriptor descriptor(Target target) {
-        return plan.descriptor(target, LIMITS);
+    public KernelDescriptor descriptor(Target target, String digest) {
+        return plan.describe(target, LIMITS).extraDigest(digest).build();
     }
 
     @Override
     public KernelCheckResult verify(
-            OpenClEngine engine, OpenClKernels kernels, RandomGenerator random) {
+            KernelEngine<?> engine, LoadedKernels kernels, RandomGenerator random) {
         return KernelRecipe.verify(
                 name,
                 new TreeMap<>(Map.of(plan.name(), plan.geometry())),

@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -28,8 +28,8 @@ final class PrefixScan {
 
     private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         int[] values = SyntheticData.ints(random, COUNT);
-        OpenClBuffer scanned = harness.ints(COUNT);
-        OpenClBuffer sums = harness.ints(BLOCKS);
+        DeviceBuffer scanned = harness.ints(COUNT);
+        DeviceBuffer sums = harness.ints(BLOCKS);
         harness.launch("scan_blocks", harness.input(values), scanned, sums, COUNT);
         harness.launch("scan_sums", sums, BLOCKS);
         harness.launch("add_offsets", scanned, sums, COUNT);

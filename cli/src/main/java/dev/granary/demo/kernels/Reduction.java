@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
@@ -37,8 +37,8 @@ final class Reduction {
         // Few distinct numbers: the largest occurs more than once, and its first position matters.
         int[] values = numbers.map(number -> number * 1_000_003).toArray();
         int groups = harness.groupsOf("reduce_elements");
-        OpenClBuffer summaries = harness.ints(groups * SUMMARY_INTS);
-        OpenClBuffer total = harness.ints(SUMMARY_INTS);
+        DeviceBuffer summaries = harness.ints(groups * SUMMARY_INTS);
+        DeviceBuffer total = harness.ints(SUMMARY_INTS);
         harness.launch("reduce_elements", harness.input(values), COUNT, summaries);
         harness.launch("reduce_groups", summaries, groups, total);
         comparison.ints(

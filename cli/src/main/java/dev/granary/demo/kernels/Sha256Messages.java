@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -29,7 +29,7 @@ final class Sha256Messages {
             starts[i + 1] = starts[i] + i;
         }
         byte[] messages = SyntheticData.bytes(random, starts[COUNT]);
-        OpenClBuffer digests = harness.bytes(COUNT * DIGEST_BYTES);
+        DeviceBuffer digests = harness.bytes(COUNT * DIGEST_BYTES);
         harness.launch("sha256", harness.input(messages), harness.input(starts), COUNT, digests);
 
         MessageDigest sha256 = sha256();

@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.Arrays;
 import java.util.random.RandomGenerator;
@@ -27,7 +27,7 @@ final class Softmax {
     private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         // Values whose exponentials overflow in floats unless they are shifted.
         float[] rows = SyntheticData.floats(random, ROWS * COLUMNS, 190, 200);
-        OpenClBuffer result = harness.floats(rows.length);
+        DeviceBuffer result = harness.floats(rows.length);
         harness.launch(
                 "softmax", harness.input(rows), result, COLUMNS, harness.floatPerItem("softmax"));
 

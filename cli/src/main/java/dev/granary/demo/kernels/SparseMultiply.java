@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -32,7 +32,7 @@ final class SparseMultiply {
         int[] columns = random.ints(starts[ROWS], 0, COLUMNS).toArray();
         float[] values = SyntheticData.floats(random, starts[ROWS], -1, 1);
         float[] vector = SyntheticData.floats(random, COLUMNS, -1, 1);
-        OpenClBuffer product = harness.floats(ROWS);
+        DeviceBuffer product = harness.floats(ROWS);
         harness.launch(
                 "sparse_multiply",
                 harness.input(starts),

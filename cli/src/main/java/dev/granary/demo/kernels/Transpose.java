@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -24,7 +24,7 @@ final class Transpose {
 
     private static KernelCheckResult check(KernelHarness harness, RandomGenerator random) {
         float[] matrix = SyntheticData.floats(random, ROWS * COLUMNS, -1, 1);
-        OpenClBuffer transposed = harness.floats(ROWS * COLUMNS);
+        DeviceBuffer transposed = harness.floats(ROWS * COLUMNS);
         harness.launch("transpose", harness.input(matrix), transposed, ROWS, COLUMNS);
 
         double[] expected = new double[ROWS * COLUMNS];

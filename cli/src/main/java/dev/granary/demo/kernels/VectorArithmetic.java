@@ -1,7 +1,7 @@
 package dev.granary.demo.kernels;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.opencl.OpenClBuffer;
 
 import java.util.random.RandomGenerator;
 
@@ -33,7 +33,7 @@ final class VectorArithmetic {
     private static KernelCheckResult checkAdd(KernelHarness harness, RandomGenerator random) {
         float[] left = SyntheticData.floats(random, COUNT, -1, 1);
         float[] right = SyntheticData.floats(random, COUNT, -1, 1);
-        OpenClBuffer sum = harness.floats(COUNT);
+        DeviceBuffer sum = harness.floats(COUNT);
         harness.launch("vector_add", harness.input(left), harness.input(right), sum, COUNT);
 
         double[] expected = new double[COUNT];
@@ -49,7 +49,7 @@ final class VectorArithmetic {
         float a = random.nextFloat(-2, 2);
         float[] x = SyntheticData.floats(random, COUNT * X_STEP, -1, 1);
         float[] y = SyntheticData.floats(random, COUNT * Y_STEP, -1, 1);
-        OpenClBuffer result = harness.input(y);
+        DeviceBuffer result = harness.input(y);
         harness.launch("saxpy", a, harness.input(x), X_STEP, result, Y_STEP, COUNT);
 
         double[] expected = new double[y.length];

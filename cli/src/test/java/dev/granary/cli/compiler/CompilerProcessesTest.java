@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
@@ -13,6 +14,8 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.DeviceSelection;
+import dev.granary.cli.option.UsageException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
@@ -31,6 +34,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -50,7 +54,8 @@ class CompilerProcessesTest {
     }
 
     private static CompilerProcesses start() throws Exception {
-        return CompilerProcesses.start("", List.of(Geometry.of(1024).local(64)), LIMIT);
+        return CompilerProcesses.start(
+                DeviceSelection.ANY, List.of(Geometry.of(1024).local(64)), LIMIT);
     }
 
     private static KernelDescriptor.Builder program(CompilerProcesses engine, String source) {
@@ -181,7 +186,7 @@ class CompilerProcessesTest {
     @DisplayName("A compiler that hangs is killed after the limit")
     void hang() throws Exception {
         try (CompilerProcesses engine =
-                CompilerProcesses.start("", List.of(), Duration.ofSeconds(1))) {
+                CompilerProcesses.start(DeviceSelection.ANY, List.of(), Duration.ofSeconds(1))) {
             CompileException failure = assertThrows(
                     CompileException.class,
                     () -> engine.create(program(engine, HardPrograms.endless()).build()));
@@ -198,9 +203,12 @@ class CompilerProcessesTest {
     @Test
     @DisplayName("A device that does not exist is reported before anything is compiled")
     void noDevice() {
-        CommandFailedException failure = assertThrows(
-                CommandFailedException.class,
-                () -> CompilerProcesses.start("abacus", List.of(), LIMIT));
+        UsageException failure = assertThrows(
+                UsageException.class,
+                () -> CompilerProcesses.start(
+                        new DeviceSelection(Optional.of(Backend.OPENCL), "abacus"),
+                        List.of(),
+                        LIMIT));
         assertTrue(failure.toString().contains("no device name contains 'abacus'"));
     }
 
@@ -211,7 +219,8 @@ class CompilerProcessesTest {
         CommandFailedException failure = assertThrows(
                 CommandFailedException.class,
                 // less than a JVM takes to start
-                () -> CompilerProcesses.start("", List.of(), Duration.ofMillis(1), LIMIT));
+                () -> CompilerProcesses.start(
+                        DeviceSelection.ANY, List.of(), Duration.ofMillis(1), LIMIT));
         assertEquals(
                 "the device cannot be opened, nothing was compiled: the driver did not open the"
                         + " device within 0 s and was killed",

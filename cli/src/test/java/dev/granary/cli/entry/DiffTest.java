@@ -283,7 +283,7 @@ class DiffTest {
                 .exits(1)
                 .reports("dated is not cacheable, so it has no id: ", "__DATE__");
         diff(manifest + "#two", manifest + "#two", "--device", "abacus")
-                .exits(1)
+                .exits(2)
                 .reports("no device name contains 'abacus'");
     }
 

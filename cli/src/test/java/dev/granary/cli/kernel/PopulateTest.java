@@ -8,12 +8,14 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 
 import dev.granary.cli.Cli;
+import dev.granary.cli.Main;
 import dev.granary.cli.output.BuildLog;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.embedded.EmbeddedS3;
+import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
@@ -25,6 +27,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -298,13 +301,82 @@ class PopulateTest {
     }
 
     @Test
-    @DisplayName("A missing device is reported with the present ones")
+    @DisplayName(
+            "N12 a device that does not exist, by name or number, is a wrong use, reported with"
+                    + " the present ones; so is a wrong backend")
     void noSuchDevice() throws Exception {
+        String present = "opencl 0 " + OpenCl.devices().getFirst();
         run("run", "local", List.of(), manifest(""), "--device", "abacus")
-                .exits(1)
-                .reports(
-                        "no device name contains 'abacus'",
-                        OpenCl.devices().getFirst().toString());
+                .exits(2)
+                .reports("no device name contains 'abacus'; the devices are: ", present);
+        run("run", "local", List.of(), manifest(""), "--device", "99")
+                .exits(2)
+                .reports("there is no device 99; the devices are: ", present);
+        run("run", "local", List.of(), manifest(""), "--backend", "opencl", "--device", "abacus")
+                .exits(2)
+                .reports("no device name contains 'abacus'", present);
+        run("run", "local", List.of(), manifest(""), "--backend", "vulkan")
+                .exits(2)
+                .reports("--backend must be opencl, level-zero or auto, not vulkan");
+        run("doctor", "local", List.of(), "--device", "99").exits(2).reports(present);
+    }
+
+    @Test
+    @DisplayName("N12 a part of the names of devices with different targets is ambiguous, a number"
+            + " is not")
+    void ambiguous() throws Exception {
+        String vendor = OpenCl.devices().getFirst().target().vendor();
+        Assumptions.assumeTrue(
+                vendor.equals("pocl"), "PoCL, on Debian: apt-get install pocl-opencl-icd");
+        String file = manifest("");
+        for (String device : List.of("Portable Computing", "basic", "1")) {
+            Cli ran = Cli.of(ChildJvm.of(Main.class)
+                    .shortLived()
+                    .withoutVariables("GRANARY_")
+                    .variables(Map.of(
+                            "POCL_DEVICES",
+                            "pthread basic",
+                            "XDG_CONFIG_HOME",
+                            "/nonexistent",
+                            "GRANARY_DIR",
+                            directory.resolve("two devices").toString()))
+                    .run("run", file, "--device", device));
+            if (device.startsWith("Portable")) {
+                ran.exits(2)
+                        .reports(
+                                "several device names contain 'Portable Computing'; give a longer"
+                                        + " part or the number, and --backend if needed: ",
+                                "opencl 0 ",
+                                "opencl 1 ",
+                                "pthread",
+                                "basic");
+            } else {
+                ran.exits(0);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("N12 the target of each result is in the JSON, and a number selects a device")
+    void target() throws Exception {
+        JsonObject result = run(
+                        "run",
+                        "local",
+                        List.of(),
+                        manifest(""),
+                        "--json",
+                        "--backend",
+                        "auto",
+                        "--device",
+                        "0")
+                .exits(0)
+                .json();
+        for (JsonElement each : result.getAsJsonArray("results")) {
+            assertEquals(
+                    OpenCl.devices().getFirst().target().path(),
+                    each.getAsJsonObject().get("target").getAsString());
+            assertFalse(each.getAsJsonObject().has("from"));
+        }
     }
 
     private Cli run(String command, String local, List<String> stores, String... arguments) {

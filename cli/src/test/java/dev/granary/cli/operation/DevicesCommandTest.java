@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 
+import dev.granary.cache.Backend;
 import dev.granary.cli.Cli;
 import dev.granary.gpu.levelzero.LevelZero;
 import dev.granary.gpu.opencl.OpenCl;
@@ -28,6 +29,7 @@ class DevicesCommandTest {
                 .map(JsonElement::getAsJsonObject)
                 .toList();
         List<OpenClDevice> ofOpenCl = OpenCl.devices();
+        assertReadsByTheTable(devices);
         assertEquals(
                 Stream.concat(
                                 ofOpenCl.stream().map(device -> device.target().path()),
@@ -41,6 +43,7 @@ class DevicesCommandTest {
             JsonObject device = devices.get(i);
             OpenClDevice expected = ofOpenCl.get(i);
             assertEquals("opencl", device.get("backend").getAsString());
+            assertEquals(i, device.get("number").getAsInt());
             assertEquals(expected.name(), device.get("name").getAsString());
             assertEquals(expected.platformName(), device.get("platform").getAsString());
             assertEquals(expected.target().driver(), device.get("driver").getAsString());
@@ -55,6 +58,22 @@ class DevicesCommandTest {
         assertEquals(
                 LevelZero.probe() instanceof LevelZero.Probe.Missing,
                 printed.getAsJsonObject("missing").has("level-zero"));
+    }
+
+    /** Checks that each device reads its target first, and otherwise what the table permits. */
+    static void assertReadsByTheTable(List<JsonObject> devices) {
+        for (JsonObject device : devices) {
+            Backend backend =
+                    Backend.ofPath(device.get("backend").getAsString()).orElseThrow();
+            List<String> reads = device.getAsJsonArray("reads").asList().stream()
+                    .map(JsonElement::getAsString)
+                    .toList();
+            assertEquals(device.get("target").getAsString(), reads.getFirst());
+            for (String target : reads) {
+                String producer = target.substring(0, target.indexOf('/'));
+                assertTrue(backend.reads(Backend.ofPath(producer).orElseThrow()), device::toString);
+            }
+        }
     }
 
     @Test

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenCl;
-import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
@@ -29,8 +29,8 @@ class KernelRecipeTest {
     @DisplayName("An element that the kernel never writes is detected")
     void unwritten() throws Exception {
         KernelCheckResult result = verify(ADD.checkedBy((harness, random) -> {
-            OpenClBuffer ones = harness.input(ones());
-            OpenClBuffer sum = harness.floats(COUNT);
+            DeviceBuffer ones = harness.input(ones());
+            DeviceBuffer sum = harness.floats(COUNT);
             harness.launch("vector_add", ones, ones, sum, COUNT - 1);
             double[] expected = new double[COUNT];
             Arrays.fill(expected, 2);
@@ -51,7 +51,7 @@ class KernelRecipeTest {
             assertTrue(Arrays.stream(KernelHarness.intsOf(harness.ints(3)))
                     .allMatch(element -> Math.abs(element) > 1_000_000));
             assertEquals(3, KernelHarness.bytesOf(harness.bytes(3)).length);
-            OpenClBuffer ones = harness.input(ones());
+            DeviceBuffer ones = harness.input(ones());
             harness.launch("vector_add", ones, ones, ones, COUNT);
             return new KernelCheckResult.Right();
         }));

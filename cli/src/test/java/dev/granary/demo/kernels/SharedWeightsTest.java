@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.config.ConstantLimits;
+import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.opencl.OpenCl;
-import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClConstants;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
@@ -68,7 +68,7 @@ class SharedWeightsTest {
                         engine.create(PackedMatrixMultiply.LINEAR.descriptor(engine.target())));
                 KernelHarness harness = new KernelHarness(
                         engine, kernels, PackedMatrixMultiply.LINEAR.launches())) {
-            OpenClBuffer zeros = harness.input(new float[PackedMatrixMultiply.PACKED]);
+            DeviceBuffer zeros = harness.input(new float[PackedMatrixMultiply.PACKED]);
             float[] weights = PackedMatrixMultiply.weights(TestSeed.random("weights"));
             assertInstanceOf(
                     KernelCheckResult.Wrong.class,

@@ -12,6 +12,7 @@ import dev.granary.coordinator.stores.OpenLayer;
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -74,20 +75,23 @@ public final class RemoteLayer implements AutoCloseable {
     }
 
     /**
-     * Loads an entry, and waits at most {@code maxNanos}; {@link #SKIPPED} if the budget does not
-     * allow the lookup.
+     * Loads the entry of the first id that has one, and waits at most {@code maxNanos};
+     * {@link #SKIPPED} if the budget does not allow the lookup. All are counted as one load: that
+     * of the hit, else of the first id.
+     *
+     * @param ids the ids of the same inputs in one or several namespaces; not empty
      */
-    public LoadResult load(Id id, long maxNanos) {
+    public LoadResult load(List<Id> ids, long maxNanos) {
         return switch (budget.decide()) {
             case LookupTimeBudget.Decision.Load(long limitNanos) ->
-                loadAndCount(id, Math.min(limitNanos, maxNanos));
+                loadAndCount(ids, Math.min(limitNanos, maxNanos));
             case LookupTimeBudget.Decision.Probe _ -> {
-                skip(id);
-                probe(id);
+                skip(ids.getFirst());
+                probe(ids.getFirst());
                 yield SKIPPED;
             }
             case LookupTimeBudget.Decision.Skip _ -> {
-                skip(id);
+                skip(ids.getFirst());
                 yield SKIPPED;
             }
         };
@@ -156,23 +160,37 @@ public final class RemoteLayer implements AutoCloseable {
         layer.tier().skipped(id, SKIPPED.cause());
     }
 
-    private LoadResult loadAndCount(Id id, long limitNanos) {
+    private LoadResult loadAndCount(List<Id> ids, long limitNanos) {
         EventSpan span = layer.tier().beginLoad();
         long start = System.nanoTime();
-        LoadResult result = loadWithin(id, limitNanos);
+        LoadResult result = loadWithin(ids, limitNanos);
         long took = System.nanoTime() - start;
         budget.charge(took);
-        return layer.tier().count(id, result, took, span);
+        return layer.tier().count(ids.getFirst(), result, took, span);
     }
 
-    private LoadResult loadWithin(Id id, long limitNanos) {
+    /** Loads the ids in order until one has an entry, or the layer fails. */
+    private LoadResult loadFirst(List<Id> ids) {
+        LoadResult first = layer.tier().cache().load(ids.getFirst());
+        for (Id other : ids.subList(1, ids.size())) {
+            if (first instanceof LoadResult.Hit || first instanceof LoadResult.Unavailable) {
+                return first;
+            }
+            if (layer.tier().cache().load(other) instanceof LoadResult.Hit hit) {
+                return hit;
+            }
+        }
+        return first;
+    }
+
+    private LoadResult loadWithin(List<Id> ids, long limitNanos) {
         CompletableFuture<LoadResult> answer = new CompletableFuture<>();
         AtomicBoolean isStarted = new AtomicBoolean();
         try {
             threads.execute(() -> {
                 if (isStarted.compareAndSet(false, true)) {
                     try {
-                        answer.complete(layer.tier().cache().load(id));
+                        answer.complete(loadFirst(ids));
                     } catch (Throwable e) { // a broken contract or an error: passed to the caller
                         answer.completeExceptionally(e);
                     }

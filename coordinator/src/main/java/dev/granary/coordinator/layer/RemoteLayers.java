@@ -124,15 +124,17 @@ public final class RemoteLayers implements AutoCloseable {
     /**
      * Loads an entry from the layers in order, until {@code use} returns a result for a hit.
      *
+     * @param ids the ids of the same inputs in one or several namespaces, in the order in which
+     *     each layer is searched for them
      * @param use returns empty if it cannot use the entry of this layer
      */
-    public <T> Optional<T> search(Id id, BiFunction<Entry, RemoteLayer, Optional<T>> use) {
+    public <T> Optional<T> search(List<Id> ids, BiFunction<Entry, RemoteLayer, Optional<T>> use) {
         long leftNanos = deadlineNanos;
         for (int position = 0; position < all.size() && leftNanos > 0; position++) {
             RemoteLayer layer = all.get(position);
             long shareNanos = leftNanos / (all.size() - position);
             long start = System.nanoTime();
-            LoadResult result = layer.load(id, shareNanos);
+            LoadResult result = layer.load(ids, shareNanos);
             leftNanos -= System.nanoTime() - start;
             if (result instanceof LoadResult.Hit(Entry entry)) {
                 Optional<T> used = use.apply(entry, layer);

@@ -8,9 +8,8 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
-import dev.granary.cache.RestoreException;
+import dev.granary.cache.Target;
 import dev.granary.cache.build.StackReserve;
-import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.claim.CompileClaim;
 import dev.granary.coordinator.dispatch.EventDispatcher;
@@ -18,33 +17,30 @@ import dev.granary.coordinator.dispatch.EventKind;
 import dev.granary.coordinator.dispatch.EventSpan;
 import dev.granary.coordinator.event.CompileEvent;
 import dev.granary.coordinator.event.LookupEvent;
-import dev.granary.coordinator.event.RestoreEvent;
 import dev.granary.coordinator.layer.RemoteLayer;
 import dev.granary.coordinator.publish.WriteBehindQueue;
-import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.toml.SafeText;
-import dev.granary.gpu.binary.BinaryCompatibility;
-import dev.granary.gpu.binary.CompatibilityChecker;
 
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * One lookup below the memory tier, in four steps:
  *
  * <ol>
- *   <li>Local tier: its entry is restored.
+ *   <li>Local tier: its entry is restored. Without one, that of another namespace is restored,
+ *       which the engine reads: a cross-namespace hit.
  *   <li>Claim of this machine, after a miss. While another process has the claim, step 1 is
  *       repeated.
- *   <li>Each {@link RemoteLayer} in order: its entry is restored.
+ *   <li>Each {@link RemoteLayer} in order, with the namespaces in the same order: its entry is
+ *       restored.
  *   <li>{@link Engine#create(PrimitiveDescriptor)} compiles.
  * </ol>
  *
@@ -57,7 +53,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
     private final LookupTiers tiers;
     private final Engine<D, P> engine;
     private final D descriptor;
-    private long start;
+    private final EntryRestorer<D, P> restorer;
     private CompileClaim claim = CompileClaim.NONE;
     // all loads of the local tier are counted as one result: the hit, else the first
     private @Nullable LoadResult localResult;
@@ -69,14 +65,14 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
     private long restoredBytes;
     private boolean isFound;
     private boolean isCached; // beyond memory
-    // Rejections of entries without a required kernel. They are due after compiling: if the source
-    // lacks the kernel too, the entry is sound, and other descriptors with this id use it.
-    private final List<Runnable> rejections = new ArrayList<>();
+    private Optional<Target> from = Optional.empty();
+    private @Nullable List<Id> otherIds; // computed after the first miss
 
     PrimitiveLookup(LookupTiers tiers, Engine<D, P> engine, D descriptor) {
         this.tiers = tiers;
         this.engine = engine;
         this.descriptor = descriptor;
+        this.restorer = new EntryRestorer<>(tiers, engine, descriptor);
     }
 
     /**
@@ -113,14 +109,14 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
             tiers.counters().increment(LookupCounter.DISABLED);
             return compile();
         }
-        start = System.nanoTime();
+        restorer.begin();
         try {
             // 1 local tier, 2 claim
             Optional<P> restored = loadOrClaim(id).flatMap(this::restoreLocal);
             if (restored.isEmpty()) {
                 // 3 layers. Without a claim if step 1 had an entry: others would wait for one that
                 // this machine cannot use.
-                restored = tiers.layers().search(id, this::restoreFromBucket);
+                restored = tiers.layers().search(allIds(id), this::restoreFromBucket);
             }
             // 4 compiler
             return restored.isPresent() ? restored.get() : compile();
@@ -140,6 +136,11 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         return layer;
     }
 
+    /** Returns the target of the entry of a cross-namespace hit; empty for any other lookup. */
+    public Optional<Target> from() {
+        return from;
+    }
+
     /**
      * Steps 1 and 2: returns the entry of the local tier, after a wait for it if another process
      * has the claim. Else the lookup has the claim afterwards, if it can be acquired.
@@ -148,10 +149,12 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         ClaimCoordinator.Outcome outcome =
                 switch (loadLocal(id)) {
                     case LoadResult.Hit(Entry entry) -> new ClaimCoordinator.Outcome.Stored(entry);
-                    case LoadResult.Absent _, LoadResult.Damaged _ ->
-                        tiers.coordinator().isPresent()
-                                ? tiers.coordinator().get().claim(id, () -> loadLocal(id))
-                                : new ClaimCoordinator.Outcome.Unclaimed();
+                    case LoadResult.Absent _, LoadResult.Damaged _ -> {
+                        Optional<Entry> other = loadOther(id);
+                        yield other.isPresent()
+                                ? new ClaimCoordinator.Outcome.Stored(other.get())
+                                : claim(id);
+                    }
                     // an entry of another process could not be read either
                     case LoadResult.Unavailable _ -> new ClaimCoordinator.Outcome.Unclaimed();
                 };
@@ -162,6 +165,41 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         return outcome instanceof ClaimCoordinator.Outcome.Stored(Entry entry)
                 ? Optional.of(entry)
                 : Optional.empty();
+    }
+
+    private ClaimCoordinator.Outcome claim(Id id) {
+        return tiers.coordinator().isPresent()
+                ? tiers.coordinator().get().claim(id, () -> loadLocal(id))
+                : new ClaimCoordinator.Outcome.Unclaimed();
+    }
+
+    /** Returns the entry of another namespace in the local tier. */
+    private Optional<Entry> loadOther(Id id) {
+        for (Id other : otherIds(id)) {
+            if (loadLocal(other) instanceof LoadResult.Hit(Entry entry)) {
+                return Optional.of(entry);
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Returns the id, then those of the same inputs in the other namespaces. */
+    private List<Id> allIds(Id id) {
+        return otherIds(id).isEmpty()
+                ? List.of(id)
+                : Stream.concat(Stream.of(id), otherIds(id).stream()).toList();
+    }
+
+    private List<Id> otherIds(Id id) {
+        List<Id> known = otherIds;
+        if (known == null) {
+            known = engine.readableTargets().stream()
+                    .filter(other -> isOther(other) && id.target().backend().reads(other.backend()))
+                    .map(id::withTarget)
+                    .toList();
+            otherIds = known;
+        }
+        return known;
     }
 
     private LoadResult loadLocal(Id id) {
@@ -188,13 +226,10 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
      */
     private Optional<P> restoreLocal(Entry entry) {
         Optional<P> restored =
-                restore(entry, tiers.local().name(), tiers.local().cache()::discard);
+                restorer.restore(entry, tiers.local().name(), tiers.local().cache()::discard);
         restored.ifPresent(primitive -> {
             tiers.layers().compileTimes().observe(entry.compileTime().toNanos());
-            if (primitive.origin() == Primitive.Origin.RECOMPILED) {
-                recompiled(primitive, entry);
-            }
-            source = PrimitiveSource.LOCAL;
+            restored(primitive, entry, PrimitiveSource.LOCAL);
         });
         return restored;
     }
@@ -203,127 +238,46 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
      * Step 3: restores an entry of a layer; empty if it is in quarantine or the driver rejects it.
      */
     private Optional<P> restoreFromBucket(Entry entry, RemoteLayer bucket) {
-        Optional<P> restored = restore(entry, bucket.name(), bucket::refused);
+        Optional<P> restored = restorer.restore(entry, bucket.name(), bucket::refused);
         restored.ifPresent(primitive -> {
             bucket.used(entry);
-            if (primitive.origin() == Primitive.Origin.RECOMPILED) {
-                recompiled(primitive, entry);
-            } else {
+            if (!restored(primitive, entry, PrimitiveSource.BUCKET)) {
                 tiers.writeBehind().fill(entry, bucket, claim);
             }
-            source = PrimitiveSource.BUCKET;
             layer = OptionalInt.of(bucket.position());
             layerName = Optional.of(bucket.name());
         });
         return restored;
     }
 
-    private void recompiled(P primitive, Entry entry) {
-        tiers.counters().increment(LookupCounter.RECOMPILED_BY_DRIVER);
-        tiers.writeBehind().recompiled(primitive, entry.compileTime(), claim);
-    }
-
-    private Optional<P> restore(Entry entry, String tier, Consumer<Entry> discard) {
-        EventSpan span = tiers.events().begin(EventKind.RESTORE);
-        if (tiers.quarantine().isPresent() && tiers.quarantine().get().contains(entry)) {
-            quarantined(entry, tier, Optional.empty(), span);
-            return Optional.empty();
+    /**
+     * Records the source. If the driver has returned other binaries than those of the entry, they
+     * are stored.
+     *
+     * @return true if they are
+     */
+    private boolean restored(P primitive, Entry entry, PrimitiveSource origin) {
+        source = origin;
+        restoredBytes = entry.binaries().byteSize();
+        boolean isRecompiled = primitive.origin() == Primitive.Origin.RECOMPILED;
+        if (isRecompiled) {
+            tiers.counters().increment(LookupCounter.RECOMPILED_BY_DRIVER);
         }
-        if (CompatibilityChecker.check(engine.target(), entry.binaries())
-                instanceof BinaryCompatibility.Incompatible(String reason)) {
-            rejectIncompatible(entry, tier, reason, span, discard);
-            return Optional.empty();
+        boolean isCross = isOther(entry.id().target());
+        if (isCross) {
+            tiers.counters().increment(LookupCounter.CROSS_NAMESPACE);
+            from = Optional.of(entry.id().target());
         }
-        Optional<String> problem =
-                tiers.trials().flatMap(trials -> trials.problem(entry, engine.target()));
-        if (problem.isPresent()) {
-            quarantined(entry, tier, problem, span);
-            return Optional.empty();
+        boolean isStored = isRecompiled
+                || (isCross && !primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
+        if (isStored) {
+            tiers.writeBehind().restoredAnew(primitive, entry.compileTime(), claim);
         }
-        try (RestoreQuarantine.Restore _ = beginRestore(entry)) {
-            P primitive = engine.create(descriptor, entry.binaries(), BinaryKind.KERNEL);
-            span.stop();
-            tiers.counters()
-                    .add(
-                            LookupCounter.TIME_SAVED,
-                            Math.max(
-                                    0,
-                                    entry.compileTime().toNanos() - (System.nanoTime() - start)));
-            restoredBytes = entry.binaries().byteSize();
-            RestoreEvent.Outcome outcome = primitive.origin() == Primitive.Origin.RECOMPILED
-                    ? RestoreEvent.Outcome.RECOMPILED
-                    : RestoreEvent.Outcome.RESTORED;
-            span.end(took -> event(entry, tier, outcome, Optional.empty(), took));
-            return Optional.of(primitive);
-        } catch (RestoreException e) {
-            span.stop();
-            if (e.isMissingKernel()) {
-                rejections.add(() -> reject(entry, tier, e, span, discard));
-            } else {
-                reject(entry, tier, e, span, discard);
-            }
-            return Optional.empty();
-        }
+        return isStored;
     }
 
-    private void quarantined(Entry entry, String tier, Optional<String> cause, EventSpan span) {
-        tiers.counters().increment(LookupCounter.QUARANTINED);
-        span.end(_ -> event(entry, tier, RestoreEvent.Outcome.QUARANTINED, cause, Duration.ZERO));
-    }
-
-    private void rejectIncompatible(
-            Entry entry, String tier, String reason, EventSpan span, Consumer<Entry> discard) {
-        tiers.counters().increment(LookupCounter.INCOMPATIBLE);
-        span.end(_ -> event(
-                entry,
-                tier,
-                RestoreEvent.Outcome.INCOMPATIBLE,
-                Optional.of(reason),
-                Duration.ZERO));
-        LogOnce.warn(
-                "incompatible",
-                "A stored binary cannot be for this device; it is discarded and compiled again: "
-                        + reason);
-        discard.accept(entry);
-    }
-
-    private void reject(
-            Entry entry,
-            String tier,
-            RestoreException cause,
-            EventSpan span,
-            Consumer<Entry> discard) {
-        tiers.counters().increment(LookupCounter.REFUSED_BY_DRIVER);
-        span.end(took -> event(
-                entry,
-                tier,
-                RestoreEvent.Outcome.REFUSED,
-                Optional.of(SafeText.inOneLine(String.valueOf(cause.getMessage()))),
-                took));
-        LogOnce.warn(
-                "restore",
-                "The driver rejected a stored binary, which is discarded and compiled again: "
-                        + cause.getMessage());
-        discard.accept(entry);
-    }
-
-    private static RestoreEvent event(
-            Entry entry,
-            String tier,
-            RestoreEvent.Outcome outcome,
-            Optional<String> cause,
-            Duration took) {
-        return new RestoreEvent(
-                EventDispatcher.digest(entry.id()),
-                tier,
-                outcome,
-                cause,
-                entry.binaries().byteSize(),
-                took);
-    }
-
-    private RestoreQuarantine.@Nullable Restore beginRestore(Entry entry) {
-        return tiers.quarantine().isPresent() ? tiers.quarantine().get().begin(entry) : null;
+    private boolean isOther(Target target) {
+        return !target.equals(descriptor.getId().target());
     }
 
     /** Step 4. */
@@ -333,7 +287,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         try {
             P primitive = engine.create(descriptor);
             span.stop();
-            rejections.forEach(Runnable::run);
+            restorer.rejectIncomplete();
             tiers.counters().increment(LookupCounter.COMPILED);
             long took = System.nanoTime() - compileStart;
             tiers.counters().add(LookupCounter.COMPILE_TIME, took);

@@ -84,12 +84,13 @@ public final class WriteBehindQueue implements AutoCloseable {
     }
 
     /**
-     * Stores the binaries of an entry that the driver compiled again, and closes the claim as
-     * {@link #compiled} does.
+     * Stores the binaries that the driver returned for a restored primitive instead of those of its
+     * entry, and closes the claim as {@link #compiled} does. The driver compiled again, or the
+     * entry is of another namespace.
      *
      * @param compileTime the compile time of the stored entry
      */
-    public void recompiled(Primitive primitive, Duration compileTime, CompileClaim claim) {
+    public void restoredAnew(Primitive primitive, Duration compileTime, CompileClaim claim) {
         storeWhenComplete(new CompiledPrimitive(primitive, Optional.of(compileTime), 0, claim));
     }
 

@@ -18,7 +18,8 @@ public enum LookupCounter {
             "primitives that were compiled from source because their engine is disabled"),
     REFUSED_BY_DRIVER(
             "refused-by-driver",
-            "verified binaries that the driver rejected; each was discarded and compiled again"),
+            "verified binaries that the driver rejected; each was compiled again, and discarded"
+                    + " from its own namespace"),
     INCOMPATIBLE(
             "incompatible",
             "entries whose binaries are for another device or malformed; each was discarded"
@@ -26,6 +27,10 @@ public enum LookupCounter {
     RECOMPILED_BY_DRIVER(
             "recompiled-by-driver",
             "binaries that the driver accepted but compiled again; each is published again"),
+    CROSS_NAMESPACE(
+            "cross-namespace",
+            "hits of an entry of another backend; the binaries that the driver returns are stored"
+                    + " in the own namespace as well"),
     QUARANTINED(
             "quarantined",
             "entries that were not tried because of the quarantine, counted once per tier"),

@@ -12,6 +12,7 @@ import dev.granary.gpu.plan.tuning.TuningDescriptor;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -40,7 +41,7 @@ public final class OutcomeRevisions {
     public Optional<TunedPlan> inLayers(TuningDescriptor first) {
         return newest(
                 first,
-                id -> tiers.layers().search(id, (entry, _) -> Optional.of(entry)),
+                id -> tiers.layers().search(List.of(id), (entry, _) -> Optional.of(entry)),
                 tiers.local()::store);
     }
 

@@ -57,7 +57,7 @@ class LayerFailureTest {
     private void lookUpWithTimeout() throws InterruptedException {
         while (client.statistics().late() == 0) {
             // its thread had not started, so that nothing was sent
-            client.load(ID, SHORT_NANOS);
+            client.load(List.of(ID), SHORT_NANOS);
         }
         bucket.requested.take();
     }

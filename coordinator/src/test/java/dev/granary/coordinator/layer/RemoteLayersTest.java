@@ -269,7 +269,8 @@ class RemoteLayersTest {
                 .toList();
         try (RemoteLayers layers = new RemoteLayers(all, compileTimes, Duration.ofSeconds(3))) {
             assertEquals(
-                    Optional.empty(), layers.search(A.getId(), (entry, _) -> Optional.of(entry)));
+                    Optional.empty(),
+                    layers.search(List.of(A.getId()), (entry, _) -> Optional.of(entry)));
             assertEquals(
                     List.of(1L, 1L, 1L),
                     layers.statistics().stream()

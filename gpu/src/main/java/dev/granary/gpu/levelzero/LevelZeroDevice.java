@@ -7,6 +7,7 @@ import dev.granary.gpu.levelzero.binding.DriverCalls;
 import dev.granary.gpu.levelzero.binding.ZeDeviceInfo;
 import dev.granary.gpu.levelzero.binding.ZeLibrary;
 
+import java.util.Collection;
 import java.util.List;
 
 /**
@@ -20,6 +21,7 @@ public final class LevelZeroDevice implements ConstantDevice {
     private final ZeDeviceInfo info;
     private final Target target;
     private final int index;
+    private final List<Target> readable;
 
     private LevelZeroDevice(
             ZeLibrary library,
@@ -28,7 +30,8 @@ public final class LevelZeroDevice implements ConstantDevice {
             long handle,
             ZeDeviceInfo info,
             Target target,
-            int index) {
+            int index,
+            List<Target> readable) {
         this.library = library;
         this.calls = calls;
         this.driver = driver;
@@ -36,17 +39,51 @@ public final class LevelZeroDevice implements ConstantDevice {
         this.info = info;
         this.target = target;
         this.index = index;
+        this.readable = readable;
     }
 
     static LevelZeroDevice of(ZeLibrary library, DriverCalls calls, long driver, long handle) {
         ZeDeviceInfo info = calls.info(driver, handle);
         return new LevelZeroDevice(
-                library, calls, driver, handle, info, LevelZeroTargets.targetOf(info), 0);
+                library,
+                calls,
+                driver,
+                handle,
+                info,
+                LevelZeroTargets.targetOf(info),
+                0,
+                List.of());
     }
 
     /** Returns this device with that index among the devices of its kind. */
     LevelZeroDevice withIndex(int index) {
-        return new LevelZeroDevice(library, calls, driver, handle, info, target, index);
+        return new LevelZeroDevice(library, calls, driver, handle, info, target, index, readable);
+    }
+
+    /**
+     * Returns this device with the targets of OpenCL whose entries its engines read as well: those
+     * of {@code candidates} that are of the same device and the same build of the driver. Level
+     * Zero does not report the version of OpenCL's driver, so the candidates are those of the
+     * devices that {@code OpenCl.devices()} lists, or of a machine whose entries are to be read.
+     */
+    public LevelZeroDevice reading(Collection<Target> candidates) {
+        return new LevelZeroDevice(
+                library,
+                calls,
+                driver,
+                handle,
+                info,
+                target,
+                index,
+                candidates.stream()
+                        .filter(other -> LevelZeroTargets.reads(info, other))
+                        .distinct()
+                        .toList());
+    }
+
+    /** Returns the targets of OpenCL whose entries engines of this device read as well. */
+    public List<Target> readableTargets() {
+        return readable;
     }
 
     /** Returns the target of binaries for this device. */
@@ -91,7 +128,14 @@ public final class LevelZeroDevice implements ConstantDevice {
 
     private LevelZeroDevice part(long subDevice) {
         return new LevelZeroDevice(
-                library, calls, driver, subDevice, calls.info(driver, subDevice), target, index);
+                library,
+                calls,
+                driver,
+                subDevice,
+                calls.info(driver, subDevice),
+                target,
+                index,
+                readable);
     }
 
     /** Returns the number of the group of queues that executes kernels. */

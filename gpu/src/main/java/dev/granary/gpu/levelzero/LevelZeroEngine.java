@@ -18,6 +18,7 @@ import org.slf4j.LoggerFactory;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * A Level Zero device with a context and an immediate command list, which builds modules, takes
@@ -79,6 +80,12 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
         return device().target();
     }
 
+    /** Returns the targets of OpenCL that the device was opened with. */
+    @Override
+    public List<Target> readableTargets() {
+        return device().readableTargets();
+    }
+
     @Override
     public EngineKind kind() {
         return device().kind();
@@ -114,6 +121,24 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
             throw new RestoreException(
                     descriptor.name() + ": binaries of kind " + kind + " are not supported");
         }
+        return restored(descriptor, binaries, target());
+    }
+
+    @Override
+    public LevelZeroPrimitive create(
+            KernelDescriptor descriptor, KernelBinaries binaries, Target source)
+            throws RestoreException {
+        checkTarget(descriptor);
+        if (!readableTargets().contains(source)) {
+            throw new RestoreException(
+                    descriptor.name() + ": this engine does not read binaries of " + source.path());
+        }
+        return restored(descriptor, binaries, source);
+    }
+
+    private LevelZeroPrimitive restored(
+            KernelDescriptor descriptor, KernelBinaries binaries, Target source)
+            throws RestoreException {
         if (descriptor.getId().isEmpty()) {
             throw new RestoreException(descriptor.name() + " is not cacheable: "
                     + descriptor.getId().reason());
@@ -122,7 +147,7 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
             throw new RestoreException(
                     descriptor.name() + ": one binary is needed, not " + binaries);
         }
-        ModuleBuilder.BuiltModule restored = restore(descriptor, binaries);
+        ModuleBuilder.BuiltModule restored = restore(descriptor, binaries, source);
         LevelZeroPrimitive primitive = new LevelZeroPrimitive(
                 descriptor,
                 restored.origin(),
@@ -164,7 +189,7 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
         KernelBinaries binaries = primitive.binariesForEngines();
         if (!binaries.isEmpty()) {
             try {
-                ModuleBuilder.BuiltModule restored = restore(descriptor, binaries);
+                ModuleBuilder.BuiltModule restored = restore(descriptor, binaries, target());
                 if (restored.origin() == Primitive.Origin.RECOMPILED) {
                     primitive.compiledAgain(restored.binaries(), Duration.ZERO);
                 }
@@ -237,10 +262,11 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
         }
     }
 
-    private ModuleBuilder.BuiltModule restore(KernelDescriptor descriptor, KernelBinaries binaries)
+    private ModuleBuilder.BuiltModule restore(
+            KernelDescriptor descriptor, KernelBinaries binaries, Target source)
             throws RestoreException {
         try (var _ = context.lease()) {
-            return builder.restore(descriptor, binaries);
+            return builder.restore(descriptor, binaries, source);
         } catch (DriverException e) {
             throw new RestoreException(
                     descriptor.name() + ": the driver refuses the binary: " + e.getMessage());

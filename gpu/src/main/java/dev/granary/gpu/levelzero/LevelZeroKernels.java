@@ -4,8 +4,11 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.levelzero.binding.GroupShape;
 
+import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The kernels of a primitive in one Level Zero engine, ready to launch. Obtained from
@@ -17,6 +20,8 @@ public final class LevelZeroKernels implements LoadedKernels {
     private final LevelZeroPrimitive primitive;
     private final NativeModule module;
     private final Map<String, NativeKernel> kernels = new HashMap<>();
+    private final Set<String> launchedKernels = new HashSet<>();
+    private long firstLaunchNanos;
     private boolean isClosed;
 
     /** Takes ownership of the module. */
@@ -37,6 +42,7 @@ public final class LevelZeroKernels implements LoadedKernels {
     @Override
     public void launch(String kernel, Geometry geometry, Object... arguments) {
         checkOpen();
+        long start = System.nanoTime();
         try (var _ = engine.context().lease();
                 HeldBuffers held = new HeldBuffers(engine)) {
             NativeKernel launched = kernel(kernel);
@@ -46,6 +52,14 @@ public final class LevelZeroKernels implements LoadedKernels {
                     .commands()
                     .appendLaunch(list, launched.handle().get(), groups, event));
         }
+        if (launchedKernels.add(kernel)) {
+            firstLaunchNanos += System.nanoTime() - start;
+        }
+    }
+
+    @Override
+    public Duration firstLaunchTime() {
+        return Duration.ofNanos(firstLaunchNanos);
     }
 
     @Override

@@ -4,6 +4,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.Target;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.levelzero.binding.ModuleBuild;
@@ -76,9 +77,11 @@ record ModuleBuilder(ZeContext context) {
     /**
      * Restores a module from a native binary, which must have been verified.
      *
+     * @param source the target of the binary; if it is another one, the binaries of the module are
+     *     taken from the driver
      * @throws RestoreException if the driver refuses it, or it lacks a requested kernel
      */
-    BuiltModule restore(KernelDescriptor descriptor, KernelBinaries binaries)
+    BuiltModule restore(KernelDescriptor descriptor, KernelBinaries binaries, Target source)
             throws RestoreException {
         return switch (build(descriptor, ModuleCalls.Format.NATIVE, binaries.binary(0))) {
             case ModuleBuild.Refused refused ->
@@ -93,9 +96,10 @@ record ModuleBuilder(ZeContext context) {
                                 + ": the binary lacks the kernel " + missing(descriptor, all));
                     }
                     boolean recompiled = built.log().contains(RECOMPILED_MARK);
+                    boolean isOwn = source.equals(descriptor.target());
                     yield new BuiltModule(
                             module(module, descriptor, all),
-                            recompiled ? binaries(descriptor, built.module()) : binaries,
+                            recompiled || !isOwn ? binaries(descriptor, built.module()) : binaries,
                             recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED);
                 } catch (RestoreException | RuntimeException | Error e) {
                     module.release();

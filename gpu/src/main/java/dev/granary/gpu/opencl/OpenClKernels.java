@@ -176,10 +176,7 @@ public final class OpenClKernels implements LoadedKernels {
                         && calls.hasFixedGroup(handle.get(), engine.device().handle()));
     }
 
-    /**
-     * Returns the total time of the first {@link #launch} of each kernel. For a driver that
-     * compiles at a first launch, it includes compiling.
-     */
+    @Override
     public Duration firstLaunchTime() {
         return Duration.ofNanos(firstLaunchNanos);
     }

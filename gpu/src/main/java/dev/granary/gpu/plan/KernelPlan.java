@@ -151,12 +151,16 @@ public final class KernelPlan {
      * @throws IllegalArgumentException if the plan exceeds a limit of the device
      */
     public KernelDescriptor descriptor(Target target, DeviceLimits limits) {
+        return describe(target, limits).build();
+    }
+
+    /** Returns a builder with all that {@link #descriptor} has, for a descriptor with more. */
+    public KernelDescriptor.Builder describe(Target target, DeviceLimits limits) {
         report().check(limits);
         return KernelDescriptor.builder(target, name())
                 .source(source())
                 .entry(name())
-                .launch(name(), geometry())
-                .build();
+                .launch(name(), geometry());
     }
 
     /** Returns the memory, work-groups and caches of the plan. */

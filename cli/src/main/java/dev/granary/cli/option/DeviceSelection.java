@@ -1,0 +1,165 @@
+package dev.granary.cli.option;
+
+import dev.granary.cache.Backend;
+import dev.granary.cli.device.HostDevice;
+import dev.granary.cli.device.HostDevices;
+import dev.granary.gpu.opencl.OpenClDevice;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * A selection of devices of this machine.
+ *
+ * @param backend the backend; if empty, OpenCL or, if it has no such device, Level Zero
+ * @param device the number of a device in its backend, or a part of its name or platform; empty for
+ *     any device
+ */
+public record DeviceSelection(Optional<Backend> backend, String device) {
+    /** Any device. */
+    public static final DeviceSelection ANY = new DeviceSelection(Optional.empty(), "");
+
+    private static final Pattern NUMBER = Pattern.compile("[0-9]{1,9}");
+
+    /**
+     * Returns the selected device, by default the first one.
+     *
+     * @throws CommandFailedException if there is no device
+     * @throws UsageException if no device is selected, or several of different targets
+     */
+    public HostDevice one() throws CommandFailedException, UsageException {
+        List<HostDevices> present = present();
+        List<HostDevice> matches = firstMatches(present);
+        if (!device.isEmpty()
+                && matches.stream().map(HostDevice::target).distinct().count() > 1) {
+            throw new UsageException("several device names contain '" + device
+                    + "'; give a longer part or the number, and --backend if needed: "
+                    + lines(present));
+        }
+        return matches.getFirst();
+    }
+
+    /**
+     * Returns the selected devices, by default all of the backend, or of all backends.
+     *
+     * @throws CommandFailedException if there is no device
+     * @throws UsageException if none is selected
+     */
+    public List<HostDevice> all() throws CommandFailedException, UsageException {
+        List<HostDevices> present = present();
+        return device.isEmpty()
+                ? present.stream().flatMap(found -> found.devices().stream()).toList()
+                : firstMatches(present);
+    }
+
+    /**
+     * Returns a selection of one device for each device of the backend, or of all backends.
+     *
+     * @throws CommandFailedException if there is no device
+     */
+    List<DeviceSelection> each() throws CommandFailedException {
+        return present().stream()
+                .flatMap(found -> IntStream.range(0, found.devices().size())
+                        .mapToObj(number -> new DeviceSelection(
+                                Optional.of(found.backend()), String.valueOf(number))))
+                .toList();
+    }
+
+    /**
+     * Returns the selected device of OpenCL.
+     *
+     * @throws UsageException if another backend is selected
+     */
+    public OpenClDevice oneOfOpenCl() throws CommandFailedException, UsageException {
+        if (backend.orElse(Backend.OPENCL) != Backend.OPENCL) {
+            throw new UsageException("this command supports devices of OpenCL only");
+        }
+        HostDevice found = new DeviceSelection(Optional.of(Backend.OPENCL), device).one();
+        if (found instanceof HostDevice.OfOpenCl(OpenClDevice openCl)) {
+            return openCl;
+        }
+        throw new IllegalStateException("not of OpenCL: " + found);
+    }
+
+    /** Returns the matches in the first backend that has some. */
+    private List<HostDevice> firstMatches(List<HostDevices> present) throws UsageException {
+        for (HostDevices found : present) {
+            List<HostDevice> matches = matches(found.devices());
+            if (!matches.isEmpty()) {
+                return matches;
+            }
+            if (isNumber()) {
+                break; // numbers are those of one backend
+            }
+        }
+        throw new UsageException((isNumber()
+                        ? "there is no device " + device
+                        : "no device name contains '" + device + "'")
+                + "; the devices are: " + lines(present));
+    }
+
+    private boolean isNumber() {
+        return NUMBER.matcher(device).matches();
+    }
+
+    private List<HostDevice> matches(List<HostDevice> devices) {
+        if (isNumber()) {
+            int number = Integer.parseInt(device);
+            return number < devices.size() ? List.of(devices.get(number)) : List.of();
+        }
+        String wanted = device.toLowerCase(Locale.ROOT);
+        // a whole name goes before a part of another one
+        return Stream.<Predicate<String>>of(wanted::equals, text -> text.contains(wanted))
+                .map(isWanted -> devices.stream()
+                        .filter(each ->
+                                isWanted.test(each.description().toLowerCase(Locale.ROOT)))
+                        .toList())
+                .filter(matches -> !matches.isEmpty())
+                .findFirst()
+                .orElse(List.of());
+    }
+
+    /** Returns the backends that have devices. */
+    private List<HostDevices> present() throws CommandFailedException {
+        List<HostDevices> found = new ArrayList<>();
+        for (Backend each : backend.map(List::of).orElseGet(() -> List.of(Backend.values()))) {
+            found.add(HostDevices.of(each));
+        }
+        List<HostDevices> present =
+                found.stream().filter(each -> !each.devices().isEmpty()).toList();
+        if (present.isEmpty()) {
+            throw new CommandFailedException(String.join(
+                    "; ", found.stream().map(DeviceSelection::advice).toList()));
+        }
+        return present;
+    }
+
+    private static String advice(HostDevices none) {
+        return switch (none.backend()) {
+            case OPENCL ->
+                none.missing()
+                        .map(cause -> "no OpenCL was found: " + cause
+                                + "; install the loader and the driver of the device, on"
+                                + " Debian: apt-get install ocl-icd-libopencl1"
+                                + " pocl-opencl-icd (for the CPU)")
+                        .orElse("the OpenCL loader found no device; install the driver of the"
+                                + " device, on Debian for the CPU: apt-get install"
+                                + " pocl-opencl-icd");
+            case LEVEL_ZERO ->
+                none.missing()
+                        .map(cause -> "no Level Zero was found: " + cause)
+                        .orElse("the Level Zero loader found no device");
+        };
+    }
+
+    private static String lines(List<HostDevices> present) {
+        return String.join(
+                ", ", present.stream().flatMap(found -> found.lines().stream()).toList());
+    }
+}

@@ -1,0 +1,190 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.granary.coordinator.admin.Warmer;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.gpu.DriverProcess;
+import dev.granary.s3.pack.warm.BulkEntryReader;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Tests of the namespaces with binaries of Intel's OpenCL and Level Zero drivers, for a simulated
+ * device. Each lookup is in a process of its own.
+ */
+class IntelNamespacesTest {
+    private static final Path INTEL = Path.of("/etc/OpenCL/vendors/intel.icd");
+
+    @TempDir
+    static Path directory;
+
+    private static TestFleet fleet;
+    private static Path vendors; // only Intel's OpenCL: two in one process may clash
+
+    @BeforeAll
+    static void start() throws Exception {
+        String reason = "Intel's drivers of OpenCL and Level Zero, on Debian: apt-get install"
+                + " libze1 intel-opencl-icd";
+        vendors = Files.createDirectory(directory.resolve("vendors"));
+        boolean isInstalled = Files.exists(INTEL);
+        if (isInstalled) {
+            Files.copy(INTEL, vendors.resolve("intel.icd"));
+            fleet = new TestFleet(directory.resolve("fleet"));
+            isInstalled = !output("probe", "level-zero", PublishMode.UNPACKED, Map.of())
+                    .contains("missing=");
+        }
+        if (!isInstalled) {
+            System.out.println("SKIPPED IntelNamespacesTest: " + reason);
+        }
+        assumeTrue(isInstalled, reason);
+    }
+
+    @AfterAll
+    static void stop() {
+        if (fleet != null) {
+            fleet.close();
+        }
+    }
+
+    /** Runs a lookup on a machine and returns its output. */
+    private static String output(
+            String machine, String backend, PublishMode publishing, Map<String, String> bucket)
+            throws IOException, InterruptedException {
+        Map<String, String> variables = new HashMap<>(bucket);
+        variables.putAll(Map.of(
+                "XDG_CONFIG_HOME", "/nonexistent",
+                "GRANARY_DIR", directory.resolve(machine).toString(),
+                "GRANARY_BUCKET_WAIT", "1m",
+                "OCL_ICD_VENDORS", vendors.toString(),
+                "NEOReadDebugKeys", "1",
+                "SetCommandStreamReceiver", "1",
+                "ProductFamilyOverride", "tgllp",
+                "NEO_CACHE_PERSISTENT", "0"));
+        return DriverProcess.of(
+                        NamespaceProcess.class, Files.createTempDirectory(directory, "process"))
+                .withoutVariables("GRANARY_", "AWS_")
+                .variables(variables)
+                .run(backend, publishing.name())
+                .output();
+    }
+
+    private static Map<String, String> bucket(String prefix) {
+        return Map.of(
+                "GRANARY_BUCKET", "s3://kernels/" + prefix,
+                "GRANARY_S3_ENDPOINT", fleet.endpoint(),
+                "AWS_ACCESS_KEY_ID", fleet.server.accessKey(),
+                "AWS_SECRET_ACCESS_KEY", fleet.server.secretKey(),
+                "AWS_REGION", "us-east-1");
+    }
+
+    /** Looks up on a machine, in a process of its own. */
+    private static String lookup(String machine, String backend, Map<String, String> bucket)
+            throws Exception {
+        return output(machine, backend, PublishMode.UNPACKED, bucket);
+    }
+
+    private static String source(String output) {
+        return DriverProcess.value(output, "source");
+    }
+
+    private static String target(String output) {
+        return DriverProcess.value(output, "target");
+    }
+
+    @Test
+    @DisplayName("N11 real binaries in the local tier: Level Zero restores OpenCL's and stores its"
+            + " own")
+    void local() throws Exception {
+        String compiled = lookup("local", "opencl", Map.of());
+        assertEquals("COMPILED", source(compiled));
+        String crossed = lookup("local", "level-zero", Map.of());
+        assertEquals("LOCAL from " + target(compiled), source(crossed));
+        assertEquals("RESTORED", DriverProcess.value(crossed, "origin"));
+        assertEquals("1", DriverProcess.value(crossed, "cross"));
+        assertEquals("[scale]", DriverProcess.value(crossed, "kernels"));
+        String again = lookup("local", "level-zero", Map.of());
+        assertEquals("LOCAL", source(again));
+        assertEquals("RESTORED", DriverProcess.value(again, "origin"));
+        assertEquals(DriverProcess.value(crossed, "bytes"), DriverProcess.value(again, "bytes"));
+        assertNotEquals(target(compiled), target(again));
+        System.out.println("cross-namespace: " + target(again) + " reads " + target(compiled)
+                + ", OpenCL's binary " + DriverProcess.value(compiled, "bytes")
+                + " bytes, Level Zero's of it " + DriverProcess.value(crossed, "bytes")
+                + "; lookups of new processes: OpenCL compiled in "
+                + DriverProcess.value(compiled, "micros") + " us, cross-namespace hit "
+                + DriverProcess.value(crossed, "micros") + " us, own hit "
+                + DriverProcess.value(again, "micros") + " us");
+    }
+
+    @Test
+    @DisplayName("N11 real binaries in the local tier and in a bucket: OpenCL never restores Level"
+            + " Zero's")
+    void never() throws Exception {
+        String compiled = lookup("never", "level-zero", bucket("never"));
+        assertEquals("COMPILED", source(compiled));
+        System.out.println(
+                "Level Zero compiled in " + DriverProcess.value(compiled, "micros") + " us");
+        assertEquals("COMPILED", source(lookup("never", "opencl", bucket("never"))));
+        assertEquals("LOCAL", source(lookup("never", "level-zero", bucket("never"))));
+    }
+
+    @Test
+    @DisplayName("N11 real binaries in a bucket: Level Zero restores OpenCL's unpacked entry, and"
+            + " publishes its own for other machines")
+    void unpacked() throws Exception {
+        String compiled = lookup("ci", "opencl", bucket("unpacked"));
+        assertEquals("COMPILED", source(compiled));
+        assertEquals(
+                "BUCKET from " + target(compiled),
+                source(lookup("node", "level-zero", bucket("unpacked"))));
+        assertEquals("BUCKET", source(lookup("other", "level-zero", bucket("unpacked"))));
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("N11 real binaries in a pack, read from the bucket and from a warmed directory")
+    void packedAndWarmed() throws Exception {
+        String compiled = output("packing", "opencl", PublishMode.IN_PACKS, bucket("packed"));
+        assertEquals("COMPILED", source(compiled));
+        Map<String, String> readOnly = new HashMap<>(bucket("packed"));
+        readOnly.put("GRANARY_BUCKET", "s3://kernels/packed?access=read");
+        String expected = "from " + target(compiled);
+        assertEquals("BUCKET " + expected, source(lookup("reader", "level-zero", readOnly)));
+        GranaryConfig config =
+                fleet.config("warmed", "s3://kernels/packed?access=read").build();
+        List<String> warmed = new ArrayList<>();
+        try (Warmer warmer = Warmer.open(config, BulkEntryReader.UnpackedEntries.READ)) {
+            if (warmer.from(config.buckets().getFirst(), target(compiled), (_, _) -> {})
+                    instanceof Warmer.Outcome.Done(var report)) {
+                warmed.add(report.installed() + " installed");
+            }
+        }
+        assertEquals(List.of("1 installed"), warmed);
+        assertTrue(Files.isDirectory(config.directory()));
+        assertEquals(
+                "LOCAL " + expected,
+                source(output(
+                        directory.relativize(config.directory()).toString(),
+                        "level-zero",
+                        PublishMode.UNPACKED,
+                        Map.of())));
+    }
+}
