@@ -32,19 +32,6 @@ class PlanFileFuzzTest {
             new DeviceLimits(1 << 20, 1 << 20, 4096, List.of(4096L, 4096L, 4096L), 2);
     private static final int MAX_SOURCE = 1 << 20;
 
-    @TempDir
-    private Path directory = Path.of("");
-
-    private static String product(String more) {
-        return """
-                kernel = "gemm"
-                logic = "C[i, j] += A[i, k] * B[k, j]"
-                array = [{name="A",shape=[7,5]},{name="B",shape=[5,9]},\
-                {name="C",shape=[7,9],role="input-output"}]
-                loop = [{index="i",iterations=7},{index="j",iterations=9},{index="k",iterations=5}]
-                """ + more;
-    }
-
     private static final List<String> SEEDS = List.of(
             product(""),
             product("""
@@ -71,6 +58,19 @@ class PlanFileFuzzTest {
             loop = [{index="x",iterations=4},{index="y",iterations=5},{index="u",iterations=1}]
             cache = [{source="F",level=1,location="constant"},{source="E",level=2}]
             """);
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private static String product(String more) {
+        return """
+                kernel = "gemm"
+                logic = "C[i, j] += A[i, k] * B[k, j]"
+                array = [{name="A",shape=[7,5]},{name="B",shape=[5,9]},\
+                {name="C",shape=[7,9],role="input-output"}]
+                loop = [{index="i",iterations=7},{index="j",iterations=9},{index="k",iterations=5}]
+                """ + more;
+    }
 
     /** Checks that a plan that was accepted has a kernel, a report and a picture. */
     private static void check(KernelPlan plan) {
