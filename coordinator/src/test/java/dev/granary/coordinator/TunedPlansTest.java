@@ -11,7 +11,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Sha256;
-import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.opencl.NeedsPocl;
@@ -100,7 +99,8 @@ class TunedPlansTest {
     }
 
     private Granary open(String machine) throws Exception {
-        return fleet.open(machine, PublishMode.UNPACKED);
+        // hits are expected, however busy the machine is
+        return Granary.open(fleet.config(machine).bucketWait(LONG).build());
     }
 
     /** Obtains the plan on a machine, and closes its cache when everything is published. */
