@@ -70,8 +70,7 @@ class CrossNamespaceTest {
 
     private static String content(LookupResult<FakePrimitive> result) {
         return new String(
-                result.primitive().getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst(),
-                UTF_8);
+                result.primitive().getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst(), UTF_8);
     }
 
     private Granary open(String machine) throws Exception {
