@@ -44,10 +44,10 @@ class IntelNamespacesTest {
         String reason = "Intel's drivers of OpenCL and Level Zero, on Debian: apt-get install"
                 + " libze1 intel-opencl-icd";
         vendors = Files.createDirectory(directory.resolve("vendors"));
+        fleet = new TestFleet(directory.resolve("fleet"));
         boolean isInstalled = Files.exists(INTEL);
         if (isInstalled) {
             Files.copy(INTEL, vendors.resolve("intel.icd"));
-            fleet = new TestFleet(directory.resolve("fleet"));
             isInstalled = !output("probe", "level-zero", PublishMode.UNPACKED, Map.of())
                     .contains("missing=");
         }
@@ -59,9 +59,7 @@ class IntelNamespacesTest {
 
     @AfterAll
     static void stop() {
-        if (fleet != null) {
-            fleet.close();
-        }
+        fleet.close();
     }
 
     /** Runs a lookup on a machine and returns its output. */

@@ -3,6 +3,8 @@ package dev.granary.coordinator.lookup;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Entry;
@@ -68,7 +70,7 @@ class CrossNamespaceTest {
 
     private static String content(LookupResult<FakePrimitive> result) {
         return new String(
-                result.primitive().getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst());
+                result.primitive().getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst(), UTF_8);
     }
 
     private Granary open(String machine) throws Exception {
