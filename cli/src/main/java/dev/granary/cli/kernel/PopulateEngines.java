@@ -50,13 +50,14 @@ final class PopulateEngines implements AutoCloseable {
         /**
          * Finds the names of an invocation.
          *
-         * @throws UsageException if there is no such backend, or a declared target does not exist or
-         *     has no compiler
+         * @throws UsageException if there is no such backend, or a declared target does not exist
+         *     or has no compiler
          * @throws CommandFailedException if all devices are selected, and there is none
          */
         Selection(DevicesOption devices, OfflineTargetOption targets)
                 throws UsageException, CommandFailedException {
-            this.devices = targets.isGiven() && !devices.isGiven() ? List.of() : devices.selections();
+            this.devices =
+                    targets.isGiven() && !devices.isGiven() ? List.of() : devices.selections();
             this.declared = targets.isGiven() ? Optional.of(targets.declared()) : Optional.empty();
         }
 
@@ -105,8 +106,7 @@ final class PopulateEngines implements AutoCloseable {
             TemporaryDirectory directory = new TemporaryDirectory("granary-offline-");
             try {
                 for (DeviceSelection selected : devices) {
-                    CompilerProcesses engine =
-                            CompilerProcesses.start(selected, geometries, limit);
+                    CompilerProcesses engine = CompilerProcesses.start(selected, geometries, limit);
                     if (targets.add(engine.target())) {
                         opened.add(engine);
                     } else {

@@ -117,8 +117,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
         // a whole name goes before a part of another one
         return Stream.<Predicate<String>>of(wanted::equals, text -> text.contains(wanted))
                 .map(isWanted -> devices.stream()
-                        .filter(each ->
-                                isWanted.test(each.description().toLowerCase(Locale.ROOT)))
+                        .filter(each -> isWanted.test(each.description().toLowerCase(Locale.ROOT)))
                         .toList())
                 .filter(matches -> !matches.isEmpty())
                 .findFirst()

@@ -26,9 +26,9 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Restorer of the entries of one lookup: quarantine, check of the container, trial, then the driver. An
- * entry that cannot be used is discarded from its tier. One of another namespace stays there: its
- * own engines may use it. Used by one thread.
+ * Restorer of the entries of one lookup: quarantine, check of the container, trial, then the
+ * driver. An entry that cannot be used is discarded from its tier. One of another namespace stays
+ * there: its own engines may use it. Used by one thread.
  */
 final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
     private final LookupTiers tiers;
