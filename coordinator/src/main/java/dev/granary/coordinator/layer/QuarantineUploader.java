@@ -16,7 +16,6 @@ import dev.granary.s3.quarantine.QuarantineReporter;
 import java.io.IOException;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -30,8 +29,7 @@ final class QuarantineUploader implements EntryUploader {
     private final CountingCache tier;
     private final RestoreQuarantine quarantine;
     private final BucketQuarantine shared;
-    private final AtomicReference<Optional<BulkBucket>> packed =
-            new AtomicReference<>(Optional.empty());
+    private volatile Optional<BulkBucket> packed = Optional.empty();
 
     /**
      * Creates an uploader to {@code bucket}.
@@ -50,7 +48,7 @@ final class QuarantineUploader implements EntryUploader {
         this.quarantine = quarantine;
         Supplier<BulkBucket> open = () -> {
             BulkBucket bulk = bucket.packed();
-            packed.set(Optional.of(bulk));
+            packed = Optional.of(bulk);
             opened.accept(bulk);
             return bulk;
         };
@@ -101,7 +99,7 @@ final class QuarantineUploader implements EntryUploader {
 
     @Override
     public Optional<LayerStatistics.Requests> requests() {
-        Optional<LayerStatistics.Requests> own = packed.get().map(LayerStatistics.Requests::of);
+        Optional<LayerStatistics.Requests> own = packed.map(LayerStatistics.Requests::of);
         Optional<LayerStatistics.Requests> others = next.requests();
         return own.isPresent() && others.isPresent()
                 ? Optional.of(own.get().plus(others.get()))

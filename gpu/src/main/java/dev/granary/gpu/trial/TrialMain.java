@@ -73,7 +73,7 @@ final class TrialMain {
                 .entry(input.kernels().toArray(String[]::new))
                 .build();
         print(RESTORING);
-        try (LoadedKernels ignored =
+        try (LoadedKernels _ =
                 engine.load(engine.create(descriptor, input.binaries(), BinaryKind.KERNEL))) {
             // the kernels were created
         } catch (RestoreException | RuntimeException e) {

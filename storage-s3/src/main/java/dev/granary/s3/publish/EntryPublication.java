@@ -3,6 +3,7 @@ package dev.granary.s3.publish;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
@@ -204,7 +205,7 @@ final class EntryPublication {
                     when hit.entry().contentHash().equals(entry.contentHash()) ->
                         duplicate(found.etag(), found.dates());
                     case LoadResult.Hit hit
-                    when existing.isReplaced(hit.entry()) -> new Step.Replace(found.etag());
+                    when isQuarantined(hit.entry()) -> new Step.Replace(found.etag());
                     case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
                     case LoadResult.Damaged bad
                     when bad.damage() == DamageKind.TOO_NEW -> new Step.Done(StoreResult.DIVERGENT);
@@ -220,6 +221,11 @@ final class EntryPublication {
             case GetResult.Unavailable lost ->
                 giveUp("the existing entry could not be read: " + lost.failure());
         };
+    }
+
+    private boolean isQuarantined(Entry stored) {
+        return existing instanceof EntryPublisher.Existing.Quarantined(Sha256 content)
+                && stored.contentHash().equals(content);
     }
 
     private Step replace(String etag) throws InterruptedException {

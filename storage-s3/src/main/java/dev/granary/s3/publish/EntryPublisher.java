@@ -79,12 +79,6 @@ public final class EntryPublisher {
 
         /** The only {@link Suspect}. */
         Existing SUSPECT = new Suspect();
-
-        /** Returns true if the object is replaced whatever the publisher has. */
-        default boolean isReplaced(Entry stored) {
-            return this instanceof Quarantined(Sha256 content)
-                    && stored.contentHash().equals(content);
-        }
     }
 
     private final PublishContext context;
