@@ -172,10 +172,10 @@ final class DemoCommand implements Callable<Integer> {
 
     private static String success(DemoRoleResult ci) {
         return "Compiled once; node and laptop compiled nothing"
-                + (ci.constants().made() == 0
-                        ? ""
-                        : ", constants were made once," + System.lineSeparator())
-                + (ci.isChecked() ? " and every result is right." : ".");
+                + (ci.constants().made() == 0 ? "" : ", constants were made once")
+                + (ci.isChecked()
+                        ? "," + System.lineSeparator() + "and every result is right."
+                        : ".");
     }
 
     private static JsonObject json(Demo.Results results) {

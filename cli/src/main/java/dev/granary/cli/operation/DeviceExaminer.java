@@ -45,8 +45,9 @@ final class DeviceExaminer {
                 none.missing()
                         .map(cause -> new CheckResult.Problem(
                                 cause,
-                                "install it and the driver of the device, on Debian: apt-get install"
-                                        + " ocl-icd-libopencl1 pocl-opencl-icd (for the CPU)"))
+                                "install it and the driver of the device, on Debian: apt-get"
+                                        + " install ocl-icd-libopencl1 pocl-opencl-icd (for the"
+                                        + " CPU)"))
                         .orElseGet(() -> new CheckResult.Problem(
                                 "the loader reports no device",
                                 "install the driver of the device, on Debian for the CPU: apt-get"
