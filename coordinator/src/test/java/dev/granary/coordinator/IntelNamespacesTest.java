@@ -51,9 +51,6 @@ class IntelNamespacesTest {
             isInstalled = !output("probe", "level-zero", PublishMode.UNPACKED, Map.of())
                     .contains("missing=");
         }
-        if (!isInstalled) {
-            System.out.println("SKIPPED IntelNamespacesTest: " + reason);
-        }
         assumeTrue(isInstalled, reason);
     }
 

@@ -53,9 +53,6 @@ class LevelZeroCommandsTest {
         String reason = "Intel's drivers of OpenCL and Level Zero, on Debian: apt-get install"
                 + " libze1 intel-opencl-icd";
         boolean isInstalled = devices.size() == 2;
-        if (!isInstalled) {
-            System.out.println("SKIPPED LevelZeroCommandsTest: " + reason);
-        }
         assumeTrue(isInstalled, reason);
         Files.writeString(
                 directory.resolve("twice.cl"),

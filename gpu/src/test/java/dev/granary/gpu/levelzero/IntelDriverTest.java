@@ -43,9 +43,6 @@ class IntelDriverTest {
         boolean isMissing = output.contains("missing=");
         String reason = "Intel's Level Zero driver, on Debian: apt-get install libze1"
                 + " intel-opencl-icd";
-        if (isMissing) {
-            System.out.println("SKIPPED IntelDriverTest: " + reason);
-        }
         assumeTrue(!isMissing, reason);
         built = output;
         byte[] bytes = Files.readAllBytes(own);
