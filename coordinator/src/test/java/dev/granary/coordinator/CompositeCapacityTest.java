@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Target;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositeImplementation;
 import dev.granary.gpu.composite.CompositeStatistics;
@@ -62,7 +63,7 @@ class CompositeCapacityTest {
     }
 
     private Granary open(String... environment) throws ConfigException {
-        GranaryConfig.Builder config = GranaryConfig.builder().directory(node.directory);
+        GranaryConfigBuilder config = GranaryConfig.builder().directory(node.directory);
         Map<String, String> own = Map.of("XDG_CONFIG_HOME", node.directory + "-none");
         return Granary.open(config.environment(
                         environment.length == 0

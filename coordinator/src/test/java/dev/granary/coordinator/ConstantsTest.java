@@ -12,6 +12,7 @@ import dev.granary.cache.constant.config.ConstantLimit;
 import dev.granary.cache.constant.config.ConstantPolicy;
 import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -32,7 +33,7 @@ class ConstantsTest {
 
     private final Map<String, String> environment = new HashMap<>();
 
-    private GranaryConfig.Builder builder() {
+    private GranaryConfigBuilder builder() {
         return GranaryConfig.builder()
                 .environment(environment)
                 .directory(directory)

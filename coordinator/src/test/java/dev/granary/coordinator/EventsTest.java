@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.TierStatistics;
-import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.event.CompileEvent;
 import dev.granary.coordinator.event.EvictionEvent;
 import dev.granary.coordinator.event.GranaryEvent;
@@ -88,14 +88,14 @@ class EventsTest {
         }
     }
 
-    private GranaryConfig.Builder config() throws Exception {
+    private GranaryConfigBuilder config() throws Exception {
         return new TestNode(directory.resolve("local"), bucket)
                 .config()
                 .offline()
                 .flushLimit(TestNode.LONG);
     }
 
-    private Granary open(GranaryConfig.Builder config, GranaryListener... listeners)
+    private Granary open(GranaryConfigBuilder config, GranaryListener... listeners)
             throws Exception {
         GranaryBuilder builder = Granary.builder().config(config.build()).layer(LAYER, bucket);
         for (GranaryListener listener : listeners) {
@@ -466,7 +466,7 @@ class EventsTest {
             isCompiling.countDown();
             Await.holds(() -> seen.get() > 0);
         };
-        GranaryConfig.Builder config = config();
+        GranaryConfigBuilder config = config();
         try (Granary compiling = open(config);
                 Granary waiting = open(config, collector)) {
             Thread other = Thread.ofPlatform().start(() -> {

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.testing.SystemTool;
@@ -60,7 +60,7 @@ class LocalDirectoryTest {
             + " cache stays open, since the application closes it")
     void refusedClosesBuckets() throws Exception {
         Files.writeString(node.directory, "a file");
-        GranaryConfig.Builder config = node.config().bucket("s3://one").bucket("s3://two");
+        GranaryConfigBuilder config = node.config().bucket("s3://one").bucket("s3://two");
         assertThrows(ConfigException.class, () -> node.open(config.build()));
         assertEquals(2, bucket.closings.get());
         GranaryBuilder plugged =

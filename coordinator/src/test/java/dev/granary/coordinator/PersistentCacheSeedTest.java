@@ -18,6 +18,7 @@ import dev.granary.coordinator.admin.Doctor;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
 import dev.granary.local.config.EvictionPolicy;
@@ -58,7 +59,7 @@ class PersistentCacheSeedTest {
         this.home = home;
     }
 
-    private GranaryConfig.Builder with(Map<String, String> environment) throws ConfigException {
+    private GranaryConfigBuilder with(Map<String, String> environment) throws ConfigException {
         return new TestNode(home.resolve("local"), new FakeBucket())
                 .config()
                 .environment(environment(environment));
@@ -187,7 +188,7 @@ class PersistentCacheSeedTest {
     @DisplayName("RFC: \"FIFO eviction policy ... The oldest one will be removed\", by call and by"
             + " environment; else the least recently used")
     void eviction(EvictionPolicy policy) throws Exception {
-        GranaryConfig.Builder builder =
+        GranaryConfigBuilder builder =
                 switch (policy) {
                     case FIFO -> with(Map.of("GRANARY_EVICTION", "fifo"));
                     case LRU ->

@@ -14,6 +14,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LayerStatistics;
@@ -62,7 +63,7 @@ class PluggedCachesTest {
         return new TestNode(home.resolve(machine), new FakeBucket());
     }
 
-    private GranaryConfig.Builder config(String machine) throws Exception {
+    private GranaryConfigBuilder config(String machine) throws Exception {
         return node(machine).config().flushLimit(TestNode.LONG).bucketWait(TestNode.LONG);
     }
 

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
@@ -45,8 +46,8 @@ class SlowBucketTest {
         this.directory = directory;
     }
 
-    private GranaryConfig.Builder config(String local, String... buckets) throws Exception {
-        GranaryConfig.Builder builder = new TestNode(directory.resolve(local), new FakeBucket())
+    private GranaryConfigBuilder config(String local, String... buckets) throws Exception {
+        GranaryConfigBuilder builder = new TestNode(directory.resolve(local), new FakeBucket())
                 .config()
                 .flushLimit(TestNode.LONG);
         for (String bucket : buckets) {

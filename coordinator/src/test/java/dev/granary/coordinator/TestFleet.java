@@ -10,7 +10,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
@@ -72,11 +72,11 @@ public final class TestFleet implements AutoCloseable {
                 .build();
     }
 
-    public GranaryConfig.Builder config(String machine) throws ConfigException {
+    public GranaryConfigBuilder config(String machine) throws ConfigException {
         return config(machine, "s3://kernels/ci");
     }
 
-    public GranaryConfig.Builder config(String machine, String buckets) throws ConfigException {
+    public GranaryConfigBuilder config(String machine, String buckets) throws ConfigException {
         return new TestNode(directory.resolve(machine), new FakeBucket())
                 .config()
                 .endpoint(endpoint())

@@ -4,6 +4,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.stores.OpenStores;
 
@@ -63,7 +64,7 @@ public final class TestNode {
         return Granary.open(config().build());
     }
 
-    public GranaryConfig.Builder config() throws ConfigException {
+    public GranaryConfigBuilder config() throws ConfigException {
         return GranaryConfig.builder()
                 .environment(Map.of("XDG_CONFIG_HOME", directory + "-no-configuration"))
                 .directory(directory)

@@ -2,6 +2,7 @@ package dev.granary.cli.option;
 
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 
 import org.jspecify.annotations.Nullable;
 
@@ -25,8 +26,8 @@ public final class LocalOptions {
                     + " (GRANARY_CAPACITY)")
     private @Nullable String capacity;
 
-    public GranaryConfig.Builder builder() throws ConfigException {
-        GranaryConfig.Builder builder = GranaryConfig.builder();
+    public GranaryConfigBuilder builder() throws ConfigException {
+        GranaryConfigBuilder builder = GranaryConfig.builder();
         if (directory != null) {
             builder.directory(directory);
         }

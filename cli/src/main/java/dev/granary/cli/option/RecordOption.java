@@ -1,7 +1,7 @@
 package dev.granary.cli.option;
 
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +17,7 @@ public final class RecordOption {
     private @Nullable String file;
 
     /** Sets the recording if the option was given. */
-    public GranaryConfig.Builder in(GranaryConfig.Builder builder) throws ConfigException {
+    public GranaryConfigBuilder in(GranaryConfigBuilder builder) throws ConfigException {
         return file == null ? builder : builder.record(file);
     }
 }

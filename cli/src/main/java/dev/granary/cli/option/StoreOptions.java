@@ -2,6 +2,7 @@ package dev.granary.cli.option;
 
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 
 import org.jspecify.annotations.Nullable;
 
@@ -43,8 +44,8 @@ public final class StoreOptions {
         return !buckets.isEmpty() || endpoint != null || client != null;
     }
 
-    public GranaryConfig.Builder builder() throws ConfigException {
-        GranaryConfig.Builder builder = local.builder();
+    public GranaryConfigBuilder builder() throws ConfigException {
+        GranaryConfigBuilder builder = local.builder();
         for (String bucket : buckets) {
             builder.bucket(bucket);
         }

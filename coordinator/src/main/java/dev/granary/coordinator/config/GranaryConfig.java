@@ -1,30 +1,19 @@
 package dev.granary.coordinator.config;
 
-import dev.granary.cache.constant.config.ConstantLimit;
 import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
-import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.local.config.EvictionPolicy;
 import dev.granary.local.config.NetworkFileSystemPolicy;
-import dev.granary.local.directory.PrivateSubdirectory;
-import dev.granary.s3.config.S3ClientLibrary;
 
-import org.jspecify.annotations.Nullable;
-
-import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 
 /**
  * Configuration of Granary in this process. Immutable.
  *
- * <p>Each value comes from the first source that has it: code (the {@link Builder}, or the command
+ * <p>Each value comes from the first source that has it: code (the {@link GranaryConfigBuilder}, or the command
  * line), the environment, the configuration file, the default. The TOML file is the one that
  * {@code GRANARY_CONFIG} names, else {@code granary/config.toml} under {@code XDG_CONFIG_HOME}
  * (default {@code ~/.config}), if it exists.
@@ -110,293 +99,12 @@ public record GranaryConfig(
     }
 
     /** Returns a builder. */
-    public static Builder builder() {
-        return new Builder(System.getenv());
+    public static GranaryConfigBuilder builder() {
+        return new GranaryConfigBuilder(System.getenv());
     }
 
     /** Returns the configuration of the environment, the file and the defaults. */
     public static GranaryConfig fromEnvironment() throws ConfigException {
         return builder().build();
-    }
-
-    /**
-     * Builder. Values that are not set come from the environment, the file or the defaults. Not
-     * thread-safe.
-     */
-    public static final class Builder {
-        private Map<String, String> environment;
-        private final List<BucketUri> buckets = new ArrayList<>();
-        private @Nullable URI endpoint;
-        private @Nullable S3ClientLibrary client;
-        private @Nullable Path directory;
-        private @Nullable Long capacityBytes;
-        private @Nullable EvictionPolicy eviction;
-        private @Nullable NetworkFileSystemPolicy networkDirectory;
-        private @Nullable Integer primitiveCacheCapacity;
-        private @Nullable PrimitiveCachePolicy primitiveCachePolicy;
-        private @Nullable Duration localWait;
-        private @Nullable Duration bucketWait;
-        private Duration flushLimit = DEFAULT_FLUSH_LIMIT;
-        private ConstantLimits constantLimits = ConstantLimits.NONE;
-        private @Nullable Path recording;
-        private @Nullable EnabledEngines enabled;
-        private @Nullable RestoreTrialPolicy restoreTrial;
-        private boolean isOffline;
-
-        private Builder(Map<String, String> environment) {
-            this.environment = environment;
-        }
-
-        /** Sets the environment to read; default: that of this process. */
-        public Builder environment(Map<String, String> variables) {
-            environment = Map.copyOf(variables);
-            return this;
-        }
-
-        /**
-         * Adds a shared bucket after those that were added, such as {@code s3://name/prefix};
-         * default: none. The options access, endpoint, region and client follow a question mark:
-         * {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com&client=minio}.
-         * Several buckets are separated by commas or blanks.
-         */
-        public Builder bucket(String address) throws ConfigException {
-            buckets.addAll(Setting.BUCKET.parse(address, "The bucket"));
-            return this;
-        }
-
-        /** Uses no bucket, even if the environment or the file names some. */
-        public Builder offline() {
-            isOffline = true;
-            return this;
-        }
-
-        /**
-         * Sets the address of the object store for buckets without an endpoint, with {@code http}
-         * or {@code https}; default: Amazon's.
-         */
-        public Builder endpoint(String address) throws ConfigException {
-            endpoint = Setting.ENDPOINT.parse(address, "The endpoint");
-            return this;
-        }
-
-        /**
-         * Sets the client library for buckets without one, {@code aws} or {@code minio}; default:
-         * {@code aws}.
-         */
-        public Builder client(String name) throws ConfigException {
-            client = Setting.CLIENT.parse(name, "The client");
-            return this;
-        }
-
-        /**
-         * Sets the directory of the local tier; default: {@code granary} under
-         * {@code XDG_CACHE_HOME} or {@code ~/.cache}. In a volume that others can write, a private
-         * subdirectory {@code granary-<uid>} is used.
-         */
-        public Builder directory(Path path) {
-            directory = path;
-            return this;
-        }
-
-        /** Sets the directory of the local tier from a configuration text. */
-        public Builder directory(String path) throws ConfigException {
-            return directory(Setting.DIRECTORY.parse(path, "The directory"));
-        }
-
-        /**
-         * Sets the capacity of the local tier, such as {@code 4GiB}, or a number of MiB; default: 4
-         * GiB. With 0 nothing is stored on disk: the directory is neither read nor written nor
-         * created, and files of others there remain.
-         */
-        public Builder capacity(String size) throws ConfigException {
-            capacityBytes = Setting.CAPACITY.parse(size, "The capacity");
-            return this;
-        }
-
-        /** Sets the eviction policy of the local tier; default: least recently used. */
-        public Builder eviction(EvictionPolicy policy) {
-            eviction = policy;
-            return this;
-        }
-
-        /**
-         * Sets whether the directory may be on a network file system; default: {@code open} refuses
-         * it.
-         */
-        public Builder networkDirectory(NetworkFileSystemPolicy choice) {
-            networkDirectory = choice;
-            return this;
-        }
-
-        /**
-         * Sets the largest number of primitives in memory, 0 for none; default:
-         * {@value PrimitiveCache#DEFAULT_CAPACITY}.
-         *
-         * @throws ConfigException if negative
-         */
-        public Builder primitiveCacheCapacity(int primitives) throws ConfigException {
-            primitiveCacheCapacity = Setting.PRIMITIVE_CACHE_CAPACITY.parse(
-                    Integer.toString(primitives), "The capacity of the primitive cache");
-            return this;
-        }
-
-        /** Sets the eviction policy of the primitives in memory; default: least recently used. */
-        public Builder primitiveCachePolicy(PrimitiveCachePolicy policy) {
-            primitiveCachePolicy = policy;
-            return this;
-        }
-
-        /**
-         * Sets the longest wait of a lookup for another process of this machine that compiles the
-         * same id; after it the lookup compiles, too. Zero: lookups neither wait nor claim.
-         * Default: 60 seconds.
-         *
-         * @throws ConfigException if negative, or longer than a year
-         */
-        public Builder localWait(Duration limit) throws ConfigException {
-            localWait = checked(limit, "The local wait");
-            return this;
-        }
-
-        /**
-         * Sets the initial time budget of the lookups of this process for each bucket; if it is
-         * used up, they skip the bucket and compile. The budget is at least 4 % of the time spent
-         * compiling. Default: 4 seconds.
-         *
-         * @throws ConfigException if negative, or longer than a year
-         */
-        public Builder bucketWait(Duration limit) throws ConfigException {
-            bucketWait = checked(limit, "The bucket wait");
-            return this;
-        }
-
-        /**
-         * Sets the memory for constant tensors on each device of a kind, and the policy when it is
-         * used up; default: no limit. A kind that is not set comes from the environment, the file
-         * or the default.
-         *
-         * @param megabytes the limit in units of 1,048,576 bytes; 0 caches none;
-         *     {@link ConstantLimit#UNLIMITED} is no limit
-         * @throws ConfigException if negative
-         */
-        public Builder constantTensorCacheCapacity(
-                EngineKind kind, long megabytes, ConstantPolicy policy) throws ConfigException {
-            if (megabytes < 0) {
-                throw new ConfigException("The capacity of the constant tensor cache is "
-                        + megabytes + ", but should be a number of MB, 0 or more.");
-            }
-            constantLimits = new ConstantLimits(Map.of(kind, new ConstantLimit(megabytes, policy)))
-                    .orElse(constantLimits);
-            return this;
-        }
-
-        /**
-         * Sets the memory for constant tensors on each device of a kind; a full cache evicts
-         * nothing.
-         */
-        public Builder constantTensorCacheCapacity(EngineKind kind, long megabytes)
-                throws ConfigException {
-            return constantTensorCacheCapacity(kind, megabytes, ConstantPolicy.NO_EVICT);
-        }
-
-        /**
-         * Records the kernels of this process: adds each kernel that it obtains to the kernel
-         * manifest {@code file}, with sources and headers in {@code file.d}. Several processes may
-         * record to one file. Default: none.
-         */
-        public Builder record(Path file) {
-            recording = file;
-            return this;
-        }
-
-        /** Records to a file from a configuration text. */
-        public Builder record(String file) throws ConfigException {
-            return record(Setting.RECORDING.parse(file, "The recording"));
-        }
-
-        /**
-         * Sets the engines whose primitives are cached beyond the memory of the process; default:
-         * all. {@code Granary.setEnabled} changes them at run time.
-         *
-         * @param text {@code on}, {@code off}, or parts such as {@code opencl.cpu:off}, separated
-         *     by semicolons
-         */
-        public Builder enabled(String text) throws ConfigException {
-            enabled = Setting.ENABLED.parse(text, "The setting enabled");
-            return this;
-        }
-
-        /**
-         * Sets the entries whose first restore on this machine happens in a process of its own, so
-         * that a driver which ends its process on a binary does not end this one. Default: off.
-         */
-        public Builder restoreTrial(RestoreTrialPolicy policy) {
-            restoreTrial = policy;
-            return this;
-        }
-
-        /**
-         * Sets the longest wait of {@code close} for uploads; default: 5 seconds.
-         *
-         * @throws ConfigException if negative
-         */
-        public Builder flushLimit(Duration limit) throws ConfigException {
-            if (limit.isNegative()) {
-                throw new ConfigException(
-                        "The flush limit is " + limit + ", but should be 0 or more.");
-            }
-            flushLimit = limit;
-            return this;
-        }
-
-        /**
-         * Returns the configuration.
-         *
-         * @throws ConfigException if a value in the environment or the file is wrong
-         */
-        public GranaryConfig build() throws ConfigException {
-            ConfigSources sources = new ConfigSources(environment);
-            Path chosenDirectory = sources.first(directory, Setting.DIRECTORY);
-            Path configured =
-                    chosenDirectory == null ? sources.defaultDirectory() : chosenDirectory;
-            Long chosenCapacity = sources.first(capacityBytes, Setting.CAPACITY);
-            long capacity = chosenCapacity == null ? DEFAULT_CAPACITY_BYTES : chosenCapacity;
-            EvictionPolicy chosenEviction = sources.first(eviction, Setting.EVICTION);
-            NetworkFileSystemPolicy chosenNetwork =
-                    sources.first(networkDirectory, Setting.NETWORK_DIRECTORY);
-            Duration chosenWait = sources.first(localWait, Setting.LOCAL_WAIT);
-            Duration chosenBucketWait = sources.first(bucketWait, Setting.BUCKET_WAIT);
-            EnabledEngines chosenEnabled = sources.first(enabled, Setting.ENABLED);
-            RestoreTrialPolicy chosenTrial = sources.first(restoreTrial, Setting.RESTORE_TRIAL);
-            return new GranaryConfig(
-                    isOffline ? List.of() : sources.buckets(buckets, endpoint, client),
-                    capacity == 0 ? configured : PrivateSubdirectory.resolve(configured),
-                    capacity,
-                    chosenEviction == null ? EvictionPolicy.LRU : chosenEviction,
-                    chosenNetwork == null ? NetworkFileSystemPolicy.REFUSE : chosenNetwork,
-                    sources.lenient(
-                            primitiveCacheCapacity,
-                            Setting.PRIMITIVE_CACHE_CAPACITY,
-                            PrimitiveCache.DEFAULT_CAPACITY),
-                    sources.lenient(
-                            primitiveCachePolicy,
-                            Setting.PRIMITIVE_CACHE_POLICY,
-                            PrimitiveCachePolicy.LRU),
-                    chosenWait == null ? DEFAULT_LOCAL_WAIT : chosenWait,
-                    chosenBucketWait == null ? DEFAULT_BUCKET_WAIT : chosenBucketWait,
-                    flushLimit,
-                    constantLimits.orElse(sources.constantLimits()),
-                    Optional.ofNullable(sources.first(recording, Setting.RECORDING)),
-                    chosenEnabled == null ? EnabledEngines.ALL : chosenEnabled,
-                    chosenTrial == null ? RestoreTrialPolicy.OFF : chosenTrial);
-        }
-
-        private static Duration checked(Duration wait, String name) throws ConfigException {
-            if (wait.isNegative() || wait.compareTo(Setting.MAX_DURATION) > 0) {
-                throw new ConfigException(
-                        name + " is " + wait + ", but should be from 0 to a year.");
-            }
-            return wait;
-        }
     }
 }

@@ -46,7 +46,7 @@ class GranaryConfigTest {
         environment.put("HOME", home.toString());
     }
 
-    private GranaryConfig.Builder builder() {
+    private GranaryConfigBuilder builder() {
         return GranaryConfig.builder().environment(environment);
     }
 

@@ -17,6 +17,7 @@ import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
@@ -55,8 +56,8 @@ class RemoteLayersTest {
         this.directory = directory;
     }
 
-    private GranaryConfig.Builder config(String machine, String... buckets) throws Exception {
-        GranaryConfig.Builder builder = new TestNode(directory.resolve(machine), new FakeBucket())
+    private GranaryConfigBuilder config(String machine, String... buckets) throws Exception {
+        GranaryConfigBuilder builder = new TestNode(directory.resolve(machine), new FakeBucket())
                 .config()
                 .flushLimit(TestNode.LONG);
         for (String bucket : buckets) {

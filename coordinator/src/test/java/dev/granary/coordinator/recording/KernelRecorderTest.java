@@ -10,6 +10,7 @@ import dev.granary.coordinator.FakeEngine;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.gpu.KernelDescriptor;
@@ -212,7 +213,7 @@ class KernelRecorderTest {
         }
     }
 
-    private GranaryConfig.Builder config() throws ConfigException {
+    private GranaryConfigBuilder config() throws ConfigException {
         return GranaryConfig.builder()
                 .environment(Map.of("XDG_CONFIG_HOME", directory + "-none"))
                 .directory(directory.resolve("cache"));
