@@ -223,6 +223,6 @@ class ManifestCommandsTest {
                 .lines()
                 .forEach(line -> assertTrue(line.length() <= 100, () -> line.length() + line));
         Cli.run("manifest", "show", recording("x", kernel), "--device", "no such device")
-                .exits(1);
+                .exits(2);
     }
 }

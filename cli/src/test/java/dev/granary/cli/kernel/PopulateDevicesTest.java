@@ -100,7 +100,7 @@ class PopulateDevicesTest {
                 text.prints("for " + target);
             }
             populate(fleet, "other", "--device", "basic", "--device", "abacus")
-                    .exits(1)
+                    .exits(2)
                     .reports("no device name contains 'abacus'");
         }
     }

@@ -13,9 +13,9 @@ import java.util.Optional;
 /**
  * Configuration of Granary in this process. Immutable.
  *
- * <p>Each value comes from the first source that has it: code (the {@link GranaryConfigBuilder}, or the command
- * line), the environment, the configuration file, the default. The TOML file is the one that
- * {@code GRANARY_CONFIG} names, else {@code granary/config.toml} under {@code XDG_CONFIG_HOME}
+ * <p>Each value comes from the first source that has it: code (the {@link GranaryConfigBuilder}, or
+ * the command line), the environment, the configuration file, the default. The TOML file is the one
+ * that {@code GRANARY_CONFIG} names, else {@code granary/config.toml} under {@code XDG_CONFIG_HOME}
  * (default {@code ~/.config}), if it exists.
  *
  * @param buckets the shared buckets, in lookup order; empty: none

@@ -22,8 +22,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Builder of a {@link GranaryConfig}. Values that are not set come from the environment, the file or the defaults. Not
- * thread-safe.
+ * Builder of a {@link GranaryConfig}. Values that are not set come from the environment, the file
+ * or the defaults. Not thread-safe.
  */
 public final class GranaryConfigBuilder {
     private Map<String, String> environment;
@@ -56,10 +56,10 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Adds a shared bucket after those that were added, such as {@code s3://name/prefix};
-     * default: none. The options access, endpoint, region and client follow a question mark:
-     * {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com&client=minio}.
-     * Several buckets are separated by commas or blanks.
+     * Adds a shared bucket after those that were added, such as {@code s3://name/prefix}; default:
+     * none. The options access, endpoint, region and client follow a question mark:
+     * {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com&client=minio}. Several
+     * buckets are separated by commas or blanks.
      */
     public GranaryConfigBuilder bucket(String address) throws ConfigException {
         buckets.addAll(Setting.BUCKET.parse(address, "The bucket"));
@@ -73,8 +73,8 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Sets the address of the object store for buckets without an endpoint, with {@code http}
-     * or {@code https}; default: Amazon's.
+     * Sets the address of the object store for buckets without an endpoint, with {@code http} or
+     * {@code https}; default: Amazon's.
      */
     public GranaryConfigBuilder endpoint(String address) throws ConfigException {
         endpoint = Setting.ENDPOINT.parse(address, "The endpoint");
@@ -91,9 +91,9 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Sets the directory of the local tier; default: {@code granary} under
-     * {@code XDG_CACHE_HOME} or {@code ~/.cache}. In a volume that others can write, a private
-     * subdirectory {@code granary-<uid>} is used.
+     * Sets the directory of the local tier; default: {@code granary} under {@code XDG_CACHE_HOME}
+     * or {@code ~/.cache}. In a volume that others can write, a private subdirectory
+     * {@code granary-<uid>} is used.
      */
     public GranaryConfigBuilder directory(Path path) {
         directory = path;
@@ -107,8 +107,8 @@ public final class GranaryConfigBuilder {
 
     /**
      * Sets the capacity of the local tier, such as {@code 4GiB}, or a number of MiB; default: 4
-     * GiB. With 0 nothing is stored on disk: the directory is neither read nor written nor
-     * created, and files of others there remain.
+     * GiB. With 0 nothing is stored on disk: the directory is neither read nor written nor created,
+     * and files of others there remain.
      */
     public GranaryConfigBuilder capacity(String size) throws ConfigException {
         capacityBytes = Setting.CAPACITY.parse(size, "The capacity");
@@ -122,8 +122,7 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Sets whether the directory may be on a network file system; default: {@code open} refuses
-     * it.
+     * Sets whether the directory may be on a network file system; default: {@code open} refuses it.
      */
     public GranaryConfigBuilder networkDirectory(NetworkFileSystemPolicy choice) {
         networkDirectory = choice;
@@ -149,9 +148,9 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Sets the longest wait of a lookup for another process of this machine that compiles the
-     * same id; after it the lookup compiles, too. Zero: lookups neither wait nor claim.
-     * Default: 60 seconds.
+     * Sets the longest wait of a lookup for another process of this machine that compiles the same
+     * id; after it the lookup compiles, too. Zero: lookups neither wait nor claim. Default: 60
+     * seconds.
      *
      * @throws ConfigException if negative, or longer than a year
      */
@@ -161,9 +160,9 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Sets the initial time budget of the lookups of this process for each bucket; if it is
-     * used up, they skip the bucket and compile. The budget is at least 4 % of the time spent
-     * compiling. Default: 4 seconds.
+     * Sets the initial time budget of the lookups of this process for each bucket; if it is used
+     * up, they skip the bucket and compile. The budget is at least 4 % of the time spent compiling.
+     * Default: 4 seconds.
      *
      * @throws ConfigException if negative, or longer than a year
      */
@@ -173,9 +172,9 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Sets the memory for constant tensors on each device of a kind, and the policy when it is
-     * used up; default: no limit. A kind that is not set comes from the environment, the file
-     * or the default.
+     * Sets the memory for constant tensors on each device of a kind, and the policy when it is used
+     * up; default: no limit. A kind that is not set comes from the environment, the file or the
+     * default.
      *
      * @param megabytes the limit in units of 1,048,576 bytes; 0 caches none;
      *     {@link ConstantLimit#UNLIMITED} is no limit
@@ -184,8 +183,8 @@ public final class GranaryConfigBuilder {
     public GranaryConfigBuilder constantTensorCacheCapacity(
             EngineKind kind, long megabytes, ConstantPolicy policy) throws ConfigException {
         if (megabytes < 0) {
-            throw new ConfigException("The capacity of the constant tensor cache is "
-                    + megabytes + ", but should be a number of MB, 0 or more.");
+            throw new ConfigException("The capacity of the constant tensor cache is " + megabytes
+                    + ", but should be a number of MB, 0 or more.");
         }
         constantLimits = new ConstantLimits(Map.of(kind, new ConstantLimit(megabytes, policy)))
                 .orElse(constantLimits);
@@ -193,8 +192,7 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Sets the memory for constant tensors on each device of a kind; a full cache evicts
-     * nothing.
+     * Sets the memory for constant tensors on each device of a kind; a full cache evicts nothing.
      */
     public GranaryConfigBuilder constantTensorCacheCapacity(EngineKind kind, long megabytes)
             throws ConfigException {
@@ -202,9 +200,9 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Records the kernels of this process: adds each kernel that it obtains to the kernel
-     * manifest {@code file}, with sources and headers in {@code file.d}. Several processes may
-     * record to one file. Default: none.
+     * Records the kernels of this process: adds each kernel that it obtains to the kernel manifest
+     * {@code file}, with sources and headers in {@code file.d}. Several processes may record to one
+     * file. Default: none.
      */
     public GranaryConfigBuilder record(Path file) {
         recording = file;
@@ -217,11 +215,11 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Sets the engines whose primitives are cached beyond the memory of the process; default:
-     * all. {@code Granary.setEnabled} changes them at run time.
+     * Sets the engines whose primitives are cached beyond the memory of the process; default: all.
+     * {@code Granary.setEnabled} changes them at run time.
      *
-     * @param text {@code on}, {@code off}, or parts such as {@code opencl.cpu:off}, separated
-     *     by semicolons
+     * @param text {@code on}, {@code off}, or parts such as {@code opencl.cpu:off}, separated by
+     *     semicolons
      */
     public GranaryConfigBuilder enabled(String text) throws ConfigException {
         enabled = Setting.ENABLED.parse(text, "The setting enabled");
@@ -229,8 +227,8 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Sets the entries whose first restore on this machine happens in a process of its own, so
-     * that a driver which ends its process on a binary does not end this one. Default: off.
+     * Sets the entries whose first restore on this machine happens in a process of its own, so that
+     * a driver which ends its process on a binary does not end this one. Default: off.
      */
     public GranaryConfigBuilder restoreTrial(RestoreTrialPolicy policy) {
         restoreTrial = policy;
@@ -244,8 +242,7 @@ public final class GranaryConfigBuilder {
      */
     public GranaryConfigBuilder flushLimit(Duration limit) throws ConfigException {
         if (limit.isNegative()) {
-            throw new ConfigException(
-                    "The flush limit is " + limit + ", but should be 0 or more.");
+            throw new ConfigException("The flush limit is " + limit + ", but should be 0 or more.");
         }
         flushLimit = limit;
         return this;
@@ -259,10 +256,10 @@ public final class GranaryConfigBuilder {
     public GranaryConfig build() throws ConfigException {
         ConfigSources sources = new ConfigSources(environment);
         Path chosenDirectory = sources.first(directory, Setting.DIRECTORY);
-        Path configured =
-                chosenDirectory == null ? sources.defaultDirectory() : chosenDirectory;
+        Path configured = chosenDirectory == null ? sources.defaultDirectory() : chosenDirectory;
         Long chosenCapacity = sources.first(capacityBytes, Setting.CAPACITY);
-        long capacity = chosenCapacity == null ? GranaryConfig.DEFAULT_CAPACITY_BYTES : chosenCapacity;
+        long capacity =
+                chosenCapacity == null ? GranaryConfig.DEFAULT_CAPACITY_BYTES : chosenCapacity;
         EvictionPolicy chosenEviction = sources.first(eviction, Setting.EVICTION);
         NetworkFileSystemPolicy chosenNetwork =
                 sources.first(networkDirectory, Setting.NETWORK_DIRECTORY);
@@ -295,8 +292,7 @@ public final class GranaryConfigBuilder {
 
     private static Duration checked(Duration wait, String name) throws ConfigException {
         if (wait.isNegative() || wait.compareTo(Setting.MAX_DURATION) > 0) {
-            throw new ConfigException(
-                    name + " is " + wait + ", but should be from 0 to a year.");
+            throw new ConfigException(name + " is " + wait + ", but should be from 0 to a year.");
         }
         return wait;
     }
