@@ -3,6 +3,7 @@ package dev.granary.gpu.plan.tuning;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.support.Ticker;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelEngine;
@@ -26,6 +27,7 @@ final class PlanMeasurer<P extends Primitive> implements AutoCloseable {
 
     private final KernelEngine<P> engine;
     private final DeviceLimits limits;
+    private final Ticker clock;
     private final ArrayMemory memory;
     private final LoadedPlan naive;
 
@@ -34,10 +36,12 @@ final class PlanMeasurer<P extends Primitive> implements AutoCloseable {
      *
      * @throws CompileException if the naive plan does not compile or run
      */
-    PlanMeasurer(KernelEngine<P> engine, DeviceLimits limits, KernelPlan plan, long seed)
+    PlanMeasurer(
+            KernelEngine<P> engine, DeviceLimits limits, KernelPlan plan, long seed, Ticker clock)
             throws CompileException {
         this.engine = engine;
         this.limits = limits;
+        this.clock = clock;
         this.memory = new ArrayMemory(engine, plan.arguments(), seed);
         try {
             LoadedPlan loaded = load(plan);
@@ -98,11 +102,11 @@ final class PlanMeasurer<P extends Primitive> implements AutoCloseable {
     /** Returns the time of one launch in nanoseconds, as the mean of a sample. */
     long sample(LoadedPlan loaded) {
         memory.reset(); // else values could grow beyond all bounds, and take another time
-        long start = System.nanoTime();
+        long start = clock.nanos();
         for (int i = 0; i < loaded.launches(); i++) {
             launch(loaded);
         }
-        return (System.nanoTime() - start) / loaded.launches();
+        return (clock.nanos() - start) / loaded.launches();
     }
 
     private void launch(LoadedPlan loaded) {

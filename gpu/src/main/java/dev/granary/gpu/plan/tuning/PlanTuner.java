@@ -81,7 +81,7 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
     private <P extends Primitive> TuningOutcome tune(KernelEngine<P> typed, PlanSpace space)
             throws CompileException {
         try (PlanMeasurer<P> measurer =
-                new PlanMeasurer<>(typed, limits, space.naive(), settings.seed())) {
+                new PlanMeasurer<>(typed, limits, space.naive(), settings.seed(), clock)) {
             return new TuningRun<>(space, settings, measurer, progress, clock).run();
         }
     }

@@ -184,9 +184,9 @@ final class TuningRun<P extends Primitive> {
     /** Measures the best plans and the naive one in turns. */
     private TuningOutcome outcome() {
         List<long[]> times = new ArrayList<>(); // of a round: the naive plan, then the best ones
-        long finalStart = System.nanoTime();
+        long finalStart = clock.nanos();
         while (times.size() < settings.rounds()
-                && (times.size() < LEAST_ROUNDS || System.nanoTime() - finalStart < FINAL_NANOS)) {
+                && (times.size() < LEAST_ROUNDS || clock.nanos() - finalStart < FINAL_NANOS)) {
             long[] round = new long[best.size() + 1];
             round[0] = Math.max(1, measurer.sample(measurer.naive()));
             for (int i = 0; i < best.size(); i++) {

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
+import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.DriverTraits;
@@ -32,6 +33,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -127,25 +130,36 @@ class PlanTunerTest {
         return tried;
     }
 
-    @Test
-    @DisplayName("P11 the best plan is the fastest: one that does all work in one work-item loses")
-    void fastest() throws Exception {
-        KernelArray c = KernelArray.inputOutput("C", ElementType.FLOAT, 96, 96);
-        PlanSpace space = kinds(96, "serial", "cached")
-                .plans(values -> values.text("kind").equals("serial")
-                        // each of the 9,216 sums is copied to memory and back for each k
-                        ? KernelPlan.of(TuningProducts.nest(96)
-                                        .schedule()
-                                        .reorder(
-                                                TuningProducts.K,
-                                                TuningProducts.J,
-                                                TuningProducts.I))
-                                .cache(ArrayCache.of(c)
-                                        .index(TuningProducts.I)
-                                        .notThrifty()
-                                        .build())
-                        : TuningProducts.tiled(96, 8, 8));
-        assertEquals("cached", tune(space, settings()).outcome().parameters().text("kind"));
+    @ParameterizedTest
+    @CsvSource({"2, 3, small", "3, 2, large"})
+    @DisplayName("P11 the fastest plan is chosen, with its time and its ratio to the naive plan")
+    void fastest(int small, int large, String fastest) throws Exception {
+        TestTicker clock = new TestTicker();
+        PlanSpace space = kinds(17, "small", "large")
+                .plans(values -> values.text("kind").equals("small")
+                        ? TuningProducts.tiled(17, 2, 2)
+                        : TuningProducts.tiled(17, 4, 4));
+        DeviceLimits limits = engine.device().limits();
+        Map<Id, Duration> times = Map.of(
+                id(space.naive(), limits), Duration.ofMillis(5),
+                id(TuningProducts.tiled(17, 2, 2), limits), Duration.ofMillis(small),
+                id(TuningProducts.tiled(17, 4, 4), limits), Duration.ofMillis(large));
+        TuningOutcome outcome = new PlanTuner(
+                        new ClockedEngine(engine, clock, times),
+                        limits,
+                        settings(),
+                        (_, _, _) -> {},
+                        clock)
+                .create(TuningDescriptor.of(space, engine.target()))
+                .outcome();
+        assertEquals(fastest, outcome.parameters().text("kind"));
+        assertEquals(Duration.ofMillis(2), outcome.time());
+        assertEquals(400_000_000, outcome.ratioPpb());
+        assertEquals(0, outcome.spreadPpb());
+    }
+
+    private Id id(KernelPlan plan, DeviceLimits limits) {
+        return plan.descriptor(engine.target(), limits).getId();
     }
 
     @Test
