@@ -25,7 +25,7 @@ final class ClockedEngine implements KernelEngine<OpenClPrimitive> {
     private final OpenClEngine engine;
     private final TestTicker clock;
     private final Map<Id, Duration> times;
-    private final Map<OpenClPrimitive, Duration> created = new IdentityHashMap<>();
+    private final IdentityHashMap<OpenClPrimitive, Duration> created = new IdentityHashMap<>();
 
     ClockedEngine(OpenClEngine engine, TestTicker clock, Map<Id, Duration> times) {
         this.engine = engine;
