@@ -56,7 +56,7 @@ final class OutcomeText {
         if (stored.length > MAX_BYTES) {
             throw new IllegalArgumentException("an outcome has at most " + MAX_BYTES + " bytes");
         }
-        List<String> all = List.of(new String(stored, UTF_8).split("\n"));
+        List<String> all = List.of(new String(stored, UTF_8).split("\n", -1));
         if (!all.getFirst().equals(TITLE)) {
             throw new IllegalArgumentException("the first line is not '" + TITLE + "'");
         }

@@ -15,12 +15,15 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
+import dev.granary.cache.fuzz.FuzzTarget;
+import dev.granary.cache.fuzz.Fuzzer;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.SplittableRandom;
 
 /** Tests of stored outcomes: their bytes, their plans, and their order. */
@@ -53,6 +56,17 @@ class OutcomeTextTest {
                 RestoreException.class,
                 () -> TunedPlan.restore(DESCRIPTOR, KernelBinaries.of(text.getBytes(UTF_8))));
         assertTrue(String.valueOf(e.getMessage()).contains(message), e.getMessage());
+    }
+
+    @Test
+    @DisplayName("P12 Fuzz: a stored outcome is restored with its plan, or refused")
+    void fuzz() {
+        byte[] sound = OutcomeText.encode(outcome());
+        Fuzzer.run(FuzzTarget.of(
+                        "outcome of a tuning",
+                        List.of(sound, "\n".getBytes(UTF_8), new byte[0]),
+                        bytes -> TunedPlan.restore(DESCRIPTOR, KernelBinaries.of(bytes)))
+                .throwing(RestoreException.class));
     }
 
     @Test
