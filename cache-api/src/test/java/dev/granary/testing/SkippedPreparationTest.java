@@ -16,7 +16,7 @@ import java.util.List;
 
 /** Tests of classes whose preparation is skipped. */
 class SkippedPreparationTest {
-    /** A class of two tests without its preparation; the build does not run it by itself. */
+    /** A class of two tests whose preparation is skipped; only the test below runs it. */
     static class Unprepared {
         @BeforeAll
         static void prepare() {

@@ -63,8 +63,7 @@ public final class BucketQuarantine implements AutoCloseable {
         return tier.refusal().orElseGet(() -> switch (tier.load(fresh.id())) {
             case LoadResult.Hit(Entry stored)
             when stored.contentHash().equals(content) -> reportAndReplace(fresh, content, reporter);
-            // That it was found acknowledges nothing: only a store ensures that all readers find
-            // it.
+            // a hit is no acknowledgement: only a store ensures that all readers find the entry
             case LoadResult.Hit _, LoadResult.Absent _, LoadResult.Damaged _ -> tier.store(fresh);
             case LoadResult.Unavailable lost -> new StoreResult.Failed(lost.cause());
         });

@@ -39,8 +39,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The quarantine in a bucket: an entry that ended processes of two computers is replaced wherever
- * readers find it, and by nobody else's decision.
+ * Tests of the quarantine in a bucket: an entry that ended processes of two computers is replaced
+ * wherever readers find it, and only then.
  */
 class BucketQuarantineTest {
     private static final String TEST = "BucketQuarantineTest";

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
  * @param output the text of both its outputs
  */
 public record ToolRun(int exitCode, String output) {
-    /** The limit of a compile that nobody has limited otherwise. */
+    /** The default limit of a compile. */
     public static final Duration USUAL_LIMIT = Duration.ofMinutes(10);
 
     /** The exit code of a process that a signal has ended is this plus the signal. */
@@ -62,7 +62,7 @@ public record ToolRun(int exitCode, String output) {
         return exitCode == 0;
     }
 
-    /** Returns the signal that ended the process, or empty if it ended by itself. */
+    /** Returns the signal that ended the process; empty if the process exited. */
     public OptionalInt signal() {
         int signal = exitCode - SIGNAL_BASE;
         return signal > 0 && signal <= LAST_SIGNAL ? OptionalInt.of(signal) : OptionalInt.empty();
