@@ -21,9 +21,9 @@ import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.admin.TierVerifier;
-import dev.granary.gpu.binary.BinaryCompatibility;
 import dev.granary.gpu.binary.BinaryContainer;
-import dev.granary.gpu.binary.CompatibilityChecker;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

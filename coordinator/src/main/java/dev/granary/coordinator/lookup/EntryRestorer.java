@@ -14,8 +14,8 @@ import dev.granary.coordinator.event.RestoreEvent;
 import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.toml.SafeText;
-import dev.granary.gpu.binary.BinaryCompatibility;
-import dev.granary.gpu.binary.CompatibilityChecker;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 
 import org.jspecify.annotations.Nullable;
 
