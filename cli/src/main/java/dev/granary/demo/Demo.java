@@ -66,8 +66,8 @@ public final class Demo implements AutoCloseable {
      */
     public record Results(DemoRoleResult ci, DemoRoleResult node, DemoRoleResult laptop) {
         /**
-         * Returns true if node and laptop compiled nothing, all results were right, and each role
-         * made its constants once.
+         * Returns true if node and laptop compiled and tuned nothing, all results were right, and
+         * each role made its constants once.
          */
         public boolean isSuccess() {
             return ci.isRight()
