@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** An engine that counts its calls, with configurable results. */
 public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     /** The exit status of a process that its driver ended. */
-    static final int DEATH = 134;
+    public static final int DEATH = 134;
 
     public final AtomicInteger compiles = new AtomicInteger();
     public final AtomicInteger restores = new AtomicInteger();

@@ -27,8 +27,14 @@ public final class RestoreQuarantine implements AutoCloseable {
     /** The file of a {@link ProcessSession} with the marks of running restores. */
     static final String MARKS_FILE = "restoring";
 
-    private static final Duration QUARANTINE_TIME = Duration.ofDays(1);
-    private static final Duration PASSED_TIME = Duration.ofDays(90);
+    /** The directory of the quarantine in a local directory. */
+    static final String DIRECTORY = "quarantine";
+
+    /** The directory of the restores that a process survived in a trial. */
+    static final String PASSED_DIRECTORY = "passed";
+
+    static final Duration QUARANTINE_TIME = Duration.ofDays(1);
+    static final Duration PASSED_TIME = Duration.ofDays(90);
 
     private final Path localDirectory;
     private final RestoreMarks marks;
@@ -45,7 +51,7 @@ public final class RestoreQuarantine implements AutoCloseable {
         this.localDirectory = localDirectory;
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
         this.directory = new QuarantineDirectory(
-                localDirectory.resolve("quarantine"), QUARANTINE_TIME, clock);
+                localDirectory.resolve(DIRECTORY), QUARANTINE_TIME, clock);
         // read only if restores are tried in processes of their own
         this.passed = new Lazy<>(() -> openPassed(localDirectory, clock));
     }
@@ -57,7 +63,8 @@ public final class RestoreQuarantine implements AutoCloseable {
 
     private static QuarantineDirectory openPassed(Path localDirectory, InstantSource clock) {
         try {
-            return new QuarantineDirectory(localDirectory.resolve("passed"), PASSED_TIME, clock);
+            return new QuarantineDirectory(
+                    localDirectory.resolve(PASSED_DIRECTORY), PASSED_TIME, clock);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
