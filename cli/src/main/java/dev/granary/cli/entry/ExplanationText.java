@@ -14,7 +14,7 @@ import dev.granary.coordinator.admin.LookupExplanation.Outcome;
 import dev.granary.coordinator.admin.LookupExplanation.Result;
 import dev.granary.coordinator.admin.LookupExplanation.TierAnswer;
 import dev.granary.coordinator.admin.TierVerifier;
-import dev.granary.gpu.binary.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 
 import java.io.PrintWriter;
 
@@ -33,7 +33,8 @@ final class ExplanationText {
             WrappedText.print(out, "id", id.hash().hex());
             WrappedText.print(out, "device", id.target().device());
             WrappedText.print(out, "driver", id.target().driver());
-            int left = KeyText.forEachField(id, (name, value) -> WrappedText.print(out, name, value));
+            int left =
+                    KeyText.forEachField(id, (name, value) -> WrappedText.print(out, name, value));
             if (left > 0) {
                 out.println("  ... and " + left + " more fields of the key; --json shows all");
             }
@@ -105,8 +106,7 @@ final class ExplanationText {
                         + facts(incompatible.entry(), incompatible.place());
             case Result.Absent(String place) -> "absent: " + place;
             case Result.Damaged damaged ->
-                "damaged, a miss (" + TierVerifier.name(damaged.kind()) + "): "
-                        + damaged.detail();
+                "damaged, a miss (" + TierVerifier.name(damaged.kind()) + "): " + damaged.detail();
             case Result.Unavailable(String cause) -> "unavailable, a miss: " + cause;
         };
     }
@@ -138,8 +138,8 @@ final class ExplanationText {
                                 : restore.tier() + ", and stores it in the local tier");
             case Outcome.Compile(String reason) -> "a lookup compiles: " + reason;
             case Outcome.Wait wait ->
-                "a lookup waits for the other process, at most "
-                        + Units.time(wait.limit()) + "; otherwise " + text(wait.otherwise());
+                "a lookup waits for the other process, at most " + Units.time(wait.limit())
+                        + "; otherwise " + text(wait.otherwise());
         };
     }
 }

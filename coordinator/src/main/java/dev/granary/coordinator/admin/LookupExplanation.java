@@ -4,7 +4,7 @@ import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
-import dev.granary.gpu.binary.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 
 import java.time.Duration;
 import java.util.List;
@@ -50,8 +50,7 @@ public record LookupExplanation(
          * @param compatibility the judgement of its container
          * @param isTried whether a process of its own restores it first
          */
-        record Usable(
-                Entry entry, String place, BinaryCompatibility compatibility, boolean isTried)
+        record Usable(Entry entry, String place, BinaryCompatibility compatibility, boolean isTried)
                 implements Result {}
 
         /**

@@ -28,8 +28,9 @@ public final class QuarantineReader {
                 localDirectory.resolve(RestoreQuarantine.DIRECTORY).resolve(mark),
                 RestoreQuarantine.QUARANTINE_TIME);
         if (end.isPresent() && now.isBefore(end.get())) {
-            return Optional.of("a process ended while it restored this content; in quarantine until "
-                    + end.get());
+            return Optional.of(
+                    "a process ended while it restored this content; in quarantine until "
+                            + end.get());
         }
         for (Path session : ProcessSession.ended(localDirectory)) {
             if (RestoreMarks.read(session.resolve(RestoreQuarantine.MARKS_FILE)).contains(mark)) {
