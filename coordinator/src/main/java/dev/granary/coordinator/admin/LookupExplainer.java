@@ -224,8 +224,11 @@ public final class LookupExplainer {
                 }
                 BinaryCompatibility compatibility =
                         CompatibilityChecker.check(own.target(), entry.binaries());
-                yield compatibility instanceof BinaryCompatibility.Incompatible(String reason)
-                        ? new Result.Incompatible(entry, place, reason)
+                if (compatibility instanceof BinaryCompatibility.Incompatible(String reason)) {
+                    yield new Result.Incompatible(entry, place, reason);
+                }
+                yield isSlow(own, entry)
+                        ? new Result.Slow(entry, place)
                         : new Result.Usable(entry, place, compatibility, isTried(entry));
             }
         };
@@ -239,6 +242,16 @@ public final class LookupExplainer {
             return QuarantineReader.quarantine(config.directory(), entry, clock.instant());
         } catch (IOException e) {
             return Optional.empty(); // as in a lookup, whose process has no session then
+        }
+    }
+
+    private boolean isSlow(Id own, Entry entry) {
+        try {
+            return config.capacityBytes() != 0
+                    && entry.id().target().equals(own.target())
+                    && QuarantineReader.isSlow(config.directory(), entry, clock.instant());
+        } catch (IOException e) {
+            return false; // as in a lookup
         }
     }
 
