@@ -112,8 +112,8 @@ public final class RestoreBenchmark extends BenchmarkCommand {
     private void measureOpenCl() throws Exception {
         OpenClDevice device =
                 switch (OpenCl.probe()) {
-                    case OpenCl.Probe.Found found when !found.devices().isEmpty() ->
-                        found.devices().getFirst();
+                    case OpenCl.Probe.Found found
+                    when !found.devices().isEmpty() -> found.devices().getFirst();
                     case OpenCl.Probe.Found _ ->
                         throw wrong("there is no OpenCL device; on Debian: apt-get install"
                                 + " pocl-opencl-icd");
@@ -126,8 +126,8 @@ public final class RestoreBenchmark extends BenchmarkCommand {
 
     private void measureLevelZero() throws Exception {
         switch (LevelZero.probe()) {
-            case LevelZero.Probe.Found found when !found.devices().isEmpty() ->
-                measure(found.devices().getFirst());
+            case LevelZero.Probe.Found found
+            when !found.devices().isEmpty() -> measure(found.devices().getFirst());
             case LevelZero.Probe.Found _ -> simulate("there is no device of Level Zero");
             case LevelZero.Probe.Missing missing -> simulate(missing.cause());
         }
@@ -179,8 +179,8 @@ public final class RestoreBenchmark extends BenchmarkCommand {
             throws Exception {
         Optional<String> simulation = DeviceSimulation.digest(System.getenv());
         RestoreTurns<P> turns = new RestoreTurns<>(engine, fromSpirv, simulation);
-        try (RestoreStores stores =
-                new RestoreStores(parent(null), Optional.ofNullable(bucket), endpoint, progress())) {
+        try (RestoreStores stores = new RestoreStores(
+                parent(null), Optional.ofNullable(bucket), endpoint, progress())) {
             Report report = report(Map.of(
                     "buildRounds", RestoreTurns.BUILD_ROUNDS,
                     "restoreRounds", RestoreTurns.RESTORE_ROUNDS));

@@ -41,7 +41,8 @@ record RestoreTables(Map<String, RestoreTimes> times) {
                 "Medians of " + Phase.WARM.label() + " (compile, SPIR-V: of "
                         + RestoreTurns.BUILD_ROUNDS + "); faster: compile / local",
                 COLUMNS);
-        times.forEach((name, each) -> section.row(name, figures(way -> each.median(way, Phase.WARM))));
+        times.forEach(
+                (name, each) -> section.row(name, figures(way -> each.median(way, Phase.WARM))));
         if (backend == Backend.OPENCL) {
             section.goal(new Goal(
                     "local / driver, all programs",
@@ -58,8 +59,7 @@ record RestoreTables(Map<String, RestoreTimes> times) {
     ReportSection totals() {
         ReportSection section =
                 new ReportSection("totals", "All " + times.size() + " programs", COLUMNS);
-        Phase.ALL.forEach(
-                phase -> section.row(phase.label(), figures(way -> sum(way, phase))));
+        Phase.ALL.forEach(phase -> section.row(phase.label(), figures(way -> sum(way, phase))));
         return section;
     }
 
@@ -82,7 +82,9 @@ record RestoreTables(Map<String, RestoreTimes> times) {
     }
 
     private double sum(RestoreWay way, Phase phase) {
-        return times.values().stream().mapToDouble(each -> each.median(way, phase)).sum();
+        return times.values().stream()
+                .mapToDouble(each -> each.median(way, phase))
+                .sum();
     }
 
     private interface Millis {

@@ -41,7 +41,8 @@ final class RestoreTurns<P extends Primitive> {
     private final Map<DemoKernel, Stored> programs = new LinkedHashMap<>();
 
     /** A program with its binaries and its times. */
-    private record Stored(KernelDescriptor descriptor, KernelBinaries binaries, RestoreTimes times) {}
+    private record Stored(
+            KernelDescriptor descriptor, KernelBinaries binaries, RestoreTimes times) {}
 
     /**
      * Creates turns without a program.
@@ -121,13 +122,17 @@ final class RestoreTurns<P extends Primitive> {
     private double restore(
             RestoreWay way, DemoKernel kernel, Stored stored, Granary local, Granary bucket)
             throws Exception {
-        return ready(engine, kernel, switch (way) {
-            case LOCAL -> () -> lookup(local, kernel, stored, PrimitiveSource.LOCAL);
-            case BUCKET -> () -> lookup(bucket, kernel, stored, PrimitiveSource.BUCKET);
-            case DRIVER ->
-                () -> engine.create(stored.descriptor(), stored.binaries(), BinaryKind.KERNEL);
-            case COMPILE, SPIRV -> throw new IllegalArgumentException(way + " is a build");
-        });
+        return ready(
+                engine,
+                kernel,
+                switch (way) {
+                    case LOCAL -> () -> lookup(local, kernel, stored, PrimitiveSource.LOCAL);
+                    case BUCKET -> () -> lookup(bucket, kernel, stored, PrimitiveSource.BUCKET);
+                    case DRIVER ->
+                        () -> engine.create(
+                                stored.descriptor(), stored.binaries(), BinaryKind.KERNEL);
+                    case COMPILE, SPIRV -> throw new IllegalArgumentException(way + " is a build");
+                });
     }
 
     private P lookup(Granary granary, DemoKernel kernel, Stored stored, PrimitiveSource expected)

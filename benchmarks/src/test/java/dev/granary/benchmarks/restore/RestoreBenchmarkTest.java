@@ -101,11 +101,8 @@ class RestoreBenchmarkTest {
             // the rounds before a warm JVM do not count
             boolean isWarm = round >= RestoreTimes.Phase.WARM.from();
             times.record(RestoreWay.DRIVER, RestoreTurns.RESTORE_ROUNDS, round, driver);
-            times.record(
-                    RestoreWay.LOCAL, RestoreTurns.RESTORE_ROUNDS, round, isWarm ? local : 99);
+            times.record(RestoreWay.LOCAL, RestoreTurns.RESTORE_ROUNDS, round, isWarm ? local : 99);
         }
-        return new RestoreTables(Map.of("one", times))
-                .slower(RestoreWay.LOCAL)
-                .figure();
+        return new RestoreTables(Map.of("one", times)).slower(RestoreWay.LOCAL).figure();
     }
 }

@@ -54,8 +54,8 @@ public final class ExplainCommand extends TierCommand {
     @Override
     public Integer call() throws Exception {
         GranaryConfig config = stores().config();
-        Id named = new IdArgument(() -> tier.openBesideBuckets(stores()), device)
-                .resolveAny(kernel);
+        Id named =
+                new IdArgument(() -> tier.openBesideBuckets(stores()), device).resolveAny(kernel);
         // digits and files have a target; a device that was not selected is not looked for
         Optional<HostDevice> selected = IdArgument.isKernel(kernel) || device.isGiven()
                 ? Optional.of(device.device())
@@ -87,8 +87,7 @@ public final class ExplainCommand extends TierCommand {
         return tier.isLocal() ? config.directory().toString() : "the bucket";
     }
 
-    private Optional<NearestEntry> nearest(GranaryConfig config, Id id)
-            throws Exception {
+    private Optional<NearestEntry> nearest(GranaryConfig config, Id id) throws Exception {
         if (tier.isLocal() && !Files.isDirectory(config.directory())) {
             return Optional.empty(); // opening the tier would create it
         }

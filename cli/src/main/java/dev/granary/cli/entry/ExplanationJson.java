@@ -35,7 +35,9 @@ final class ExplanationJson {
         explanation.answers().forEach(answer -> answers.add(of(answer)));
         return JsonOutput.object(
                 "id",
-                id.isEmpty() ? JsonNull.INSTANCE : JsonOutput.object("hash", id.hash().hex()).get("hash"),
+                id.isEmpty()
+                        ? JsonNull.INSTANCE
+                        : JsonOutput.object("hash", id.hash().hex()).get("hash"),
                 "key",
                 key(id),
                 "namespaces",
@@ -58,8 +60,9 @@ final class ExplanationJson {
     private static JsonArray key(Id id) {
         JsonArray fields = new JsonArray();
         if (!id.isEmpty()) {
-            id.fields().forEach(field -> fields.add(
-                    JsonOutput.object("name", field.name(), "value", KeyText.of(field))));
+            id.fields()
+                    .forEach(field -> fields.add(
+                            JsonOutput.object("name", field.name(), "value", KeyText.of(field))));
         }
         return fields;
     }
@@ -114,8 +117,7 @@ final class ExplanationJson {
         object.addProperty("bytes", entry.binaries().byteSize());
         object.addProperty("compileMillis", Units.millis(entry.compileTime()));
         object.addProperty("contentSha256", entry.contentHash().hex());
-        entry.metadata()
-                .ifPresent(metadata -> object.addProperty("producer", metadata.producer()));
+        entry.metadata().ifPresent(metadata -> object.addProperty("producer", metadata.producer()));
     }
 
     private static JsonObject of(Outcome outcome) {

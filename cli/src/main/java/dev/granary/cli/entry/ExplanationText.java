@@ -33,7 +33,8 @@ final class ExplanationText {
             WrappedText.print(out, "id", id.hash().hex());
             WrappedText.print(out, "device", id.target().device());
             WrappedText.print(out, "driver", id.target().driver());
-            int left = KeyText.forEachField(id, (name, value) -> WrappedText.print(out, name, value));
+            int left =
+                    KeyText.forEachField(id, (name, value) -> WrappedText.print(out, name, value));
             if (left > 0) {
                 out.println("  ... and " + left + " more fields of the key; --json shows all");
             }
@@ -108,8 +109,7 @@ final class ExplanationText {
                         + facts(entry, place);
             case Result.Absent(String place) -> "absent: " + place;
             case Result.Damaged damaged ->
-                "damaged, a miss (" + TierVerifier.name(damaged.kind()) + "): "
-                        + damaged.detail();
+                "damaged, a miss (" + TierVerifier.name(damaged.kind()) + "): " + damaged.detail();
             case Result.Unavailable(String cause) -> "unavailable, a miss: " + cause;
         };
     }
@@ -141,8 +141,8 @@ final class ExplanationText {
                                 : restore.tier() + ", and stores it in the local tier");
             case Outcome.Compile(String reason) -> "a lookup compiles: " + reason;
             case Outcome.Wait wait ->
-                "a lookup waits for the other process, at most "
-                        + Units.time(wait.limit()) + "; otherwise " + text(wait.otherwise());
+                "a lookup waits for the other process, at most " + Units.time(wait.limit())
+                        + "; otherwise " + text(wait.otherwise());
         };
     }
 }

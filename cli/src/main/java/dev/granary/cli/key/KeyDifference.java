@@ -72,7 +72,9 @@ public record KeyDifference(String field, List<String> a, List<String> b) {
         return values;
     }
 
-    /** Returns the number of values that only one of the keys has; 1 if only their order differs. */
+    /**
+     * Returns the number of values that only one of the keys has; 1 if only their order differs.
+     */
     public int size() {
         return Math.max(1, without(a, b).size() + without(b, a).size());
     }

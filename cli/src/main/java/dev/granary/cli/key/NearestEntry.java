@@ -65,7 +65,9 @@ public record NearestEntry(Id id, List<KeyDifference> differences) {
         return nearest;
     }
 
-    /** Returns the number of different values; of two equal ones, that of the same source is less. */
+    /**
+     * Returns the number of different values; of two equal ones, that of the same source is less.
+     */
     private int distance() {
         return differences.stream()
                 .mapToInt(each -> each.size() + (each.field().equals(SOURCE) ? 1 : 0))
@@ -80,9 +82,11 @@ public record NearestEntry(Id id, List<KeyDifference> differences) {
             return true;
         }
         List<String> kernels = entry.metadata().map(EntryMetadata::kernels).orElse(List.of());
-        Pattern names = Pattern.compile(
-                kernels.stream().map(Pattern::quote).collect(Collectors.joining("|", "\\b(", ")\\b")));
-        return !kernels.isEmpty() && sources.stream().anyMatch(text -> names.matcher(text).find());
+        Pattern names = Pattern.compile(kernels.stream()
+                .map(Pattern::quote)
+                .collect(Collectors.joining("|", "\\b(", ")\\b")));
+        return !kernels.isEmpty()
+                && sources.stream().anyMatch(text -> names.matcher(text).find());
     }
 
     private static List<String> sources(Id id) {

@@ -40,9 +40,9 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Explainer of the lookups of a configuration: it makes the steps of {@code PrimitiveLookup} without
- * an engine, and changes nothing. No use is recorded, nothing is discarded, stored or claimed, and
- * buckets receive reads only. Caches that an application plugs in are not known to it.
+ * Explainer of the lookups of a configuration: it makes the steps of {@code PrimitiveLookup}
+ * without an engine, and changes nothing. No use is recorded, nothing is discarded, stored or
+ * claimed, and buckets receive reads only. Caches that an application plugs in are not known to it.
  */
 public final class LookupExplainer {
     private static final String LOCAL = "local";
@@ -84,8 +84,7 @@ public final class LookupExplainer {
         if (id.isEmpty()) {
             return withoutSearch(id, "the kernel is not cacheable: " + id.reason());
         }
-        if (!config.enabled()
-                .contains(new EnabledEngines.Family(id.target().backend(), kind))) {
+        if (!config.enabled().contains(new EnabledEngines.Family(id.target().backend(), kind))) {
             return withoutSearch(id, "the setting enabled switches its engine off");
         }
         List<Id> ids = Stream.concat(
@@ -150,8 +149,8 @@ public final class LookupExplainer {
         }
         try (LocalTier tier = LocalTierFactory.openWithoutEviction(config)) {
             for (Id id : ids) {
-                LoadResult found = tier.read(
-                        new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0));
+                LoadResult found =
+                        tier.read(new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0));
                 search.add(LOCAL, id, judged(own, found, config.directory().toString()));
                 if (found instanceof LoadResult.Hit
                         || (id == own && found instanceof LoadResult.Unavailable)) {
@@ -191,9 +190,7 @@ public final class LookupExplainer {
             for (Id id : ids) {
                 BucketAnswer answer = tier.loadWithOrigin(id);
                 search.add(
-                        layer.name(),
-                        id,
-                        judged(ids.getFirst(), answer.result(), place(answer)));
+                        layer.name(), id, judged(ids.getFirst(), answer.result(), place(answer)));
                 if (answer.result() instanceof LoadResult.Hit
                         || (id == ids.getFirst()
                                 && answer.result() instanceof LoadResult.Unavailable)) {

@@ -50,8 +50,7 @@ public record LookupExplanation(
          * @param compatibility the judgement of its container
          * @param isTried whether a process of its own restores it first
          */
-        record Usable(
-                Entry entry, String place, BinaryCompatibility compatibility, boolean isTried)
+        record Usable(Entry entry, String place, BinaryCompatibility compatibility, boolean isTried)
                 implements Result {}
 
         /**

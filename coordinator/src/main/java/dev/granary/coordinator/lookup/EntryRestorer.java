@@ -89,9 +89,10 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
                             Math.max(
                                     0,
                                     entry.compileTime().toNanos() - (System.nanoTime() - start)));
-            RestoreEvent.Outcome outcome = isSlow || primitive.origin() == Primitive.Origin.RECOMPILED
-                    ? RestoreEvent.Outcome.RECOMPILED
-                    : RestoreEvent.Outcome.RESTORED;
+            RestoreEvent.Outcome outcome =
+                    isSlow || primitive.origin() == Primitive.Origin.RECOMPILED
+                            ? RestoreEvent.Outcome.RECOMPILED
+                            : RestoreEvent.Outcome.RESTORED;
             span.end(took -> event(entry, tier, outcome, Optional.empty(), took));
             return Optional.of(primitive);
         } catch (RestoreException e) {
@@ -152,8 +153,8 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
     /** Leaves the entry, so that the source is compiled; afterwards it counts as replaced. */
     private void renewSlow(Entry entry, String tier, EventSpan span) {
         tiers.counters().increment(LookupCounter.SLOW_RESTORES);
-        span.end(_ -> event(
-                entry, tier, RestoreEvent.Outcome.SLOW, Optional.empty(), Duration.ZERO));
+        span.end(_ ->
+                event(entry, tier, RestoreEvent.Outcome.SLOW, Optional.empty(), Duration.ZERO));
         LogOnce.warn(
                 "slow-restore",
                 "The driver compiles a stored binary again in each restore; it is compiled once"

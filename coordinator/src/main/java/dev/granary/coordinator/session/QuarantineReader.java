@@ -30,8 +30,9 @@ public final class QuarantineReader {
                 localDirectory.resolve(RestoreQuarantine.DIRECTORY).resolve(mark),
                 RestoreQuarantine.QUARANTINE_TIME);
         if (end.isPresent() && now.isBefore(end.get())) {
-            return Optional.of("a process ended while it restored this content; in quarantine until "
-                    + end.get());
+            return Optional.of(
+                    "a process ended while it restored this content; in quarantine until "
+                            + end.get());
         }
         for (Path session : ProcessSession.ended(localDirectory)) {
             if (RestoreMarks.read(session.resolve(RestoreQuarantine.MARKS_FILE)).contains(mark)) {
@@ -63,8 +64,7 @@ public final class QuarantineReader {
      *
      * @throws IOException if the directory cannot be read
      */
-    public static boolean isSlow(Path localDirectory, Entry entry, Instant now)
-            throws IOException {
+    public static boolean isSlow(Path localDirectory, Entry entry, Instant now) throws IOException {
         Path slow = localDirectory.resolve(SlowRestores.DIRECTORY);
         return end(
                                 slow.resolve(SlowRestores.CONFIRMED)
@@ -75,8 +75,7 @@ public final class QuarantineReader {
                 && !isReplaced(slow.resolve(SlowRestores.REPLACED), entry, now);
     }
 
-    private static boolean isReplaced(Path directory, Entry entry, Instant now)
-            throws IOException {
+    private static boolean isReplaced(Path directory, Entry entry, Instant now) throws IOException {
         if (!Files.isDirectory(directory)) {
             return false;
         }

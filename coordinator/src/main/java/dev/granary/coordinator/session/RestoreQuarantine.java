@@ -52,8 +52,8 @@ public final class RestoreQuarantine implements AutoCloseable {
             throws IOException {
         this.localDirectory = localDirectory;
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
-        this.directory = new QuarantineDirectory(
-                localDirectory.resolve(DIRECTORY), QUARANTINE_TIME, clock);
+        this.directory =
+                new QuarantineDirectory(localDirectory.resolve(DIRECTORY), QUARANTINE_TIME, clock);
         this.slowRestores = new SlowRestores(localDirectory, clock);
         // read only if restores are tried in processes of their own
         this.passed = new Lazy<>(() -> openPassed(localDirectory, clock));

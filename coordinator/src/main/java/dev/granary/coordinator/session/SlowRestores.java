@@ -18,8 +18,8 @@ import java.util.Set;
  * <p>A restore is slow if it took {@link #FLOOR} or more, and at least half of the compile time in
  * the entry. A slow restore by the clock makes a content suspected, since a loaded machine is slow,
  * too. The processor time of its next restore decides. If that is slow as well, the content is
- * confirmed, and the next lookup compiles instead of restoring. An id is replaced so once; its later
- * contents are restored, however long it takes. All records last {@link #TIME}.
+ * confirmed, and the next lookup compiles instead of restoring. An id is replaced so once; its
+ * later contents are restored, however long it takes. All records last {@link #TIME}.
  */
 public final class SlowRestores {
     /** The shortest restore that may be slow; a driver's first restore in a process takes less. */

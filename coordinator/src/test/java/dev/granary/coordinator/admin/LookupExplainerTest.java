@@ -1,10 +1,10 @@
 package dev.granary.coordinator.admin;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
@@ -111,8 +111,8 @@ class LookupExplainerTest {
     /** Returns tier and kind of each answer, such as {@code local Absent}. */
     private static List<String> kinds(LookupExplanation explanation) {
         return explanation.answers().stream()
-                .map(answer -> (answer.tier().equals("local") ? "local" : "bucket")
-                        + " " + answer.result().getClass().getSimpleName())
+                .map(answer -> (answer.tier().equals("local") ? "local" : "bucket") + " "
+                        + answer.result().getClass().getSimpleName())
                 .toList();
     }
 
@@ -142,8 +142,7 @@ class LookupExplainerTest {
 
     private String explainedAndReal(
             GranaryConfig config, FakeEngine engine, FakeDescriptor descriptor) throws Exception {
-        LookupExplanation explanation =
-                explain(config, descriptor, engine.readable, Instant.now());
+        LookupExplanation explanation = explain(config, descriptor, engine.readable, Instant.now());
         String explained = text(explanation.outcome(), descriptor);
         try (Granary granary = Granary.open(config)) {
             LookupResult<FakePrimitive> found = granary.obtain(engine, descriptor);
@@ -184,8 +183,10 @@ class LookupExplainerTest {
                 Stream.of(packed, unpacked)
                         .map(descriptor -> {
                             try {
-                                return ((Result.Usable)
-                                                explain(descriptor).answers().getLast().result())
+                                return ((Result.Usable) explain(descriptor)
+                                                .answers()
+                                                .getLast()
+                                                .result())
                                         .place();
                             } catch (Exception e) {
                                 throw new AssertionError(e);
@@ -232,8 +233,8 @@ class LookupExplainerTest {
                         .reason()
                         .contains("in quarantine until"),
                 listed::toString);
-        LookupExplanation later = explain(
-                config(), A, List.of(), Instant.now().plus(Duration.ofHours(25)));
+        LookupExplanation later =
+                explain(config(), A, List.of(), Instant.now().plus(Duration.ofHours(25)));
         assertInstanceOf(Outcome.Restore.class, later.outcome(), later::toString);
         fleet.publishUnpacked(List.of(entry(A, "one")));
         assertEquals(
@@ -253,7 +254,8 @@ class LookupExplainerTest {
         storeLocally(hopper);
         fleet.publishUnpacked(List.of(hopper));
         Result.Incompatible result = assertInstanceOf(
-                Result.Incompatible.class, explain(descriptor).answers().getFirst().result());
+                Result.Incompatible.class,
+                explain(descriptor).answers().getFirst().result());
         assertTrue(result.reason().contains("sm_90"), result::reason);
         assertEquals(
                 "local Incompatible, bucket Incompatible -> COMPILED",
@@ -298,7 +300,8 @@ class LookupExplainerTest {
     }
 
     @Test
-    @DisplayName("O11 N11 namespaces are searched as the table of backends permits, each tier in all")
+    @DisplayName(
+            "O11 N11 namespaces are searched as the table of backends permits, each tier in all")
     void namespaces() throws Exception {
         FakeDescriptor ofLevelZero = A.withTarget(LEVEL_ZERO);
         FakeEngine levelZero = new FakeEngine("level zero", LEVEL_ZERO);
@@ -364,7 +367,8 @@ class LookupExplainerTest {
         Files.createDirectories(directory.resolve("passed"));
         Files.createFile(directory
                 .resolve("passed")
-                .resolve(A.getId().hash().hex() + "-" + entry(A, "one").contentHash().hex()));
+                .resolve(A.getId().hash().hex() + "-"
+                        + entry(A, "one").contentHash().hex()));
         assertEquals(
                 List.of(false, true),
                 Stream.of(Duration.ZERO, Duration.ofDays(91))

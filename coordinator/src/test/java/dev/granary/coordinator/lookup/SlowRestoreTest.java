@@ -78,7 +78,9 @@ class SlowRestoreTest {
         return engine;
     }
 
-    /** Looks up in a new process of a machine; returns source, degraded hits and skipped entries. */
+    /**
+     * Looks up in a new process of a machine; returns source, degraded hits and skipped entries.
+     */
     private String lookup(String machine, FakeEngine engine) throws Exception {
         return lookup(fleet.config(machine).build(), engine);
     }

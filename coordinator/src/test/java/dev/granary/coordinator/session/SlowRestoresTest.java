@@ -108,7 +108,8 @@ class SlowRestoresTest {
     }
 
     @Test
-    @DisplayName("N8 without slow restores nothing is written; what cannot be written is no failure")
+    @DisplayName(
+            "N8 without slow restores nothing is written; what cannot be written is no failure")
     void nothingWritten() throws Exception {
         Entry entry = entry("a", 1, 300);
         open().took(entry, Duration.ofMillis(20));

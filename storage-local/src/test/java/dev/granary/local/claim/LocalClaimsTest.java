@@ -88,7 +88,8 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("O11 R9 a claim of another process is seen without claiming, and no file is created")
+    @DisplayName(
+            "O11 R9 a claim of another process is seen without claiming, and no file is created")
     void peek() throws Exception {
         try (LocalClaims here = LocalClaims.open(directory)) {
             assertEquals(Optional.empty(), here.peek(A));
