@@ -277,6 +277,12 @@ class ExplainTest {
     @Test
     @DisplayName("O11 an unknown form is a wrong use, an unknown id a failure")
     void mistakes() throws Exception {
+        explain("ffffffff").exits(1).reports("there is no " + local);
+        assertFalse(Files.exists(local), "it changes nothing");
+        Path noDirectory = Files.createFile(directory.resolve("file"));
+        Cli.run("explain", file(id("535.1", SOURCE)), "--dir", noDirectory.toString())
+                .exits(2)
+                .reports(noDirectory.toString());
         store("x", id("535.1", SOURCE));
         explain("nonsense").exits(2).reports("is neither the first digits of an id");
         explain().exits(2).reports("Missing required parameter");

@@ -143,7 +143,7 @@ public final class LookupExplainer {
             search.add(LOCAL, own, new Result.Absent("the tier is off, with the capacity 0"));
             return;
         }
-        if (!Files.isDirectory(config.directory())) {
+        if (Files.notExists(config.directory())) { // opening it would create it
             search.add(LOCAL, own, new Result.Absent("there is no " + config.directory()));
             return;
         }
