@@ -237,7 +237,7 @@ class ExplainTest {
             Cli.run(with(bucket, "populate", manifest, "--dir", directory + "/ci"));
             long writes = s3.requests().put() + s3.requests().delete();
             assertContains(
-                    flat(explain(with(bucket, manifest + "#add")).exits(0)),
+                    flat(explain((Object[]) with(bucket, manifest + "#add")).exits(0)),
                     "bucket s3://kernels/ci at " + s3.endpoint() + ": hit: in a pack, ",
                     "container compatible (PoCL binary",
                     "outcome a lookup restores the entry of s3://kernels/ci",
@@ -246,7 +246,7 @@ class ExplainTest {
             assertEquals(writes, s3.requests().put() + s3.requests().delete());
             Cli.run(with(bucket, "run", manifest, "--dir", local.toString())).exits(0);
             assertContains(
-                    flat(explain(with(bucket, manifest + "#add")).exits(0)),
+                    flat(explain((Object[]) with(bucket, manifest + "#add")).exits(0)),
                     "local hit: ",
                     "outcome a lookup restores the entry of the local tier");
         } finally {
