@@ -10,11 +10,13 @@ import dev.granary.cli.key.NearestEntry;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.TierOption;
+import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.coordinator.admin.LookupExplainer;
 import dev.granary.coordinator.admin.LookupExplanation;
 import dev.granary.coordinator.admin.LookupExplanation.Outcome;
 import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 
 import picocli.CommandLine.Command;
@@ -54,8 +56,7 @@ public final class ExplainCommand extends TierCommand {
     @Override
     public Integer call() throws Exception {
         GranaryConfig config = stores().config();
-        Id named =
-                new IdArgument(() -> tier.openBesideBuckets(stores()), device).resolveAny(kernel);
+        Id named = new IdArgument(() -> openTier(config), device).resolveAny(kernel);
         // digits and files have a target; a device that was not selected is not looked for
         Optional<HostDevice> selected = IdArgument.isKernel(kernel) || device.isGiven()
                 ? Optional.of(device.device())
@@ -68,19 +69,33 @@ public final class ExplainCommand extends TierCommand {
         LookupExplanation explanation =
                 new LookupExplainer(config, InstantSource.system()).explain(id, readable, kind);
         boolean isCompared = !id.isEmpty() && !(explanation.outcome() instanceof Outcome.Restore);
-        Optional<NearestEntry> nearest = isCompared ? nearest(config, id) : Optional.empty();
         if (isJson()) {
+            Optional<NearestEntry> nearest = isCompared ? nearest(config, id) : Optional.empty();
             JsonOutput.print(out(), ExplanationJson.of(explanation, nearest));
             return 0;
         }
         ExplanationText text = new ExplanationText(out());
-        text.print(explanation);
+        text.print(explanation); // before the search, which may take long or fail
         if (isCompared) {
-            nearest.ifPresentOrElse(
-                    found -> text.print(found, tierName(config)),
-                    () -> text.printNoNearest(tierName(config)));
+            nearest(config, id)
+                    .ifPresentOrElse(
+                            found -> text.print(found, tierName(config)),
+                            () -> text.printNoNearest(tierName(config)));
         }
         return 0;
+    }
+
+    /** Opens the selected tier, but creates no directory. */
+    private TierInventory openTier(GranaryConfig config)
+            throws ConfigException, UsageException, CommandFailedException {
+        if (isMissing(config)) {
+            throw new CommandFailedException("there is no " + config.directory());
+        }
+        return tier.openBesideBuckets(stores());
+    }
+
+    private boolean isMissing(GranaryConfig config) {
+        return tier.isLocal() && Files.notExists(config.directory());
     }
 
     private String tierName(GranaryConfig config) {
@@ -88,10 +103,10 @@ public final class ExplainCommand extends TierCommand {
     }
 
     private Optional<NearestEntry> nearest(GranaryConfig config, Id id) throws Exception {
-        if (tier.isLocal() && !Files.isDirectory(config.directory())) {
-            return Optional.empty(); // opening the tier would create it
+        if (isMissing(config)) {
+            return Optional.empty();
         }
-        try (TierInventory inventory = tier.openBesideBuckets(stores())) {
+        try (TierInventory inventory = openTier(config)) {
             return NearestEntry.find(
                     inventory, id, tier.isLocal() ? MAX_COMPARED : MAX_COMPARED_IN_BUCKET);
         } catch (IOException e) {

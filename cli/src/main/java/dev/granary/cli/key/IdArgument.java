@@ -43,7 +43,7 @@ public record IdArgument(TierOpener tier, DeviceOption device) {
     @FunctionalInterface
     public interface TierOpener {
         /** Opens the tier for inspection. */
-        TierInventory open() throws ConfigException, UsageException;
+        TierInventory open() throws ConfigException, UsageException, CommandFailedException;
     }
 
     /**

@@ -237,7 +237,7 @@ class ExplainTest {
             Cli.run(with(bucket, "populate", manifest, "--dir", directory + "/ci"));
             long writes = s3.requests().put() + s3.requests().delete();
             assertContains(
-                    flat(explain(with(bucket, manifest + "#add")).exits(0)),
+                    flat(explain((Object[]) with(bucket, manifest + "#add")).exits(0)),
                     "bucket s3://kernels/ci at " + s3.endpoint() + ": hit: in a pack, ",
                     "container compatible (PoCL binary",
                     "outcome a lookup restores the entry of s3://kernels/ci",
@@ -246,7 +246,7 @@ class ExplainTest {
             assertEquals(writes, s3.requests().put() + s3.requests().delete());
             Cli.run(with(bucket, "run", manifest, "--dir", local.toString())).exits(0);
             assertContains(
-                    flat(explain(with(bucket, manifest + "#add")).exits(0)),
+                    flat(explain((Object[]) with(bucket, manifest + "#add")).exits(0)),
                     "local hit: ",
                     "outcome a lookup restores the entry of the local tier");
         } finally {
@@ -277,6 +277,12 @@ class ExplainTest {
     @Test
     @DisplayName("O11 an unknown form is a wrong use, an unknown id a failure")
     void mistakes() throws Exception {
+        explain("ffffffff").exits(1).reports("there is no " + local);
+        assertFalse(Files.exists(local), "it changes nothing");
+        Path noDirectory = Files.createFile(directory.resolve("file"));
+        Cli.run("explain", file(id("535.1", SOURCE)), "--dir", noDirectory.toString())
+                .exits(2)
+                .reports(noDirectory.toString());
         store("x", id("535.1", SOURCE));
         explain("nonsense").exits(2).reports("is neither the first digits of an id");
         explain().exits(2).reports("Missing required parameter");

@@ -143,7 +143,7 @@ public final class LookupExplainer {
             search.add(LOCAL, own, new Result.Absent("the tier is off, with the capacity 0"));
             return;
         }
-        if (!Files.isDirectory(config.directory())) {
+        if (Files.notExists(config.directory())) { // opening it would create it
             search.add(LOCAL, own, new Result.Absent("there is no " + config.directory()));
             return;
         }
@@ -221,8 +221,11 @@ public final class LookupExplainer {
                 }
                 BinaryCompatibility compatibility =
                         CompatibilityChecker.check(own.target(), entry.binaries());
-                yield compatibility instanceof BinaryCompatibility.Incompatible(String reason)
-                        ? new Result.Incompatible(entry, place, reason)
+                if (compatibility instanceof BinaryCompatibility.Incompatible(String reason)) {
+                    yield new Result.Incompatible(entry, place, reason);
+                }
+                yield isSlow(own, entry)
+                        ? new Result.Slow(entry, place)
                         : new Result.Usable(entry, place, compatibility, isTried(entry));
             }
         };
@@ -236,6 +239,16 @@ public final class LookupExplainer {
             return QuarantineReader.quarantine(config.directory(), entry, clock.instant());
         } catch (IOException e) {
             return Optional.empty(); // as in a lookup, whose process has no session then
+        }
+    }
+
+    private boolean isSlow(Id own, Entry entry) {
+        try {
+            return config.capacityBytes() != 0
+                    && entry.id().target().equals(own.target())
+                    && QuarantineReader.isSlow(config.directory(), entry, clock.instant());
+        } catch (IOException e) {
+            return false; // as in a lookup
         }
     }
 

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 
@@ -40,6 +41,7 @@ public final class RestoreQuarantine implements AutoCloseable {
     private final RestoreMarks marks;
     private final QuarantineDirectory directory;
     private final Lazy<QuarantineDirectory> passed;
+    private final SlowRestores slowRestores;
 
     /**
      * Reads the quarantine of {@code localDirectory}.
@@ -52,6 +54,10 @@ public final class RestoreQuarantine implements AutoCloseable {
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
         this.directory =
                 new QuarantineDirectory(localDirectory.resolve(DIRECTORY), QUARANTINE_TIME, clock);
+<<<<<<< HEAD
+=======
+        this.slowRestores = new SlowRestores(localDirectory, clock);
+>>>>>>> bf56ba1be46a5519cc3656569b9d37e816c29e73
         // read only if restores are tried in processes of their own
         this.passed = new Lazy<>(() -> openPassed(localDirectory, clock));
     }
@@ -106,9 +112,23 @@ public final class RestoreQuarantine implements AutoCloseable {
         }
     }
 
-    /** Returns the contents of that id that are in quarantine now, by their hashes. */
-    public Set<Sha256> contentsOf(Id id) {
-        return directory.isEmpty() ? Set.of() : directory.contentsOf(id.hash());
+    /** Returns the record of restores that took as long as a compile. */
+    public SlowRestores slowRestores() {
+        return slowRestores;
+    }
+
+    /**
+     * Returns the contents of that id, by their hashes, that this machine replaces by what it has
+     * compiled: those in quarantine now, and those whose restores were slow.
+     */
+    public Set<Sha256> contentsToReplace(Id id) {
+        Set<Sha256> slow = slowRestores.replacedContents(id);
+        if (directory.isEmpty() || slow.isEmpty()) {
+            return directory.isEmpty() ? slow : directory.contentsOf(id.hash());
+        }
+        Set<Sha256> contents = new HashSet<>(slow);
+        contents.addAll(directory.contentsOf(id.hash()));
+        return contents;
     }
 
     /**
