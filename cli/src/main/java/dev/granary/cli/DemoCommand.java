@@ -182,14 +182,13 @@ final class DemoCommand implements Callable<Integer> {
 
     private static void printTuning(PrintWriter out, Demo.Results results) {
         TuningResult ci = results.ci().tuning();
-        if (ci == null) {
-            return;
+        if (ci == null || !ci.kernel().isRight()) {
+            return; // none, or a failure that is reported below
         }
         out.println();
         out.println(ci.kernel().name()
-                + " is the fastest of the plans that ci tried, published with" + " its kernel.");
-        out.println("Its times, not in the total, include the choice. Tried of "
-                + Units.plural(ci.points(), "plan") + ": "
+                + " is the fastest plan that ci found; its times, not in the total,");
+        out.println("include the search. Plans tried, of " + ci.points() + ": "
                 + roles(results).stream()
                         .map(role -> role.role() + " " + role.tried())
                         .collect(Collectors.joining(", "))

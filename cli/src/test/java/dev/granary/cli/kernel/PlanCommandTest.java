@@ -232,6 +232,7 @@ class PlanCommandTest {
     @DisplayName("P8 mistakes are refused with file, line and column")
     void mistakes() throws Exception {
         wrong("kernel = \"gemm\"", "kernel = 5", "plan.toml:1:1", "kernel must be a string");
+        wrong("kernel = \"gemm\"", "kernel = \"for\"", "plan.toml:1:1", "OpenCL C has that word");
         wrong("kernel = \"gemm\"", "", "kernel is missing");
         wrong("unroll", "unrol", "plan.toml:4:1", "unknown key 'unrol'; a plan has array");
         wrong("A[i, k] *", "A[i, k] %", "plan.toml:2:1", "unknown character in column 20");
