@@ -54,10 +54,7 @@ public final class RestoreQuarantine implements AutoCloseable {
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
         this.directory =
                 new QuarantineDirectory(localDirectory.resolve(DIRECTORY), QUARANTINE_TIME, clock);
-<<<<<<< HEAD
-=======
         this.slowRestores = new SlowRestores(localDirectory, clock);
->>>>>>> bf56ba1be46a5519cc3656569b9d37e816c29e73
         // read only if restores are tried in processes of their own
         this.passed = new Lazy<>(() -> openPassed(localDirectory, clock));
     }
