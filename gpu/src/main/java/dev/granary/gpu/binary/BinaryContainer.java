@@ -193,6 +193,9 @@ public sealed interface BinaryContainer {
      * @param minor the minor version
      */
     record SpirV(int major, int minor) implements BinaryContainer {
+        /** The vendor in the target of intermediate programs, which are for any device. */
+        public static final String VENDOR = "spirv";
+
         @Override
         public String description() {
             return "SPIR-V " + major + "." + minor;
