@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import dev.granary.gpu.binary.BinaryContainer.Format;
 import dev.granary.gpu.binary.BinaryContainer.Malformed;
 import dev.granary.gpu.binary.BinaryContainer.Ptx;
-import dev.granary.gpu.binary.BinaryContainer.SpirV;
 import dev.granary.gpu.binary.BinaryContainer.Unrecognized;
 
 import java.util.HexFormat;
@@ -16,8 +15,6 @@ final class ContainerReader {
     /** An archive contains programs, which contain device code. */
     private static final int MAX_DEPTH = 2;
 
-    private static final int SPIR_V_MAGIC = 0x0723_0203;
-    private static final int SPIR_V_HEADER_BYTES = 20;
     private static final int SHOWN_BYTES = 8;
 
     private ContainerReader() {}
@@ -46,9 +43,9 @@ final class ContainerReader {
                 format = Format.INTEL_ARCHIVE;
                 return ArchiveReader.read(bytes, depth - 1);
             }
-            if (isSpirV(bytes)) {
+            if (SpirVReader.isSpirV(bytes)) {
                 format = Format.SPIR_V;
-                return readSpirV(bytes);
+                return SpirVReader.read(bytes);
             }
         } catch (MalformedContainerException e) {
             return new Malformed(format, String.valueOf(e.getMessage()));
@@ -70,19 +67,6 @@ final class ContainerReader {
         }
         return new Unrecognized("an ELF file of type 0x" + Integer.toHexString(file.type())
                 + " for machine " + file.machine());
-    }
-
-    private static boolean isSpirV(ContainerBytes bytes) throws MalformedContainerException {
-        return bytes.length() >= Integer.BYTES && bytes.signedInt(0) == SPIR_V_MAGIC;
-    }
-
-    private static BinaryContainer readSpirV(ContainerBytes bytes)
-            throws MalformedContainerException {
-        if (bytes.length() < SPIR_V_HEADER_BYTES || bytes.length() % Integer.BYTES != 0) {
-            throw new MalformedContainerException(
-                    bytes.length() + " bytes, which is no header and a number of words");
-        }
-        return new SpirV(bytes.unsignedByte(6), bytes.unsignedByte(5));
     }
 
     private static Unrecognized unrecognized(ContainerBytes bytes) {

@@ -9,8 +9,8 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Reader of the names of kernels in Intel's device code. Patch tokens have them in a header for
- * each kernel, a zebin as names of sections.
+ * Reader of the names of kernels in Intel's device code and in SPIR-V. Patch tokens have them in a
+ * header for each kernel, a zebin as names of sections, SPIR-V as entry points.
  */
 public final class DeviceKernels {
     // types of sections
@@ -41,6 +41,9 @@ public final class DeviceKernels {
             throws MalformedContainerException {
         if (bytes.startsWith(PatchTokensReader.MAGIC)) {
             return Optional.of(ofPatchTokens(bytes));
+        }
+        if (SpirVReader.isSpirV(bytes)) {
+            return Optional.of(SpirVReader.kernels(bytes));
         }
         if (!bytes.startsWith(ElfFile.MAGIC)) {
             return Optional.empty();

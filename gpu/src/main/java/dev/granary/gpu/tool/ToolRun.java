@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -20,14 +21,28 @@ public record ToolRun(int exitCode, String output) {
     /** The default limit of a compile. */
     public static final Duration USUAL_LIMIT = Duration.ofMinutes(10);
 
+    /**
+     * The variables by which clang finds other headers, or gets other options. No id has them, so
+     * compilers run without them.
+     */
+    private static final Set<String> COMPILER_VARIABLES = Set.of(
+            "CPATH",
+            "C_INCLUDE_PATH",
+            "CPLUS_INCLUDE_PATH",
+            "OBJC_INCLUDE_PATH",
+            "CCC_OVERRIDE_OPTIONS",
+            "COMPILER_PATH",
+            "CLANG_CONFIG_FILE_SYSTEM_DIR",
+            "CLANG_CONFIG_FILE_USER_DIR");
+
     /** The exit code of a process that a signal has ended is this plus the signal. */
     private static final int SIGNAL_BASE = 128;
 
     private static final int LAST_SIGNAL = 31;
 
     /**
-     * Runs a compiler to its end. At the limit, and if the thread is interrupted, the process is
-     * killed.
+     * Runs a compiler to its end, without environment variables that change what it compiles and
+     * that are not in ids. At the limit, and if the thread is interrupted, the process is killed.
      *
      * @param directory the working directory, in which the output is recorded meanwhile
      * @throws ToolOverdueException if the process was killed at the limit
@@ -36,8 +51,9 @@ public record ToolRun(int exitCode, String output) {
     public static ToolRun of(List<String> command, Path directory, Duration limit)
             throws IOException {
         Path recorded = Files.createTempFile(directory, "compiler", ".out");
-        Process process = new ProcessBuilder(command)
-                .directory(directory.toFile())
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment().keySet().removeAll(COMPILER_VARIABLES);
+        Process process = builder.directory(directory.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(recorded.toFile())
                 .redirectInput(ProcessBuilder.Redirect.from(Path.of("/dev/null").toFile()))

@@ -3,6 +3,8 @@ package dev.granary.gpu.binary;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Backend;
+import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cache.fuzz.Fuzzer;
@@ -24,6 +26,9 @@ class BinaryFuzzTest {
             SampleBinaries.HOPPER,
             SampleBinaries.POCL,
             SampleBinaries.OTHER);
+    private static final Target INTERMEDIATE =
+            new Target(Backend.LEVEL_ZERO, BinaryContainer.SpirV.VENDOR, "any", "any");
+    private static final byte[] FRONT_END = {'o', '1'};
 
     /** Reads a container, describes it, and checks it against targets. */
     static void read(byte[] bytes) {
@@ -35,6 +40,10 @@ class BinaryFuzzTest {
                         && description.length() < 1000,
                 description);
         DeviceKernels.of(binary);
+        boolean isModule =
+                CompatibilityChecker.check(INTERMEDIATE, KernelBinaries.of(bytes, FRONT_END))
+                        instanceof BinaryCompatibility.Compatible;
+        assertTrue(!isModule || container instanceof BinaryContainer.SpirV, description);
         for (Target target : TARGETS) {
             BinaryCompatibility result = CompatibilityChecker.check(target, binary);
             assertNotNull(result.reason());

@@ -11,8 +11,10 @@ import static dev.granary.gpu.binary.SampleBinaries.bytes;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
@@ -161,5 +163,49 @@ class CompatibilityCheckerTest {
                 CompatibilityChecker.check(TIGER_LAKE, KernelBinaries.of(good, unknown, bad)));
         assertInstanceOf(
                 Undetermined.class, CompatibilityChecker.check(TIGER_LAKE, KernelBinaries.none()));
+    }
+
+    private static BinaryCompatibility intermediate(byte[]... binaries) {
+        return CompatibilityChecker.check(
+                new Target(Backend.LEVEL_ZERO, BinaryContainer.SpirV.VENDOR, "any", "any"),
+                KernelBinaries.of(binaries));
+    }
+
+    @Test
+    @DisplayName("N10 N13 an intermediate program is a whole module with the name of its front end")
+    void intermediate() {
+        byte[] module = SampleBinaries.bytes(SampleBinaries.SPIR_V);
+        byte[] name = "ocloc 22.43.24595.41".getBytes(ISO_8859_1);
+        assertInstanceOf(Compatible.class, intermediate(module, name));
+        for (int length = 0; length < module.length; length++) {
+            assertInstanceOf(
+                    Incompatible.class,
+                    intermediate(Arrays.copyOf(module, length), name),
+                    length + " of " + module.length + " bytes");
+        }
+        for (byte[][] wrong : new byte[][][] {
+            {module},
+            {module, name, name},
+            {name, module},
+            {module, new byte[0]},
+            {module, "two\nlines".getBytes(ISO_8859_1)},
+            {module, new byte[201]},
+            {SampleBinaries.bytes(SampleBinaries.ZEBIN), name},
+            changed(module, 4, 1, name), // the version
+            changed(module, 6, 2, name),
+            changed(module, 7, 1, name),
+            changed(module, 15, 0x80, name), // the bound of numbers
+            changed(module, 16, 1, name), // the schema
+            changed(module, 20, 18, name), // the first capability
+            {Arrays.copyOf(module, module.length + 4), name}
+        }) {
+            assertInstanceOf(Incompatible.class, intermediate(wrong));
+        }
+    }
+
+    private static byte[][] changed(byte[] module, int at, int value, byte[] name) {
+        byte[] copy = module.clone();
+        copy[at] = (byte) value;
+        return new byte[][] {copy, name};
     }
 }

@@ -15,7 +15,7 @@ import java.util.List;
  * Real binaries of one small kernel, as the compilers have written them: {@code ocloc} 22.43 and
  * {@code nvcc} 13.0, from {@code saxpy.cl} and {@code saxpy.cu}.
  */
-final class SampleBinaries {
+public final class SampleBinaries {
     static final String ZEBIN = "saxpy-tgllp.zebin";
     static final String ZEBIN_OF_SKYLAKE = "saxpy-skl.zebin";
     static final String PATCH_TOKENS = "saxpy-tgllp.patchtokens";
@@ -47,7 +47,8 @@ final class SampleBinaries {
         return new Target(Backend.OPENCL, "pocl", build, "PoCL 3.1");
     }
 
-    static byte[] bytes(String name) {
+    /** Returns the bytes of a binary, by the name of its file. */
+    public static byte[] bytes(String name) {
         try (InputStream in = SampleBinaries.class.getResourceAsStream(name)) {
             if (in == null) {
                 throw new IllegalArgumentException("no resource " + name);

@@ -31,9 +31,12 @@ public final class CompatibilityChecker {
 
     /**
      * Returns the result for the binaries of one primitive: compatible if all are, incompatible if
-     * one is, else undetermined.
+     * one is, else undetermined. An intermediate program is compatible if it has no defect.
      */
     public static BinaryCompatibility check(Target target, KernelBinaries binaries) {
+        if (target.vendor().equals(SpirV.VENDOR)) {
+            return IntermediateCompatibility.check(binaries);
+        }
         BinaryCompatibility all = new Undetermined("there are no binaries");
         for (int i = 0; i < binaries.count(); i++) {
             BinaryCompatibility one = check(target, binaries.binary(i));
