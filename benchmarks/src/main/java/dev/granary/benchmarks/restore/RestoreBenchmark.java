@@ -149,7 +149,7 @@ public final class RestoreBenchmark extends BenchmarkCommand {
         if (DeviceSimulation.digest(System.getenv()).isPresent()) {
             throw wrong(cause);
         }
-        progress().println(cause + "; trying a simulated one ...");
+        progress().println("No device of Level Zero: Intel's driver simulates one ...");
         List<String> command = JvmCommand.command(RestoreBenchmark.class, "--backend", backend);
         addOption(command, "--json", json().map(file -> file.toAbsolutePath().toString()));
         addOption(command, "--bucket", Optional.ofNullable(bucket));
