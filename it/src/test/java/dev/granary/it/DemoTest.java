@@ -24,7 +24,8 @@ import java.util.Map;
 class DemoTest {
     @Test
     @DisplayName("N1 R1 M15 P12 the demo: ci compiles and tunes, node and laptop compile and try"
-            + " nothing, packed weights are made once, every result is right")
+            + " nothing,"
+            + " packed weights are made once, every result is right")
     void demo() throws Exception {
         GranaryProcess.Result demo = GranaryProcess.run(Map.of(), "demo", "--json");
         assertEquals(0, demo.exitCode(), demo::toString);

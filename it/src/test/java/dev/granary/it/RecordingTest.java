@@ -137,6 +137,7 @@ class RecordingTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("U1 R7 populate of the recording of composite primitives, then the same program on"
             + " an empty machine: nothing is compiled")
     void composite() throws Exception {

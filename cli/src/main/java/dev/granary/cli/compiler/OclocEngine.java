@@ -9,9 +9,9 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cli.compiler.CompilerProcessException.Kind;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.binary.BinaryCompatibility;
-import dev.granary.gpu.binary.CompatibilityChecker;
 import dev.granary.gpu.binary.DeviceKernels;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.gpu.offline.Ocloc;
 
 import java.io.IOException;

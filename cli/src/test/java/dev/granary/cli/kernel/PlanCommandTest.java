@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 
 import dev.granary.cli.Cli;
-import dev.granary.cli.manifest.PlanFile;
+import dev.granary.cli.plan.PlanFile;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.plan.ArrayCache;
 import dev.granary.gpu.plan.CopyStrategy;
