@@ -191,20 +191,49 @@ record ActiveBlock(
         /** Adds the limits of a coordinate that depends on one dimension. */
         private void addTails(List<Limit> limits, int r, AffineIndex coordinate) {
             LoopIndex dimension = coordinate.terms().firstKey();
-            long factor = factor(coordinate);
             for (PlanLoops.TailLimit tail : loops.tails(dimension)) {
                 AffineIndex outside = tail.sum()
                         .linear(index -> !covered.contains(loops.schedule().loop(index)));
-                if (outside.terms().isEmpty() || !tail.loops().containsAll(inside(dimension))) {
-                    continue; // within the limit by its size, or in several such tiles
+                if (outside.terms().isEmpty()) {
+                    continue; // within the limit by its size
                 }
-                AffineIndex base = outside.scale(Math.abs(factor));
-                long end = Math.abs(factor) * (tail.limit() - 1L) + 1;
-                if (factor < 0) { // offsets count from the last element
-                    base = base.add(AffineIndex.of(-factor * reach(dimension)));
+                if (tail.loops().containsAll(inside(dimension))) {
+                    limits.add(limit(r, outside, coordinate, tail.limit()));
+                } else {
+                    addEnd(limits, r, coordinate);
                 }
-                limits.add(new Limit(r, base, factor < 0 ? -1 : 1, end));
             }
+        }
+
+        /**
+         * Adds the limit of the whole dimension for a block in several incomplete tiles, if it
+         * exceeds the dimension in the last of them.
+         */
+        private void addEnd(List<Limit> limits, int r, AffineIndex coordinate) {
+            LoopIndex dimension = coordinate.terms().firstKey();
+            List<ScheduledLoop> outside = loops.variable(dimension).stream()
+                    .filter(loop -> !covered.contains(loop))
+                    .toList();
+            int extent = loops.schedule().nest().extent(dimension);
+            long last = outside.stream().mapToLong(ScheduledLoop::last).sum() + reach(dimension);
+            if (last >= extent) {
+                AffineIndex sum = outside.stream()
+                        .map(ScheduledLoop::index)
+                        .map(AffineIndex::of)
+                        .reduce(AffineIndex.of(0), AffineIndex::add);
+                limits.add(limit(r, sum, coordinate, extent));
+            }
+        }
+
+        /** Returns the limit of a coordinate: the sum of the loops of its dimension is below it. */
+        private Limit limit(int r, AffineIndex outside, AffineIndex coordinate, int limit) {
+            long factor = factor(coordinate);
+            AffineIndex base = outside.scale(Math.abs(factor));
+            long end = Math.abs(factor) * (limit - 1L) + 1;
+            if (factor < 0) { // offsets count from the last element
+                base = base.add(AffineIndex.of(-factor * reach(coordinate.terms().firstKey())));
+            }
+            return new Limit(r, base, factor < 0 ? -1 : 1, end);
         }
 
         /** Adds the limits of a coordinate with several indices: the elements that are touched. */

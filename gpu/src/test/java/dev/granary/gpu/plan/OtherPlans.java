@@ -91,7 +91,8 @@ final class OtherPlans {
                 rewritten(),
                 divergent(),
                 nested(),
-                bufferedBeforeBarriers());
+                bufferedBeforeBarriers(),
+                interleaved());
     }
 
     /**
@@ -173,5 +174,28 @@ final class OtherPlans {
                         .notThrifty()
                         .build())
                 .cache(ArrayCache.of(to).level(3).location(MemoryLocation.LOCAL).build());
+    }
+
+    /**
+     * Returns a plan whose block spans several tiles, each of which is split into tiles of which
+     * the last is incomplete.
+     */
+    static KernelPlan interleaved() {
+        KernelArray from = KernelArray.input("A", ElementType.INT8, 12, 16);
+        KernelArray to = KernelArray.output("C", ElementType.FLOAT, 12, 16);
+        return KernelPlan.of(LoopNest.named("interleaved")
+                        .loop(I, 12)
+                        .loop(J, 16)
+                        .logic(to.at(I, J).set(from.at(I, J).plus(ValueExpression.number(2))))
+                        .schedule()
+                        .split(I, 3)
+                        .split(Products.II, 2)
+                        .reorder(I, J, Products.II, Products.II.inner()))
+                .bind(I, ParallelAxis.ITEM_X)
+                .bind(Products.II, ParallelAxis.GROUP_X)
+                .cache(ArrayCache.of(from)
+                        .index(Products.II.inner())
+                        .location(MemoryLocation.LOCAL)
+                        .build());
     }
 }

@@ -247,4 +247,11 @@ class ThriftTest {
                 .cache(ArrayCache.of(products.a()).level(5).build());
         assertFalse(shared.report().caches().getFirst().isElidedInTails(), shared::source);
     }
+
+    @Test
+    @DisplayName("P7 a block in several incomplete tiles ends at the end of its array")
+    void endOfArray() {
+        String source = OtherPlans.interleaved().source();
+        assertTrue(source.contains("if (c0 + ii < 12)"), source);
+    }
 }
