@@ -29,6 +29,17 @@ public interface Engine<D extends PrimitiveDescriptor, P extends Primitive> exte
     P create(D descriptor) throws CompileException;
 
     /**
+     * Creates a primitive by compiling its source. An engine that compiles in several steps obtains
+     * the results of the earlier ones from {@code steps}; by default there is one step.
+     *
+     * @param steps the source of the primitives of earlier steps
+     * @throws CompileException if the source does not compile, with the build log
+     */
+    default P create(D descriptor, StepProvider steps) throws CompileException {
+        return create(descriptor);
+    }
+
+    /**
      * Creates a primitive from binaries, without compiling it. The binaries must have been
      * verified, since a damaged binary can crash the driver.
      *

@@ -341,6 +341,14 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         return environment.variables();
     }
 
+    /**
+     * Returns true if a compiler to an intermediate language certainly makes the same program of
+     * the sources for every device; false if a token may depend on the device.
+     */
+    public boolean isPortable() {
+        return SourcePortability.isPortable(this);
+    }
+
     /** Returns the environment that affects the compiler. */
     CompilerEnvironment environment() {
         return environment;

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
+import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
@@ -15,7 +16,11 @@ import dev.granary.cli.option.UsageException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.levelzero.LevelZeroEngine;
 import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.spirv.FrontEnd;
+import dev.granary.gpu.spirv.IntermediateDescriptor;
+import dev.granary.gpu.spirv.SpirvCompiler;
 
 import org.jspecify.annotations.Nullable;
 
@@ -107,7 +112,8 @@ final class CompilerMain {
             throws CommandFailedException, UsageException, IOException {
         return switch (request) {
             case CompilerRequest.Open open -> open(open);
-            case CompilerRequest.Compile compile -> compile(compile.program());
+            case CompilerRequest.Compile compile -> compile(compile);
+            case CompilerRequest.CompileIntermediate step -> compileIntermediate(step.program());
             case CompilerRequest.Restore restore -> restore(restore);
         };
     }
@@ -123,16 +129,36 @@ final class CompilerMain {
                 target.backend().name(), target.vendor(), target.device(), target.driver());
     }
 
-    private CompilerResponse compile(ProgramMessage program) throws IOException {
+    private CompilerResponse compile(CompilerRequest.Compile request) throws IOException {
         KernelEngine<?> compiler = engine();
-        KernelDescriptor descriptor = program.descriptor(compiler.target());
+        KernelDescriptor descriptor = request.program().descriptor(compiler.target());
         try {
-            return built(compiler.create(descriptor));
+            if (request.intermediate().isEmpty()) {
+                return built(compiler.create(descriptor));
+            }
+            KernelBinaries module = BinaryFiles.read(directory, request.intermediate());
+            return compiler instanceof LevelZeroEngine levelZero
+                    ? built(levelZero.create(descriptor, module.binary(0)))
+                    : new CompilerResponse.Failed("the driver takes no intermediate program");
         } catch (CompileException e) {
-            String message = String.valueOf(e.getMessage());
-            return new CompilerResponse.CompileFailed(
-                    message.lines().findFirst().orElse(message), e.buildLog());
+            return failed(e);
         }
+    }
+
+    private CompilerResponse compileIntermediate(ProgramMessage program) throws IOException {
+        try {
+            FrontEnd frontEnd = new FrontEnd(SpirvCompiler.onPath());
+            return built(frontEnd.create(
+                    IntermediateDescriptor.of(program.descriptor(engine().target()))));
+        } catch (CompileException e) {
+            return failed(e);
+        }
+    }
+
+    private static CompilerResponse failed(CompileException cause) {
+        String message = String.valueOf(cause.getMessage());
+        return new CompilerResponse.CompileFailed(
+                message.lines().findFirst().orElse(message), cause.buildLog());
     }
 
     private CompilerResponse restore(CompilerRequest.Restore request) throws IOException {

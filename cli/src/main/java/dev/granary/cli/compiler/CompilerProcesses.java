@@ -7,6 +7,7 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.StepProvider;
 import dev.granary.cache.Target;
 import dev.granary.cli.compiler.CompilerProcessException.Kind;
 import dev.granary.cli.option.CommandFailedException;
@@ -17,11 +18,14 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.BinaryCompatibility;
 import dev.granary.gpu.binary.CompatibilityChecker;
+import dev.granary.gpu.spirv.FrontEnd;
+import dev.granary.gpu.spirv.SpirvCompiler;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.Deque;
+import java.util.List;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -42,6 +46,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
     private final Duration limit;
     private final Deque<CompilerProcess> idle = new ConcurrentLinkedDeque<>();
     private final AtomicInteger started = new AtomicInteger();
+    private final FrontEnd frontEnd = new FrontEnd(new ProcessFrontEnd());
     private final Target target;
 
     private CompilerProcesses(
@@ -169,19 +174,70 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
 
     @Override
     public TransferredPrimitive create(KernelDescriptor descriptor) throws CompileException {
+        return create(descriptor, KernelBinaries.none());
+    }
+
+    /** Compiles for Level Zero in two steps, each a request; a driver of OpenCL takes source. */
+    @Override
+    public TransferredPrimitive create(KernelDescriptor descriptor, StepProvider steps)
+            throws CompileException {
+        return target.backend() == Backend.LEVEL_ZERO
+                ? frontEnd.compile(
+                        descriptor,
+                        steps,
+                        module -> create(descriptor, KernelBinaries.ofSegments(List.of(module))))
+                : create(descriptor);
+    }
+
+    private TransferredPrimitive create(KernelDescriptor descriptor, KernelBinaries intermediate)
+            throws CompileException {
         ProgramMessage program = ProgramMessage.of(descriptor);
-        Transfer transfer;
+        Transfer transfer = compile(
+                process -> new CompilerRequest.Compile(program, process.write(intermediate)));
         try {
-            transfer = request(_ -> new CompilerRequest.Compile(program));
             requireCompatible(target, transfer.binaries());
         } catch (CompilerProcessException e) {
-            CompileException failure = new CompileException(String.valueOf(e.getMessage()), "");
-            failure.initCause(e);
-            throw failure;
+            throw failure(e);
         }
+        return new TransferredPrimitive(descriptor, built(transfer), transfer.binaries());
+    }
+
+    /** The compiler to SPIR-V of this machine, below a compiler process. */
+    private final class ProcessFrontEnd implements SpirvCompiler {
+        private final SpirvCompiler local = SpirvCompiler.onPath();
+
+        @Override
+        public byte[] compile(KernelDescriptor descriptor) throws CompileException {
+            ProgramMessage program = ProgramMessage.of(descriptor);
+            Transfer transfer = CompilerProcesses.this.compile(
+                    _ -> new CompilerRequest.CompileIntermediate(program));
+            built(transfer);
+            return transfer.binaries().toByteArrays().getFirst();
+        }
+
+        @Override
+        public Presence presence() {
+            return local.presence();
+        }
+    }
+
+    private Transfer compile(RequestWriter writer) throws CompileException {
+        try {
+            return request(writer);
+        } catch (CompilerProcessException e) {
+            throw failure(e);
+        }
+    }
+
+    private static CompileException failure(CompilerProcessException cause) {
+        CompileException failure = new CompileException(String.valueOf(cause.getMessage()), "");
+        failure.initCause(cause);
+        return failure;
+    }
+
+    private static CompilerResponse.Built built(Transfer transfer) throws CompileException {
         return switch (transfer.response()) {
-            case CompilerResponse.Built built ->
-                new TransferredPrimitive(descriptor, built, transfer.binaries());
+            case CompilerResponse.Built built -> built;
             case CompilerResponse.CompileFailed failed ->
                 throw new CompileException(failed.message(), failed.buildLog());
             case CompilerResponse.Failed failed -> throw new IllegalStateException(failed.cause());

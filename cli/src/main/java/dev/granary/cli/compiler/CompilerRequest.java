@@ -14,8 +14,16 @@ sealed interface CompilerRequest {
     record Open(String backend, String device, List<ProgramMessage.LaunchMessage> geometries)
             implements CompilerRequest {}
 
-    /** Compiles a program. */
-    record Compile(ProgramMessage program) implements CompilerRequest {}
+    /**
+     * Compiles a program.
+     *
+     * @param intermediate the file of its module of SPIR-V, from which the driver builds; none if
+     *     it takes the source
+     */
+    record Compile(ProgramMessage program, List<String> intermediate) implements CompilerRequest {}
+
+    /** Compiles a program to SPIR-V, which is the first step of a compile for Level Zero. */
+    record CompileIntermediate(ProgramMessage program) implements CompilerRequest {}
 
     /**
      * Restores a program from binaries.

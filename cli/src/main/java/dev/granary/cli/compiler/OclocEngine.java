@@ -1,11 +1,13 @@
 package dev.granary.cli.compiler;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.StepProvider;
 import dev.granary.cache.Target;
 import dev.granary.cli.compiler.CompilerProcessException.Kind;
 import dev.granary.gpu.KernelDescriptor;
@@ -13,8 +15,11 @@ import dev.granary.gpu.binary.BinaryCompatibility;
 import dev.granary.gpu.binary.CompatibilityChecker;
 import dev.granary.gpu.binary.DeviceKernels;
 import dev.granary.gpu.offline.Ocloc;
+import dev.granary.gpu.spirv.FrontEnd;
+import dev.granary.gpu.spirv.SpirvCompiler;
 
 import java.io.IOException;
+import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -33,6 +38,7 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
     private final Ocloc ocloc;
     private final Target target;
     private final Duration limit;
+    private final FrontEnd frontEnd = new FrontEnd(new OclocFrontEnd());
 
     /**
      * Creates the engine.
@@ -54,17 +60,64 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
     @Override
     public TransferredPrimitive create(KernelDescriptor descriptor) throws CompileException {
         long start = System.nanoTime();
-        KernelBinaries binaries;
-        SortedSet<String> kernels;
+        return compiled(descriptor, run(limited -> ocloc.compile(descriptor, limited)), start);
+    }
+
+    /** Compiles for Level Zero in two steps, of which the first is the same for many targets. */
+    @Override
+    public TransferredPrimitive create(KernelDescriptor descriptor, StepProvider steps)
+            throws CompileException {
+        if (target.backend() == Backend.OPENCL) {
+            return create(descriptor);
+        }
+        long start = System.nanoTime();
+        return frontEnd.compile(
+                descriptor,
+                steps,
+                module -> compiled(
+                        descriptor,
+                        run(limited -> ocloc.fromSpirv(
+                                descriptor, module.toArray(ValueLayout.JAVA_BYTE), limited)),
+                        start));
+    }
+
+    /** The first step by {@code ocloc}. */
+    private final class OclocFrontEnd implements SpirvCompiler {
+        @Override
+        public byte[] compile(KernelDescriptor descriptor) throws CompileException {
+            return run(limited -> ocloc.toSpirv(descriptor, limited));
+        }
+
+        @Override
+        public Presence presence() {
+            return new Presence.Installed(ocloc.identity());
+        }
+    }
+
+    /** A run of the compiler within the limit. */
+    @FunctionalInterface
+    private interface LimitedRun {
+        byte[] within(Duration limit) throws CompileException, IOException, TimeoutException;
+    }
+
+    private byte[] run(LimitedRun compiler) throws CompileException {
         try {
-            binaries = KernelBinaries.of(ocloc.compile(descriptor, limit));
-            kernels = kernels(binaries);
+            return compiler.within(limit);
         } catch (TimeoutException e) {
             throw failure(
                     new CompilerProcessException(Kind.TIMED_OUT, CompilerProcess.overdue(limit)));
         } catch (IOException e) {
             throw failure(new CompilerProcessException(
                     Kind.CRASHED, "the compiler failed: " + e.getMessage()));
+        }
+    }
+
+    private TransferredPrimitive compiled(KernelDescriptor descriptor, byte[] binary, long start)
+            throws CompileException {
+        KernelBinaries binaries = KernelBinaries.of(binary);
+        SortedSet<String> kernels;
+        try {
+            kernels = kernels(binaries);
         } catch (CompilerProcessException e) {
             throw failure(e);
         }

@@ -24,6 +24,7 @@ import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.gpu.binary.BinaryCompatibility;
 import dev.granary.gpu.binary.BinaryContainer;
 import dev.granary.gpu.binary.CompatibilityChecker;
+import dev.granary.gpu.spirv.IntermediateDescriptor;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -43,6 +44,7 @@ import java.util.List;
 public final class InspectCommand extends TierCommand {
     private static final int MAX_CHARACTERS = 40;
     private static final int MAX_FIELDS = 30;
+    private static final int FRONT_END_CHARACTERS = 64;
 
     /** Number of target fields, which come first in every id and are shown separately. */
     private static final int TARGET_FIELDS = 4;
@@ -122,6 +124,12 @@ public final class InspectCommand extends TierCommand {
         boolean isTuning = EntryFormatter.isTuning(entry.id());
         if (isTuning) {
             outcome(entry).forEach(line -> table.row("outcome", line));
+        } else if (IntermediateDescriptor.isIntermediate(entry.id())) {
+            table.row("container", containers(entry).getFirst().description());
+            if (entry.binaries().count() > 1) {
+                table.row("front end", Units.cut(text(entry, 1), FRONT_END_CHARACTERS));
+            }
+            table.row("compatible", words(compatibility(entry)));
         } else {
             containers(entry).forEach(each -> table.row("container", each.description()));
             table.row("compatible", words(compatibility(entry)));
@@ -189,6 +197,10 @@ public final class InspectCommand extends TierCommand {
         if (EntryFormatter.isTuning(entry.id())) {
             object.add("outcome", JsonOutput.strings(outcome(entry)));
         }
+        if (IntermediateDescriptor.isIntermediate(entry.id())
+                && entry.binaries().count() > 1) {
+            object.addProperty("frontEnd", text(entry, 1));
+        }
         entry.metadata().ifPresent(metadata -> {
             object.add("kernels", JsonOutput.strings(metadata.kernels()));
             object.add("geometries", JsonOutput.strings(metadata.geometries()));
@@ -201,9 +213,11 @@ public final class InspectCommand extends TierCommand {
 
     /** Returns the lines of the outcome of a tuning. */
     private static List<String> outcome(Entry entry) {
-        return new String(entry.binaries().toByteArrays().getFirst(), UTF_8)
-                .lines()
-                .toList();
+        return text(entry, 0).lines().toList();
+    }
+
+    private static String text(Entry entry, int binary) {
+        return new String(entry.binaries().toByteArrays().get(binary), UTF_8);
     }
 
     private static List<BinaryContainer> containers(Entry entry) {

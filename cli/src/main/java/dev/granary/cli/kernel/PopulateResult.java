@@ -21,8 +21,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The state of the bucket after {@code populate}: which of the obtained kernels it has. Not
- * thread-safe.
+ * The state of the bucket after {@code populate}: which of the obtained kernels it has, and of the
+ * intermediate programs that were compiled for them. Not thread-safe.
  */
 final class PopulateResult {
     private final BucketConfig target;
@@ -56,6 +56,7 @@ final class PopulateResult {
                 expected.add(id);
             }
         }
+        expected.addAll(published.intermediate());
         for (Id id : expected) {
             switch (published.state(id)) {
                 case DONE -> toReadBack.add(id);
@@ -87,9 +88,11 @@ final class PopulateResult {
                         Units.count(read) + " of " + Units.count(toReadBack.size())));
     }
 
-    /** Returns true if every kernel can be read from the bucket. */
+    /** Returns true if every kernel, and all else that was published, can be read back. */
     boolean isComplete() {
-        return outcomes().keySet().stream().allMatch(PopulateOutcome::isSuccess);
+        return outcomes().keySet().stream().allMatch(PopulateOutcome::isSuccess)
+                && toReadBack.containsAll(expected)
+                && unreadable.isEmpty();
     }
 
     /** Returns the number of kernels by outcome, without outcomes of no kernel. */

@@ -2,7 +2,9 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
+import dev.granary.gpu.spirv.IntermediateDescriptor;
 
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -37,6 +39,13 @@ final class PublishResults implements BiConsumer<Id, StoreResult> {
     /** Returns true if this process has put the entry of an id into a bucket. */
     boolean isStored(Id id) {
         return results.get(id) instanceof StoreResult.Stored;
+    }
+
+    /** Returns the ids of the intermediate programs that this process has compiled. */
+    List<Id> intermediate() {
+        return results.keySet().stream()
+                .filter(IntermediateDescriptor::isIntermediate)
+                .toList();
     }
 
     long stored() {

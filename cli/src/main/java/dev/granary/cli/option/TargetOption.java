@@ -1,6 +1,9 @@
 package dev.granary.cli.option;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+import dev.granary.cli.device.HostDevice;
+import dev.granary.gpu.spirv.IntermediateDescriptor;
 
 import picocli.CommandLine.Option;
 
@@ -26,7 +29,8 @@ public final class TargetOption {
 
     /**
      * Returns the targets, in the form of {@link dev.granary.cache.Target#path()}: those given,
-     * else those of the selected devices and those that their engines read.
+     * else those of the selected devices, those that their engines read, and that of intermediate
+     * programs if one builds from them.
      */
     public List<String> namespaces(DeviceSelection devices)
             throws CommandFailedException, UsageException {
@@ -43,13 +47,23 @@ public final class TargetOption {
         }
         try {
             return devices.all().stream()
-                    .flatMap(device -> Stream.concat(
-                            Stream.of(device.target()), device.readableTargets().stream()))
+                    .flatMap(device -> Stream.of(
+                                    List.of(device.target()),
+                                    device.readableTargets(),
+                                    intermediate(device))
+                            .flatMap(List::stream))
                     .map(Target::path)
                     .distinct()
                     .toList();
         } catch (CommandFailedException e) {
             throw new CommandFailedException(e.getMessage() + "; or select a target with --target");
         }
+    }
+
+    /** Returns the target of intermediate programs if a device builds from them. */
+    private static List<Target> intermediate(HostDevice device) {
+        return device.target().backend() == Backend.LEVEL_ZERO
+                ? List.of(IntermediateDescriptor.TARGET)
+                : List.of();
     }
 }

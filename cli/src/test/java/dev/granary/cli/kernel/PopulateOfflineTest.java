@@ -14,6 +14,7 @@ import dev.granary.cli.output.BuildLog;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.gpu.offline.Ocloc;
 import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.spirv.IntermediateDescriptor;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.AfterEach;
@@ -176,7 +177,8 @@ class PopulateOfflineTest {
                 .exits(0)
                 .json();
         assertEquals(4, summary(populated, "compiled"), populated::toString);
-        assertEquals(4, populated.getAsJsonObject("published").get("readBack").getAsInt());
+        // and two intermediate programs
+        assertEquals(6, populated.getAsJsonObject("published").get("readBack").getAsInt());
         TreeSet<String> targets = new TreeSet<>();
         for (JsonElement result : populated.getAsJsonArray("results")) {
             targets.add(result.getAsJsonObject().get("target").getAsString());
@@ -228,6 +230,92 @@ class PopulateOfflineTest {
                 .exits(0)
                 .json();
         assertEquals(2, summary(other, "bucket"), other::toString);
+    }
+
+    private static int counter(JsonObject result, String name) {
+        return result.getAsJsonObject("counters").get(name).getAsInt();
+    }
+
+    private String[] populate(String machine, String manifest) {
+        return arguments(
+                "populate",
+                machine,
+                manifest,
+                "--target",
+                "level-zero/" + SIMULATED,
+                "--target",
+                "level-zero/0x4905",
+                "--json");
+    }
+
+    @Test
+    @DisplayName(
+            "N13 populate publishes one intermediate program for several targets; a device that no"
+                    + " target names builds from it without a compiler to SPIR-V")
+    void intermediate() throws Exception {
+        requireOcloc();
+        assumeTrue(Files.exists(INTEL_ICD), "Intel's driver, on Debian: " + INSTALL);
+        String manifest = manifest();
+        JsonObject populated = Cli.of(withoutDriver(Main.class).run(populate("ci", manifest)))
+                .exits(0)
+                .json();
+        assertEquals(4, summary(populated, "compiled"), populated::toString);
+        assertEquals(2, counter(populated, "intermediate-compiled"));
+        assertEquals(2, counter(populated, "intermediate-hits"));
+        assertEquals(6, populated.getAsJsonObject("published").get("stored").getAsInt());
+        assertEquals(6, populated.getAsJsonObject("published").get("readBack").getAsInt());
+
+        Map<String, String> skylake = Map.of(
+                "ProductFamilyOverride",
+                "skl",
+                "PATH",
+                Files.createDirectories(directory.resolve("empty")).toString());
+        JsonObject run = Cli.of(onIntel(Main.class)
+                        .variables(skylake)
+                        .run(arguments(
+                                "run", "node", manifest, "--backend", "level-zero", "--json")))
+                .exits(0)
+                .json();
+        assertEquals(2, summary(run, "compiled"), run::toString);
+        assertEquals(2, counter(run, "intermediate-hits"));
+        assertEquals(0, counter(run, "intermediate-compiled"));
+
+        JsonObject again = Cli.of(withoutDriver(Main.class).run(populate("ci2", manifest)))
+                .exits(0)
+                .json();
+        assertEquals(4, summary(again, "bucket"), again::toString);
+        assertEquals(0, counter(again, "intermediate-hits"));
+
+        String namespace = IntermediateDescriptor.TARGET.path();
+        JsonObject entry = Cli.run(
+                        arguments("ls", "ci", "--tier", "bucket", "--target", namespace, "--json"))
+                .exits(0)
+                .json()
+                .getAsJsonArray("entries")
+                .get(0)
+                .getAsJsonObject();
+        String id = entry.get("id").getAsString();
+        String node = directory.resolve("node").toString();
+        Cli.run("inspect", id, "--dir", node)
+                .exits(0)
+                .prints(
+                        "container  ",
+                        "  SPIR-V 1.",
+                        "front end  ",
+                        "  ocloc 22.",
+                        "  yes: SPIR-V 1.",
+                        "  intermediate\n");
+        String exported = directory.resolve("exported").toString();
+        String imported = directory.resolve("imported").toString();
+        Cli.run("verify", "--dir", node).exits(0);
+        Cli.run("export", exported, "--dir", node).exits(0);
+        Cli.run("import", exported, "--dir", imported).exits(0);
+        Cli.run("inspect", id, "--dir", imported).exits(0).prints("front end  ", "  ocloc 22.");
+        Cli.of(onIntel(Main.class)
+                        .variables(skylake)
+                        .run(arguments("warm", "warmed", "--backend", "level-zero")))
+                .exits(0)
+                .prints("for  " + namespace);
     }
 
     @Test

@@ -68,6 +68,6 @@ public record LookupTiers(
     /** Returns a lookup that has not begun. */
     public <D extends PrimitiveDescriptor, P extends Primitive> PrimitiveLookup<D, P> lookup(
             Engine<D, P> engine, D descriptor) {
-        return new PrimitiveLookup<>(this, engine, descriptor);
+        return new PrimitiveLookup<>(this, engine, descriptor, PrimitiveLookup.Step.LAST);
     }
 }

@@ -29,6 +29,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
@@ -41,7 +42,8 @@ import java.util.stream.Stream;
  *       repeated.
  *   <li>Each {@link RemoteLayer} in order, with the namespaces in the same order: its entry is
  *       restored.
- *   <li>{@link Engine#create(PrimitiveDescriptor)} compiles.
+ *   <li>{@link Engine#create(PrimitiveDescriptor, dev.granary.cache.StepProvider)} compiles. It may
+ *       look up the results of {@link EarlierSteps}.
  * </ol>
  *
  * <p>{@link WriteBehindQueue} then stores the entry if the local tier lacks it. Each of the first
@@ -54,6 +56,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
     private final Engine<D, P> engine;
     private final D descriptor;
     private final EntryRestorer<D, P> restorer;
+    private final Step step;
     private CompileClaim claim = CompileClaim.NONE;
     // all loads of the local tier are counted as one result: the hit, else the first
     private @Nullable LoadResult localResult;
@@ -67,9 +70,26 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
     private boolean isCached; // beyond memory
     private Optional<Target> from = Optional.empty();
     private @Nullable List<Id> otherIds; // computed after the first miss
+    private Optional<StoredStep> stored = Optional.empty();
 
-    PrimitiveLookup(LookupTiers tiers, Engine<D, P> engine, D descriptor) {
+    /** The place of a lookup in a compile of several steps. */
+    enum Step {
+        /** The lookup of a caller. */
+        LAST,
+        /** A lookup within the compile of another one, which counts time and failures. */
+        EARLIER
+    }
+
+    /**
+     * The entry that a lookup has restored, in its tier.
+     *
+     * @param discard removes the entry from the tier
+     */
+    record StoredStep(Entry entry, Consumer<Entry> discard) {}
+
+    PrimitiveLookup(LookupTiers tiers, Engine<D, P> engine, D descriptor, Step step) {
         this.tiers = tiers;
+        this.step = step;
         this.engine = engine;
         this.descriptor = descriptor;
         this.restorer = new EntryRestorer<>(tiers, engine, descriptor);
@@ -129,6 +149,11 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
     /** Returns the source of the primitive; the memory tier if the lookup has not begun. */
     public PrimitiveSource source() {
         return source;
+    }
+
+    /** Returns the restored entry; empty if the primitive was compiled. */
+    Optional<StoredStep> stored() {
+        return stored;
     }
 
     /** Returns the position of the bucket, counted from 0; empty unless the source is a bucket. */
@@ -229,6 +254,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
                 restorer.restore(entry, tiers.local().name(), tiers.local().cache()::discard);
         restored.ifPresent(primitive -> {
             tiers.layers().compileTimes().observe(entry.compileTime().toNanos());
+            stored = Optional.of(new StoredStep(entry, tiers.local().cache()::discard));
             restored(primitive, entry, PrimitiveSource.LOCAL);
         });
         return restored;
@@ -241,6 +267,10 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         Optional<P> restored = restorer.restore(entry, bucket.name(), bucket::refused);
         restored.ifPresent(primitive -> {
             bucket.used(entry);
+            stored = Optional.of(new StoredStep(entry, refused -> {
+                tiers.local().cache().discard(refused);
+                bucket.refused(refused);
+            }));
             if (!restored(primitive, entry, PrimitiveSource.BUCKET)) {
                 tiers.writeBehind().fill(entry, bucket, claim);
             }
@@ -259,6 +289,9 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
     private boolean restored(P primitive, Entry entry, PrimitiveSource origin) {
         source = origin;
         restoredBytes = entry.binaries().byteSize();
+        if (step == Step.EARLIER) {
+            tiers.counters().increment(LookupCounter.INTERMEDIATE_HITS);
+        }
         boolean isRecompiled = primitive.origin() == Primitive.Origin.RECOMPILED;
         if (isRecompiled) {
             tiers.counters().increment(LookupCounter.RECOMPILED_BY_DRIVER);
@@ -285,12 +318,17 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         EventSpan span = tiers.events().begin(EventKind.COMPILE);
         long compileStart = System.nanoTime();
         try {
-            P primitive = engine.create(descriptor);
+            P primitive = create();
             span.stop();
             restorer.rejectIncomplete();
-            tiers.counters().increment(LookupCounter.COMPILED);
             long took = System.nanoTime() - compileStart;
-            tiers.counters().add(LookupCounter.COMPILE_TIME, took);
+            switch (step) {
+                case LAST -> {
+                    tiers.counters().increment(LookupCounter.COMPILED);
+                    tiers.counters().add(LookupCounter.COMPILE_TIME, took);
+                }
+                case EARLIER -> tiers.counters().increment(LookupCounter.INTERMEDIATE_COMPILED);
+            }
             span.end(_ -> event(Optional.empty(), Duration.ofNanos(took)));
             if (isCached) {
                 tiers.layers()
@@ -301,10 +339,22 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
             source = PrimitiveSource.COMPILED;
             return primitive;
         } catch (CompileException e) {
-            tiers.counters().increment(LookupCounter.COMPILE_FAILURES);
+            if (step == Step.LAST) {
+                tiers.counters().increment(LookupCounter.COMPILE_FAILURES);
+            }
             span.end(took ->
                     event(Optional.of(SafeText.inOneLine(String.valueOf(e.getMessage()))), took));
             throw e;
+        }
+    }
+
+    /** Compiles; the earlier steps are looked up too, unless nothing of this lookup is cached. */
+    private P create() throws CompileException {
+        if (!isCached) {
+            return engine.create(descriptor);
+        }
+        try (EarlierSteps steps = new EarlierSteps(tiers)) {
+            return engine.create(descriptor, steps);
         }
     }
 

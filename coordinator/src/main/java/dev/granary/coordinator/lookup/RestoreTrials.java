@@ -7,6 +7,7 @@ import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.publish.ProducerName;
 import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.toml.SafeText;
+import dev.granary.gpu.spirv.IntermediateDescriptor;
 import dev.granary.gpu.trial.RestoreTrial;
 
 import java.io.IOException;
@@ -45,6 +46,9 @@ public final class RestoreTrials {
                         .isPresent()
                 || hasPassed(entry)) {
             return Optional.empty();
+        }
+        if (IntermediateDescriptor.isIntermediate(entry.id())) {
+            return Optional.of("no trial tells whether a driver survives an intermediate program");
         }
         List<String> kernels = metadata.map(EntryMetadata::kernels).orElse(List.of());
         RestoreTrial.Outcome outcome;

@@ -10,6 +10,11 @@ public enum LookupCounter {
     COMPILED_AGAIN(
             "compiled-again",
             "repeated compiles of a primitive of one process, for another engine"),
+    INTERMEDIATE_HITS(
+            "intermediate-hits",
+            "intermediate programs that a tier had, so that no front end had to run"),
+    INTERMEDIATE_COMPILED(
+            "intermediate-compiled", "intermediate programs that a front end compiled"),
     COMPILE_FAILURES("compile-failures", "sources that did not compile"),
     NOT_CACHEABLE(
             "not-cacheable", "primitives that were compiled from source because their id is empty"),

@@ -5,12 +5,14 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.StepProvider;
 import dev.granary.cache.Target;
 import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.spirv.FrontEnd;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
 import org.slf4j.Logger;
@@ -32,14 +34,14 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
     private static final Logger LOG = LoggerFactory.getLogger(LevelZeroEngine.class);
 
     private final ZeContext context;
-    private final SpirvCompiler compiler;
+    private final FrontEnd frontEnd;
     private final ImmediateCommands commands;
     private final ModuleBuilder builder;
     private final EngineModules modules = new EngineModules();
 
     private LevelZeroEngine(ZeContext context, SpirvCompiler compiler) {
         this.context = context;
-        this.compiler = compiler;
+        this.frontEnd = new FrontEnd(compiler);
         this.builder = new ModuleBuilder(context);
         try (var _ = context.lease()) {
             this.commands = new ImmediateCommands(context);
@@ -60,7 +62,7 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
      * Opens a context on {@code device}.
      *
      * @param compiler the compiler of OpenCL C to SPIR-V. It does not enter the id: two compilers
-     *     must make programs of equal results
+     *     must make programs of equal results. SPIR-V is kept only of one with an identity
      * @throws DriverException if the driver refuses
      * @throws IllegalStateException if the device executes no kernels
      */
@@ -101,7 +103,37 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
         checkTarget(descriptor);
         context.lease().close(); // throws if the engine is closed
         long start = System.nanoTime();
-        ModuleBuilder.BuiltModule compiled = compile(descriptor);
+        return compiled(descriptor, compile(descriptor), start);
+    }
+
+    /** Compiles in two steps: the SPIR-V of a front end is kept as an intermediate program. */
+    @Override
+    public LevelZeroPrimitive create(KernelDescriptor descriptor, StepProvider steps)
+            throws CompileException {
+        checkTarget(descriptor);
+        context.lease().close(); // throws if the engine is closed
+        long start = System.nanoTime();
+        return compiled(
+                descriptor,
+                frontEnd.compile(descriptor, steps, module -> build(descriptor, module)),
+                start);
+    }
+
+    /**
+     * Creates a primitive from SPIR-V that a front end has made of the descriptor's source, such as
+     * in another process.
+     *
+     * @throws CompileException if the driver refuses the module, or it lacks a requested kernel
+     */
+    public LevelZeroPrimitive create(KernelDescriptor descriptor, MemorySegment module)
+            throws CompileException {
+        checkTarget(descriptor);
+        long start = System.nanoTime();
+        return compiled(descriptor, build(descriptor, module), start);
+    }
+
+    private LevelZeroPrimitive compiled(
+            KernelDescriptor descriptor, ModuleBuilder.BuiltModule compiled, long start) {
         LevelZeroPrimitive primitive = new LevelZeroPrimitive(
                 descriptor,
                 Primitive.Origin.COMPILED,
@@ -252,10 +284,14 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
     }
 
     private ModuleBuilder.BuiltModule compile(KernelDescriptor descriptor) throws CompileException {
-        // without the lease: the compiler is a process, and closing must not wait for it
-        MemorySegment spirv = MemorySegment.ofArray(compiler.compile(descriptor));
+        return frontEnd.compile(descriptor, module -> build(descriptor, module));
+    }
+
+    /** Takes the lease for the driver only: a front end is a process, and closing must not wait. */
+    private ModuleBuilder.BuiltModule build(KernelDescriptor descriptor, MemorySegment module)
+            throws CompileException {
         try (var _ = context.lease()) {
-            return builder.compile(descriptor, spirv);
+            return builder.compile(descriptor, module);
         } catch (DriverException e) {
             throw new CompileException(
                     descriptor.name() + " does not compile: " + e.getMessage(), "");

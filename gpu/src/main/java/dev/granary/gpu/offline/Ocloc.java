@@ -1,7 +1,5 @@
 package dev.granary.gpu.offline;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
-
 import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Target;
@@ -11,6 +9,7 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.IntelDevice;
 import dev.granary.gpu.source.HeaderDirectory;
 import dev.granary.gpu.spirv.SpirvCompiler;
+import dev.granary.gpu.tool.OclocQuery;
 import dev.granary.gpu.tool.ToolOverdueException;
 import dev.granary.gpu.tool.ToolPath;
 import dev.granary.gpu.tool.ToolRun;
@@ -35,7 +34,6 @@ import java.util.concurrent.TimeoutException;
  */
 public final class Ocloc {
     private static final String NAME = "ocloc";
-    private static final String VERSION_QUERY = "OCL_DRIVER_VERSION";
     private static final String OUTPUT = "program";
     private static final String MODULE = OUTPUT + ".spv";
 
@@ -81,7 +79,7 @@ public final class Ocloc {
                     + " from Debian 13 on)");
         }
         try {
-            String text = version(program.get(), temporary);
+            String text = OclocQuery.version(program.get(), temporary);
             return DriverVersion.parse(text)
                     .<Probe>map(version ->
                             new Probe.Found(new Ocloc(program.get(), version, temporary)))
@@ -93,20 +91,6 @@ public final class Ocloc {
         }
     }
 
-    private static String version(Path program, Path temporary) throws IOException {
-        Path directory = Files.createTempDirectory(temporary, "granary-ocloc-").toAbsolutePath();
-        try {
-            ToolRun run = ToolRun.of(
-                    List.of(program.toString(), "query", VERSION_QUERY), directory, TRIAL_LIMIT);
-            Path answer = directory.resolve(VERSION_QUERY);
-            return Files.exists(answer)
-                    ? Files.readString(answer, ISO_8859_1).replace("\0", "").strip()
-                    : run.output();
-        } finally {
-            FileTrees.delete(directory);
-        }
-    }
-
     /** Returns this compiler with another parent of its temporary directories. */
     public Ocloc within(Path parent) {
         return new Ocloc(program, version, parent);
@@ -115,6 +99,11 @@ public final class Ocloc {
     /** Returns the version of the driver that this compiler belongs to. */
     public String driverVersion() {
         return version.text();
+    }
+
+    /** Returns the identity of its front end, as that of {@link SpirvCompiler#presence}. */
+    public String identity() {
+        return OclocQuery.identity(version.text());
     }
 
     /**
@@ -165,6 +154,75 @@ public final class Ocloc {
      */
     public byte[] compile(KernelDescriptor descriptor, Duration limit)
             throws CompileException, IOException, TimeoutException {
+        return descriptor.target().backend() == Backend.OPENCL
+                ? fromSource(descriptor, limit)
+                : fromSpirv(descriptor, toSpirv(descriptor, limit), limit);
+    }
+
+    private byte[] fromSource(KernelDescriptor descriptor, Duration limit)
+            throws CompileException, IOException, TimeoutException {
+        return inDirectory(
+                (device, directory) -> compileText(
+                        descriptor, device, directory, limit, descriptor.optionTokens(), OUTPUT),
+                descriptor);
+    }
+
+    /**
+     * Compiles a program to SPIR-V as the engine of Level Zero does, which is the first step of
+     * {@link #compile} for that backend. The errors are those of {@link #compile}.
+     *
+     * @return the module, without the options of the driver
+     */
+    public byte[] toSpirv(KernelDescriptor descriptor, Duration limit)
+            throws CompileException, IOException, TimeoutException {
+        List<String> options = descriptor.optionTokens().stream()
+                .filter(option -> !SpirvCompiler.isForDriver(option))
+                .toList();
+        return inDirectory(
+                (device, directory) -> compileText(
+                        descriptor, device, directory, limit, options, MODULE, "-spv_only"),
+                descriptor);
+    }
+
+    /**
+     * Compiles a module of SPIR-V for the target of a program: the second step of {@link #compile}
+     * for Level Zero. The errors are those of {@link #compile}.
+     *
+     * @param spirv a module of the program
+     */
+    public byte[] fromSpirv(KernelDescriptor descriptor, byte[] spirv, Duration limit)
+            throws CompileException, IOException, TimeoutException {
+        List<String> options = descriptor.optionTokens().stream()
+                .filter(SpirvCompiler::isForDriver)
+                .toList();
+        return inDirectory(
+                (device, directory) -> {
+                    Path module = Files.write(directory.resolve(MODULE), spirv);
+                    return run(
+                            descriptor,
+                            // the driver of Level Zero keeps no SPIR-V in its binaries
+                            command(
+                                    directory,
+                                    module,
+                                    device,
+                                    options,
+                                    "-spirv_input",
+                                    "-exclude_ir"),
+                            directory,
+                            limit,
+                            OUTPUT);
+                },
+                descriptor);
+    }
+
+    /** A run of the compiler for a device, in a temporary directory. */
+    @FunctionalInterface
+    private interface CompilerRun {
+        byte[] in(IntelDevice device, Path directory) throws CompileException, IOException;
+    }
+
+    private byte[] inDirectory(CompilerRun compiler, KernelDescriptor descriptor)
+            throws CompileException, IOException, TimeoutException {
         Target target = descriptor.target();
         IntelDevice device = IntelDevice.of(target)
                 .filter(_ -> version.isDriver(target.backend(), target.driver()))
@@ -178,46 +236,12 @@ public final class Ocloc {
         }
         Path directory = Files.createTempDirectory(temporary, "granary-ocloc-").toAbsolutePath();
         try {
-            return target.backend() == Backend.OPENCL
-                    ? fromSource(descriptor, device, directory, limit)
-                    : fromSpirv(descriptor, device, directory, limit);
+            return compiler.in(device, directory);
         } catch (ToolOverdueException e) {
             throw new TimeoutException(e.getMessage());
         } finally {
             FileTrees.delete(directory);
         }
-    }
-
-    private byte[] fromSource(
-            KernelDescriptor descriptor, IntelDevice device, Path directory, Duration limit)
-            throws CompileException, IOException {
-        return compileText(descriptor, device, directory, limit, descriptor.optionTokens(), OUTPUT);
-    }
-
-    /** Compiles as the engine of Level Zero does: options of the driver are for the second step. */
-    private byte[] fromSpirv(
-            KernelDescriptor descriptor, IntelDevice device, Path directory, Duration limit)
-            throws CompileException, IOException {
-        List<String> ofDriver = new ArrayList<>();
-        List<String> ofFrontEnd = new ArrayList<>();
-        descriptor
-                .optionTokens()
-                .forEach(option ->
-                        (SpirvCompiler.isForDriver(option) ? ofDriver : ofFrontEnd).add(option));
-        compileText(descriptor, device, directory, limit, ofFrontEnd, MODULE, "-spv_only");
-        return run(
-                descriptor,
-                // the driver of Level Zero keeps no SPIR-V in its binaries
-                command(
-                        directory,
-                        directory.resolve(MODULE),
-                        device,
-                        ofDriver,
-                        "-spirv_input",
-                        "-exclude_ir"),
-                directory,
-                limit,
-                OUTPUT);
     }
 
     private byte[] compileText(

@@ -1,12 +1,15 @@
 package dev.granary.gpu.spirv;
 
 import dev.granary.cache.CompileException;
+import dev.granary.cache.support.FileTrees;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.tool.ToolPath;
 import dev.granary.gpu.tool.ToolRun;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -22,6 +25,7 @@ import java.util.stream.Stream;
 record ClangTool(Path clang, Path translator) implements SpirvTool {
     private static final int NEWEST_VERSION = 40;
     private static final int OLDEST_VERSION = 11;
+    private static final Duration VERSION_LIMIT = Duration.ofMinutes(1);
 
     /** Returns the pair without a version in its names, else that of the highest version. */
     static Optional<SpirvTool> find(ToolPath path) {
@@ -60,5 +64,31 @@ record ClangTool(Path clang, Path translator) implements SpirvTool {
                 directory,
                 ToolRun.USUAL_LIMIT);
         return SpirvTool.result(descriptor, translated, spirv);
+    }
+
+    @Override
+    public List<Path> programs() {
+        return List.of(clang, translator);
+    }
+
+    @Override
+    public String identity(Path temporary) throws IOException {
+        return version(clang, temporary) + ", " + version(translator, temporary);
+    }
+
+    /** Returns the first line with a version that the program prints. */
+    private static String version(Path program, Path temporary) throws IOException {
+        Path directory = Files.createTempDirectory(temporary, "granary-clang-").toAbsolutePath();
+        try {
+            return ToolRun.of(List.of(program.toString(), "--version"), directory, VERSION_LIMIT)
+                    .output()
+                    .lines()
+                    .map(String::strip)
+                    .filter(line -> line.contains("version"))
+                    .findFirst()
+                    .orElseThrow(() -> new IOException(program + " does not print its version"));
+        } finally {
+            FileTrees.delete(directory);
+        }
     }
 }

@@ -4,6 +4,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.IntelDevice;
+import dev.granary.gpu.tool.OclocQuery;
 import dev.granary.gpu.tool.ToolRun;
 
 import java.io.IOException;
@@ -11,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * Intel's offline compiler, {@code ocloc}, with its option for SPIR-V only. Its front end declares
@@ -20,6 +22,7 @@ import java.util.Optional;
  */
 record OclocTool(Path program) implements SpirvTool {
     private static final String UNKNOWN_DEVICE = "Could not determine";
+    private static final Pattern VERSION = Pattern.compile("[0-9]+(\\.[0-9]+)+");
 
     @Override
     public byte[] compile(KernelDescriptor descriptor, Path directory, List<String> options)
@@ -49,5 +52,19 @@ record OclocTool(Path program) implements SpirvTool {
             run = ToolRun.of(command, directory, ToolRun.USUAL_LIMIT);
         }
         return SpirvTool.result(descriptor, run, directory.resolve("program.spv"));
+    }
+
+    @Override
+    public List<Path> programs() {
+        return List.of(program);
+    }
+
+    @Override
+    public String identity(Path temporary) throws IOException {
+        String version = OclocQuery.version(program, temporary);
+        if (!VERSION.matcher(version).matches()) {
+            throw new IOException(program + " does not print its version");
+        }
+        return OclocQuery.identity(version);
     }
 }

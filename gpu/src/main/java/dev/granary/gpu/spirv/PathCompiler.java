@@ -13,8 +13,13 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 
 /**
  * The compiler to SPIR-V among the programs of a search path. Each compile has a temporary
@@ -25,6 +30,13 @@ import java.util.List;
  */
 record PathCompiler(String searchPath, Path temporary) implements SpirvCompiler {
     private static final Logger LOG = LoggerFactory.getLogger(PathCompiler.class);
+    private static final Pattern IDENTITY = Pattern.compile("[ -~]{1,200}");
+
+    // asking a tool for its version takes as long as a small compile
+    private static final Map<Installation, Presence> IDENTITIES = new ConcurrentHashMap<>();
+
+    /** A tool as it was installed: an update while the process runs is another one. */
+    private record Installation(SpirvTool tool, List<FileTime> times) {}
 
     @Override
     public byte[] compile(KernelDescriptor descriptor) throws CompileException {
@@ -55,6 +67,49 @@ record PathCompiler(String searchPath, Path temporary) implements SpirvCompiler 
         } finally {
             delete(directory);
         }
+    }
+
+    @Override
+    public Presence presence() {
+        Optional<SpirvTool> tool = SpirvTool.find(searchPath);
+        if (tool.isEmpty()) {
+            return new Presence.Absent();
+        }
+        try {
+            Installation installation = new Installation(tool.get(), times(tool.get()));
+            Presence known = IDENTITIES.get(installation);
+            if (known == null) {
+                known = identify(tool.get());
+                IDENTITIES.put(installation, known);
+            }
+            return known;
+        } catch (IOException e) {
+            return new Presence.Unidentified(); // removed meanwhile
+        }
+    }
+
+    private static List<FileTime> times(SpirvTool tool) throws IOException {
+        List<FileTime> times = new ArrayList<>();
+        for (Path program : tool.programs()) {
+            times.add(Files.getLastModifiedTime(program));
+        }
+        return times;
+    }
+
+    private Presence identify(SpirvTool tool) {
+        try {
+            String identity = tool.identity(temporary);
+            if (IDENTITY.matcher(identity).matches()) {
+                return new Presence.Installed(identity);
+            }
+            LOG.warn("The version of {} is not a line of text; its SPIR-V is not kept", tool);
+        } catch (IOException e) {
+            LOG.warn(
+                    "The version of {} cannot be read; its SPIR-V is not kept: {}",
+                    tool,
+                    e.getMessage());
+        }
+        return new Presence.Unidentified();
     }
 
     private static void delete(@Nullable Path directory) {

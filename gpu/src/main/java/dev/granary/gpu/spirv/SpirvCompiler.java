@@ -19,6 +19,31 @@ public interface SpirvCompiler {
     byte[] compile(KernelDescriptor descriptor) throws CompileException;
 
     /**
+     * Returns whether this compiler can compile here, and its identity. By default it is
+     * unidentified, and so no cache keeps its modules.
+     */
+    default Presence presence() {
+        return new Presence.Unidentified();
+    }
+
+    /** The presence of a compiler on this machine. */
+    sealed interface Presence {
+        /**
+         * The compiler is installed.
+         *
+         * @param identity its name and version, in one line of ASCII: two compilers of one identity
+         *     make equal modules
+         */
+        record Installed(String identity) implements Presence {}
+
+        /** There is none: each compile fails. */
+        record Absent() implements Presence {}
+
+        /** The compiler does not tell its version. */
+        record Unidentified() implements Presence {}
+    }
+
+    /**
      * Returns the compiler of this machine, found in the directories of the environment variable
      * {@code PATH} at each compile: {@code ocloc}, else {@code clang} with {@code llvm-spirv}.
      */

@@ -27,6 +27,17 @@ sealed interface SpirvTool permits OclocTool, ClangTool {
     byte[] compile(KernelDescriptor descriptor, Path directory, List<String> options)
             throws CompileException, IOException;
 
+    /** Returns the programs that it consists of. */
+    List<Path> programs();
+
+    /**
+     * Returns name and version, as the tool prints them.
+     *
+     * @param temporary the parent of temporary directories
+     * @throws IOException if the tool cannot be run
+     */
+    String identity(Path temporary) throws IOException;
+
     /** Returns the first tool of a search path: Intel's {@code ocloc}, else clang. */
     static Optional<SpirvTool> find(String searchPath) {
         ToolPath path = ToolPath.of(searchPath);

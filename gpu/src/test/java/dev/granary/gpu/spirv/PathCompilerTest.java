@@ -3,6 +3,7 @@ package dev.granary.gpu.spirv;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -11,6 +12,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.tool.ToolPath;
@@ -26,8 +28,11 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** Tests of the compiler to SPIR-V, with each tool that is installed. */
@@ -161,6 +166,62 @@ class PathCompilerTest {
         compiler.compile(KernelDescriptor.builder(unknown, "sample")
                 .source("kernel void k(global int* o) { o[0] = 1; }")
                 .build());
+    }
+
+    /** Returns the number of different modules for devices of which the last two have doubles. */
+    private static int modules(PathCompiler compiler, String statement) throws Exception {
+        Set<Sha256> modules = new HashSet<>();
+        for (String device : List.of("0x9a49", "0x4905", "0x1912", "0x0bd5")) {
+            modules.add(Sha256.of(compiler.compile(KernelDescriptor.builder(
+                            new Target(Backend.LEVEL_ZERO, "intel", "GPU id " + device, "1.3.0"),
+                            "sample")
+                    .source("kernel void k(global float* o) { " + statement + " }")
+                    .build())));
+        }
+        return modules.size();
+    }
+
+    @Test
+    @DisplayName("N13 ocloc makes one module of a portable source for all devices, and several of a"
+            + " literal without suffix and of printf")
+    void portable() throws Exception {
+        PathCompiler compiler = compiler(Tool.OCLOC);
+        assertEquals(1, modules(compiler, "o[0] = sqrt(o[1]) * 0.1f;"));
+        assertEquals(2, modules(compiler, "o[0] = o[1] * 0.1;"));
+        assertEquals(2, modules(compiler, "printf(\"%f\", o[0]);"));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    @DisplayName("N13 a tool has an identity, without files left; another version has another one")
+    void identity(Tool tool) throws Exception {
+        PathCompiler compiler = compiler(tool);
+        SpirvCompiler.Presence presence = compiler.presence();
+        assertInstanceOf(SpirvCompiler.Presence.Installed.class, presence);
+        assertEquals(presence, compiler.presence());
+        assertNoFiles();
+        assertInstanceOf(
+                SpirvCompiler.Presence.Absent.class,
+                new PathCompiler("relative/absent", temporary).presence());
+        // an update in place: another program under the same name
+        String program = tool == Tool.OCLOC ? "ocloc" : "clang-22";
+        Path script = programs.resolve(program);
+        Files.delete(script);
+        Files.writeString(script, """
+                #!/bin/sh
+                echo clang version 99
+                [ "$1" = query ] && printf 99.1.1234 > "$2"
+                """);
+        assertTrue(script.toFile().setExecutable(true));
+        Files.setLastModifiedTime(script, FileTime.fromMillis(1));
+        assertTrue(
+                compiler.presence() instanceof SpirvCompiler.Presence.Installed(String identity)
+                        && identity.contains("99"),
+                compiler.presence()::toString);
+        Files.writeString(script, "#!/bin/sh\nexit 1\n");
+        Files.setLastModifiedTime(script, FileTime.fromMillis(2));
+        assertInstanceOf(SpirvCompiler.Presence.Unidentified.class, compiler.presence());
+        assertNoFiles();
     }
 
     @Test

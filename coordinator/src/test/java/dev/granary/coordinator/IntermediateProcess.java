@@ -1,0 +1,97 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Sha256;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.PublishMode;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.levelzero.LevelZero;
+import dev.granary.gpu.levelzero.LevelZeroEngine;
+import dev.granary.gpu.levelzero.LevelZeroPrimitive;
+import dev.granary.gpu.spirv.IntermediateDescriptor;
+
+import java.time.Duration;
+
+/**
+ * Process that looks a program up for the first device of Level Zero, and prints the result and the
+ * counters. The configuration and the search path of compilers are those of the environment.
+ */
+final class IntermediateProcess {
+    /** A source that is the same on all devices. */
+    static final String PORTABLE = """
+        #include "factor.clh"
+        kernel void scale(global const float* in, global float* out, float factor) {
+            out[get_global_id(0)] = sqrt(in[get_global_id(0)]) * factor * FACTOR * 0.5f;
+        }
+        """;
+
+    /** A source whose literal is a double where the device has them. */
+    static final String OF_DEVICE = """
+        #include "factor.clh"
+        kernel void scale(global const float* in, global float* out, float factor) {
+            out[get_global_id(0)] = in[get_global_id(0)] * factor * FACTOR * 0.1;
+        }
+        """;
+
+    private IntermediateProcess() {}
+
+    /** Returns the kernel for a target. The environment of a simulated device needs a digest. */
+    static KernelDescriptor kernel(dev.granary.cache.Target target, String source) {
+        return KernelDescriptor.builder(target, "sample")
+                .source(source)
+                .header("factor.clh", "#define FACTOR 3\n")
+                .options("-cl-mad-enable -ze-opt-disable")
+                .entry("scale")
+                .extraDigest("simulated")
+                .build();
+    }
+
+    /** Runs with {@code portable} or {@code device}, and a {@link PublishMode}. */
+    public static void main(String[] arguments) throws Exception {
+        switch (LevelZero.probe()) {
+            case LevelZero.Probe.Missing missing ->
+                System.out.println("missing=" + missing.cause());
+            case LevelZero.Probe.Found found -> {
+                try (LevelZeroEngine engine =
+                        LevelZeroEngine.open(found.devices().getFirst())) {
+                    lookUp(
+                            engine,
+                            kernel(
+                                    engine.target(),
+                                    arguments[0].equals("portable") ? PORTABLE : OF_DEVICE),
+                            PublishMode.valueOf(arguments[1]));
+                }
+            }
+        }
+    }
+
+    private static void lookUp(
+            LevelZeroEngine engine, KernelDescriptor kernel, PublishMode publishing)
+            throws Exception {
+        System.out.println("target=" + engine.target().path());
+        System.out.println("intermediate="
+                + IntermediateDescriptor.of(kernel).getId().hash().hex());
+        try (Granary granary =
+                Granary.open(GranaryConfig.fromEnvironment(), publishing, (_, _) -> {})) {
+            try {
+                LookupResult<LevelZeroPrimitive> result = granary.obtain(engine, kernel);
+                System.out.println("source=" + result.source());
+                System.out.println("kernels=" + result.primitive().kernels());
+                System.out.println("micros=" + result.took().toNanos() / 1000);
+                System.out.println("binary="
+                        + Sha256.of(result.primitive()
+                                        .getBinaries(BinaryKind.KERNEL)
+                                        .toByteArrays()
+                                        .getFirst())
+                                .hex());
+            } catch (CompileException e) {
+                System.out.println("failure=" + e.getMessage());
+            }
+            granary.flush(Duration.ofMinutes(1));
+            granary.statistics()
+                    .counters()
+                    .forEach((name, value) -> System.out.println("count " + name + "=" + value));
+        }
+    }
+}
