@@ -10,7 +10,6 @@ module dev.granary.cli {
     requires org.tomlj;
 
     exports dev.granary.cli;
-    exports dev.granary.cli.manifest;
     exports dev.granary.demo;
     exports dev.granary.demo.kernels;
 

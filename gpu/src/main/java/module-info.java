@@ -12,6 +12,8 @@ module dev.granary.gpu {
 
     exports dev.granary.gpu;
     exports dev.granary.gpu.binary;
+    exports dev.granary.gpu.binary.compatibility;
+    exports dev.granary.gpu.device;
     exports dev.granary.gpu.opencl;
     exports dev.granary.gpu.spirv;
     exports dev.granary.gpu.trial;

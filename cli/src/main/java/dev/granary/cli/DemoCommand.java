@@ -14,6 +14,7 @@ import dev.granary.cli.process.JvmCommand;
 import dev.granary.demo.Demo;
 import dev.granary.demo.DemoRoleResult;
 import dev.granary.demo.DemoRoleResult.KernelResult;
+import dev.granary.demo.DemoRoleResult.TuningResult;
 import dev.granary.demo.DriverCacheSettings;
 import dev.granary.gpu.levelzero.LevelZero;
 
@@ -29,6 +30,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 
 /** {@code granary demo}: the main use case with embedded defaults. */
 @Command(
@@ -97,16 +99,7 @@ final class DemoCommand implements Callable<Integer> {
         out.println();
         TextTable table = new TextTable("kernel", "size", "compiled", "bucket", "disk", "faster");
         for (int i = 0; i < results.ci().kernels().size(); i++) {
-            KernelResult ci = results.ci().kernels().get(i);
-            KernelResult node = results.node().kernels().get(i);
-            KernelResult laptop = results.laptop().kernels().get(i);
-            table.row(
-                    ci.name(),
-                    Units.bytes(ci.bytes()),
-                    Units.millis(ci.readyMillis()),
-                    Units.millis(node.readyMillis()),
-                    Units.millis(laptop.readyMillis()),
-                    faster(ci.readyMillis(), laptop.readyMillis()));
+            row(table, results, i);
         }
         table.row(
                 "total",
@@ -117,7 +110,11 @@ final class DemoCommand implements Callable<Integer> {
                 Units.millis(results.node().millis()),
                 Units.millis(results.laptop().millis()),
                 faster(results.ci().millis(), results.laptop().millis()));
+        for (int i = results.ci().kernels().size(); i < results.ci().all().size(); i++) {
+            row(table, results, i);
+        }
         table.print(out);
+        printTuning(out, results);
         out.println();
         TextTable roles = new TextTable(
                 "machine", "compiled", "bucket", "disk", "memory", "made", "reused", "right");
@@ -130,11 +127,11 @@ final class DemoCommand implements Callable<Integer> {
                     Integer.toString(role.memory()),
                     Long.toString(role.constants().made()),
                     Long.toString(role.constants().reused()),
-                    role.isChecked() ? role.verified() + " of " + role.kernels().size() : "-");
+                    role.isChecked() ? role.verified() + " of " + role.all().size() : "-");
         }
         roles.print(out);
         for (DemoRoleResult role : roles(results)) {
-            role.kernels().stream()
+            role.all().stream()
                     .filter(kernel -> !kernel.isRight())
                     .forEach(kernel -> out.println("WRONG on " + role.role() + ": " + kernel.name()
                             + ": " + kernel.problem()));
@@ -164,18 +161,50 @@ final class DemoCommand implements Callable<Integer> {
         out.println(
                 results.isSuccess()
                         ? success(results.ci())
-                        : "FAILED: node or laptop compiled something, constants were made more"
-                                + " than once,"
-                                + System.lineSeparator() + "or a result is wrong.");
+                        : "FAILED: node or laptop compiled or tuned something, constants were"
+                                + " made more"
+                                + System.lineSeparator() + "than once, or a result is wrong.");
         out.flush();
     }
 
+    private static void row(TextTable table, Demo.Results results, int kernel) {
+        KernelResult ci = results.ci().all().get(kernel);
+        KernelResult node = results.node().all().get(kernel);
+        KernelResult laptop = results.laptop().all().get(kernel);
+        table.row(
+                ci.name(),
+                Units.bytes(ci.bytes()),
+                Units.millis(ci.readyMillis()),
+                Units.millis(node.readyMillis()),
+                Units.millis(laptop.readyMillis()),
+                faster(ci.readyMillis(), laptop.readyMillis()));
+    }
+
+    private static void printTuning(PrintWriter out, Demo.Results results) {
+        TuningResult ci = results.ci().tuning();
+        if (ci == null || !ci.kernel().isRight()) {
+            return; // none, or a failure that is reported below
+        }
+        out.println();
+        out.println(ci.kernel().name()
+                + " is the fastest plan that ci found; its times, not in the total,");
+        out.println("include the search. Plans tried, of " + ci.points() + ": "
+                + roles(results).stream()
+                        .map(role -> role.role() + " " + role.tried())
+                        .collect(Collectors.joining(", "))
+                + ".");
+        out.println(String.format(
+                Locale.ROOT, "On ci it was %.1f times as fast as the naive plan.", ci.speedup()));
+    }
+
     private static String success(DemoRoleResult ci) {
-        return "Compiled once; node and laptop compiled nothing"
-                + (ci.constants().made() == 0 ? "" : ", constants were made once")
-                + (ci.isChecked()
-                        ? "," + System.lineSeparator() + "and every result is right."
-                        : ".");
+        return (ci.tuning() == null
+                        ? "Compiled once; node and laptop compiled nothing"
+                        : "Compiled and tuned once; node and laptop compiled and tuned nothing")
+                + (ci.constants().made() == 0
+                        ? ""
+                        : "," + System.lineSeparator() + "constants were made once")
+                + (ci.isChecked() ? ", and every result is right." : ".");
     }
 
     private static JsonObject json(Demo.Results results) {
@@ -192,6 +221,10 @@ final class DemoCommand implements Callable<Integer> {
                     role.count("local"),
                     "memory",
                     role.memory(),
+                    "planFrom",
+                    role.planSource(),
+                    "plansTried",
+                    role.tried(),
                     "constantsMade",
                     role.constants().made(),
                     "constantsReused",
@@ -204,10 +237,10 @@ final class DemoCommand implements Callable<Integer> {
                     role.millis()));
         }
         JsonArray kernelArray = new JsonArray();
-        for (int i = 0; i < results.ci().kernels().size(); i++) {
-            KernelResult ci = results.ci().kernels().get(i);
-            KernelResult node = results.node().kernels().get(i);
-            KernelResult laptop = results.laptop().kernels().get(i);
+        for (int i = 0; i < results.ci().all().size(); i++) {
+            KernelResult ci = results.ci().all().get(i);
+            KernelResult node = results.node().all().get(i);
+            KernelResult laptop = results.laptop().all().get(i);
             kernelArray.add(JsonOutput.object(
                     "name",
                     ci.name(),
@@ -226,7 +259,7 @@ final class DemoCommand implements Callable<Integer> {
         DriverCacheSettings.described().forEach(caches::add);
         return JsonOutput.object(
                 "kernels",
-                results.ci().kernels().size(),
+                results.ci().all().size(),
                 "roles",
                 roleArray,
                 "results",

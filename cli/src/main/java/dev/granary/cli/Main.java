@@ -3,6 +3,7 @@ package dev.granary.cli;
 import dev.granary.cli.entry.ClearCommand;
 import dev.granary.cli.entry.DiffCommand;
 import dev.granary.cli.entry.EvictCommand;
+import dev.granary.cli.entry.ExplainCommand;
 import dev.granary.cli.entry.ExportCommand;
 import dev.granary.cli.entry.ImportCommand;
 import dev.granary.cli.entry.InspectCommand;
@@ -70,6 +71,7 @@ public final class Main {
             Map.entry("ls", LsCommand.class),
             Map.entry("inspect", InspectCommand.class),
             Map.entry("diff", DiffCommand.class),
+            Map.entry("explain", ExplainCommand.class),
             Map.entry("manifest", ManifestCommand.class),
             Map.entry("plan", PlanCommand.class),
             Map.entry("tune", TuneCommand.class),

@@ -11,7 +11,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -44,7 +43,7 @@ public final class Demo implements AutoCloseable {
         this.childCommand = List.copyOf(childCommand);
         this.deviceVariables = switch (device) {
             case INSTALLED -> Map.of();
-            case SIMULATED -> simulation();
+            case SIMULATED -> DeviceSimulation.variables(directory.path());
         };
         this.progress = progress;
     }
@@ -66,8 +65,8 @@ public final class Demo implements AutoCloseable {
      */
     public record Results(DemoRoleResult ci, DemoRoleResult node, DemoRoleResult laptop) {
         /**
-         * Returns true if node and laptop compiled nothing, all results were right, and each role
-         * made its constants once.
+         * Returns true if node and laptop compiled and tuned nothing, all results were right, and
+         * each role made its constants once.
          */
         public boolean isSuccess() {
             return ci.isRight()
@@ -108,15 +107,6 @@ public final class Demo implements AutoCloseable {
     @Override
     public void close() throws IOException {
         directory.close();
-    }
-
-    private Map<String, String> simulation() throws IOException {
-        Map<String, String> variables = new HashMap<>(DeviceSimulation.VARIABLES);
-        // another driver of OpenCL in one process may clash with Intel's
-        variables.put(
-                "OCL_ICD_VENDORS",
-                Files.createDirectory(directory.path().resolve("no-opencl")).toString());
-        return variables;
     }
 
     private DemoRoleResult runRole(String name, Map<String, String> stores)

@@ -12,10 +12,12 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.demo.DemoRoleResult.ConstantsResult;
 import dev.granary.demo.DemoRoleResult.KernelResult;
+import dev.granary.demo.DemoRoleResult.TuningResult;
 import dev.granary.demo.kernels.DemoKernel;
 import dev.granary.demo.kernels.DemoKernels;
 import dev.granary.demo.kernels.KernelCheckResult;
 import dev.granary.demo.kernels.SharedWeights;
+import dev.granary.demo.kernels.TunedMatrixMultiply;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
@@ -23,6 +25,8 @@ import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenClConstants;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClException;
+import dev.granary.gpu.plan.tuning.PlanSpace;
+import dev.granary.gpu.plan.tuning.TunedPlan;
 
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
@@ -31,12 +35,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /**
  * One machine of the demo, run in a process of its own. It gets every kernel through Granary,
- * launches it and checks the results. With OpenCL, two primitives then share constant weights. On a
- * {@linkplain DeviceSimulation simulated device} nothing is launched.
+ * launches it and checks the results, and also the kernel of a tuned plan. With OpenCL, two
+ * primitives then share constant weights. On a {@linkplain DeviceSimulation simulated device}
+ * nothing is launched.
  */
 public final class DemoRole {
     private static final long DATA_SEED = 20_260_101;
@@ -78,6 +84,12 @@ public final class DemoRole {
                 progress.accept(kernel.name());
                 results.add(runKernel(kernel, granary, engine));
             }
+            TuningResult tuning = null;
+            if (simulation.isEmpty()) {
+                progress.accept(TunedMatrixMultiply.NAME);
+                tuning = tune(granary);
+                memoryHits += isTunedInMemory(granary) ? 1 : 0;
+            }
             for (DemoKernel kernel : DemoKernels.all()) {
                 memoryHits += isInMemory(kernel, granary) ? 1 : 0;
             }
@@ -94,11 +106,58 @@ public final class DemoRole {
                     simulation.isPresent() ? device + ", simulated" : device,
                     simulation.isEmpty(),
                     results,
+                    tuning,
                     memoryHits,
                     constants,
                     startMillis,
                     millis);
         }
+    }
+
+    /** Gets the fastest plan of the space, then its kernel as any other one. */
+    private TuningResult tune(Granary granary) {
+        PlanSpace space = TunedMatrixMultiply.space();
+        AtomicInteger tried = new AtomicInteger();
+        try {
+            LookupResult<TunedPlan> lookup = granary.plans()
+                    .obtain(
+                            TunedMatrixMultiply.tuner(engine)
+                                    .listener((_, _, _) -> tried.incrementAndGet()),
+                            space);
+            TunedPlan tuned = lookup.primitive();
+            KernelResult kernel =
+                    runKernel(TunedMatrixMultiply.kernel(tuned.plan()), granary, engine);
+            return new TuningResult(
+                    kernel.later(lookup.took().toNanos() / 1e6),
+                    word(lookup.source()),
+                    tried.get(),
+                    space.size(),
+                    tuned.outcome().speedup());
+        } catch (CompileException e) {
+            KernelResult failure = new KernelResult(
+                    TunedMatrixMultiply.NAME,
+                    "failed",
+                    0,
+                    0,
+                    false,
+                    String.valueOf(e.getMessage()));
+            return new TuningResult(failure, "failed", tried.get(), space.size(), 0);
+        }
+    }
+
+    private boolean isTunedInMemory(Granary granary) {
+        try {
+            LookupResult<TunedPlan> again = granary.plans()
+                    .obtain(TunedMatrixMultiply.tuner(engine), TunedMatrixMultiply.space());
+            return again.source() == PrimitiveSource.MEMORY
+                    && isInMemory(TunedMatrixMultiply.kernel(again.primitive().plan()), granary);
+        } catch (CompileException e) {
+            return false; // already reported by the first tuning
+        }
+    }
+
+    private static String word(PrimitiveSource source) {
+        return source.name().toLowerCase(Locale.ROOT);
     }
 
     private <P extends Primitive> KernelResult runKernel(
@@ -116,7 +175,7 @@ public final class DemoRole {
                         : kernel.verify(on, kernels, new SplittableRandom(DATA_SEED));
                 double readyMillis = (loaded + kernels.firstLaunchTime().toNanos()) / 1e6;
                 long bytes = lookup.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
-                String source = lookup.source().name().toLowerCase(Locale.ROOT);
+                String source = word(lookup.source());
                 return switch (check) {
                     case KernelCheckResult.Right _ ->
                         new KernelResult(kernel.name(), source, bytes, readyMillis, true, "");

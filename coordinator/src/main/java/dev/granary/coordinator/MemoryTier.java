@@ -57,10 +57,12 @@ final class MemoryTier {
     }
 
     /** Returns the program of {@code descriptor}, from memory, else from the tiers below. */
+    @SuppressWarnings("unchecked") // the key is the descriptor
     <D extends PrimitiveDescriptor, P extends Primitive> P program(
             LookupTiers tiers, Engine<D, P> engine, D descriptor) throws CompileException {
+        // Three captured values: a hit allocates as much as one of the cache alone.
         return cast(programs.get(
-                descriptor, _ -> retain(tiers.lookup(engine, descriptor).find())));
+                descriptor, key -> retain(tiers.lookup(engine, (D) key).find())));
     }
 
     /** Returns the program of {@code descriptor}, from memory, else by that lookup. */

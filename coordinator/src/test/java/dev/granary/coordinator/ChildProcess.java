@@ -18,7 +18,7 @@ import java.util.stream.IntStream;
 /** A child process that uses a local directory, and usually ends abnormally. */
 public final class ChildProcess {
     /** Restores the entry of {@code a}, during which the driver ends the process. */
-    static final String DIES_IN_RESTORE = "dies-in-restore";
+    public static final String DIES_IN_RESTORE = "dies-in-restore";
 
     /** Compiles {@code a} with a bucket that hangs, prints its role, and waits to be killed. */
     public static final String WAITS_IN_UPLOAD = "waits-in-upload";

@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** An engine that counts its calls, with configurable results. */
 public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     /** The exit status of a process that its driver ended. */
-    static final int DEATH = 134;
+    public static final int DEATH = 134;
 
     public final AtomicInteger compiles = new AtomicInteger();
     public final AtomicInteger restores = new AtomicInteger();
@@ -26,6 +26,7 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     public volatile RestoreBehavior restoreBehavior = RestoreBehavior.ACCEPTS;
     public volatile BinariesTime binariesTime = BinariesTime.AT_ONCE;
     public volatile Runnable beforeCompile = () -> {};
+    public volatile Runnable beforeRestore = () -> {};
     public volatile List<Target> readable = List.of();
 
     /** Result of restoring binaries. */
@@ -85,6 +86,7 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     public FakePrimitive create(FakeDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
             throws RestoreException {
         restores.incrementAndGet();
+        beforeRestore.run();
         return switch (restoreBehavior) {
             case ACCEPTS -> create(descriptor, Origin.RESTORED, binaries);
             case RECOMPILES -> create(descriptor, Origin.RECOMPILED, binaries(descriptor, version));

@@ -23,9 +23,9 @@ import java.util.Map;
 @ExtendWith(WithDevice.class)
 class DemoTest {
     @Test
-    @DisplayName(
-            "N1 R1 M15 the demo: ci compiles, node and laptop compile nothing, packed weights are"
-                    + " made once, every result is right")
+    @DisplayName("N1 R1 M15 P12 the demo: ci compiles and tunes, node and laptop compile and try"
+            + " nothing,"
+            + " packed weights are made once, every result is right")
     void demo() throws Exception {
         GranaryProcess.Result demo = GranaryProcess.run(Map.of(), "demo", "--json");
         assertEquals(0, demo.exitCode(), demo::toString);
@@ -78,6 +78,9 @@ class DemoTest {
         }
         assertEquals(kernels, role.get("memory").getAsInt(), name);
         assertEquals(kernels, role.get("verified").getAsInt(), name);
+        assertEquals(source, role.get("planFrom").getAsString(), name);
+        assertEquals(
+                source.equals("compiled"), role.get("plansTried").getAsInt() > 0, role::toString);
         assertEquals(1, role.get("constantsMade").getAsInt(), name);
         assertEquals(3, role.get("constantsReused").getAsInt(), name);
         assertTrue(role.get("constantsRight").getAsBoolean(), name);

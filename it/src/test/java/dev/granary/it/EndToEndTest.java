@@ -68,9 +68,6 @@ class EndToEndTest {
                 covers(online, ci, 0).contains("scale@1024/64"),
                 "the entry contains the geometry that it covers");
 
-        GranaryProcess.Result again = run(online, "node", "run");
-        assertEquals(TestManifests.COUNT, again.summary("local"), again::toString);
-
         GranaryProcess.Result offline = run(Map.of(), "node", "run");
         assertEquals(0, offline.exitCode(), offline::toString);
         assertEquals(TestManifests.COUNT, offline.summary("local"), offline::toString);
@@ -88,6 +85,7 @@ class EndToEndTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName(
             "R12 unpacked: at the server, a publish is one PUT and one GET of the hint, a bucket"
                     + " hit one GET, and a process reads packs and marker once")
@@ -277,7 +275,7 @@ class EndToEndTest {
                 copy.resolve("detail/factor.clh"), "#ifndef FACTOR\n#define FACTOR 5.0f\n#endif\n");
         GranaryProcess.Result edited = GranaryProcess.run(variables, "run", "--json", manifest);
         assertEquals(2, edited.summary("compiled"), edited::toString);
-        assertEquals(2, edited.summary("local"), edited::toString);
+        assertEquals(TestManifests.COUNT - 2, edited.summary("local"), edited::toString);
         assertNotEquals(ids(original), ids(edited));
     }
 

@@ -52,6 +52,7 @@ class FastStartTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName(
             "the command creates the file, the JVM uses it, and runs without it if it does not fit")
     void made() throws Exception {

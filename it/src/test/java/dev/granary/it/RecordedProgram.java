@@ -26,13 +26,14 @@ import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 
 /**
  * Programs of users, each in a process of its own: the one of the README, one with composite
- * primitives, and four of the demo. The first argument names it. The output is the result, and the
- * counters at the end.
+ * primitives, and all kernels of the demo or four quick ones. The first argument names it. The
+ * output is the result, and the counters at the end.
  */
 final class RecordedProgram {
     private static final int N = 1 << 20;
@@ -61,7 +62,8 @@ final class RecordedProgram {
             isRight = switch (arguments[0]) {
                 case "readme" -> readme(granary, engine);
                 case "composite" -> composite(granary, engine);
-                default -> demo(granary, engine);
+                case "quick" -> demo(granary, engine, LookupProcess.QUICK);
+                default -> demo(granary, engine, names(DemoKernels.all()));
             };
             statistics = granary.statistics();
         }
@@ -99,10 +101,15 @@ final class RecordedProgram {
         return result[N - 1] == 7;
     }
 
-    private static boolean demo(Granary granary, OpenClEngine engine) throws Exception {
+    private static List<String> names(List<DemoKernel> kernels) {
+        return kernels.stream().map(DemoKernel::name).toList();
+    }
+
+    private static boolean demo(Granary granary, OpenClEngine engine, List<String> names)
+            throws Exception {
         boolean isRight = true;
-        for (DemoKernel kernel : DemoKernels.programs()) {
-            if (LookupProcess.QUICK.contains(kernel.name())) {
+        for (DemoKernel kernel : DemoKernels.all()) {
+            if (names.contains(kernel.name())) {
                 OpenClPrimitive primitive =
                         granary.primitive(engine, kernel.descriptor(engine.target()));
                 try (OpenClKernels kernels = engine.load(primitive)) {

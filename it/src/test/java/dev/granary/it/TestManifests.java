@@ -7,7 +7,7 @@ import java.util.Objects;
 /** The kernel manifests of the tests. */
 final class TestManifests {
     /** Number of kernels of {@link #manifest()}. */
-    static final int COUNT = 4;
+    static final int COUNT = 3;
 
     private TestManifests() {}
 

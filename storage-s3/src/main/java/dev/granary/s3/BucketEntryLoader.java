@@ -14,6 +14,8 @@ import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 
+import java.util.concurrent.atomic.AtomicBoolean;
+
 /**
  * Loader of entries from a bucket: from its packs, then as unpacked entries unless the packs show
  * that there is none. Thread-safe.
@@ -41,6 +43,18 @@ final class BucketEntryLoader {
      */
     LoadResult load(Id id, ObjectStore withinDeadline) {
         return loadPacked(id, withinDeadline).orUnpacked(() -> loadUnpacked(id, withinDeadline));
+    }
+
+    /** Loads an entry as {@link #load} does, and reports the objects that decided. */
+    BucketAnswer loadWithOrigin(Id id, ObjectStore withinDeadline) {
+        AtomicBoolean isUnpackedRead = new AtomicBoolean();
+        LoadResult result = loadPacked(id, withinDeadline).orUnpacked(() -> {
+            isUnpackedRead.set(true);
+            return loadUnpacked(id, withinDeadline);
+        });
+        return new BucketAnswer(
+                result,
+                isUnpackedRead.get() ? BucketAnswer.Origin.UNPACKED : BucketAnswer.Origin.PACKS);
     }
 
     /** Reads a listed entry; {@code reading} sends the requests. */

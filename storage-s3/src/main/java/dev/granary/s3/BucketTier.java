@@ -155,6 +155,15 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         return result;
     }
 
+    /**
+     * Loads an entry as {@link #load} does, for tools: with the origin of the result, and even if
+     * the id was absent a moment ago. Changes nothing in the bucket.
+     */
+    public BucketAnswer loadWithOrigin(Id id) {
+        requireOpen();
+        return loader.loadWithOrigin(id, store.withinDeadline());
+    }
+
     @Override
     public StoreResult store(Entry entry) {
         requireOpen();

@@ -14,6 +14,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 
 /**
@@ -84,6 +85,11 @@ public abstract class BenchmarkCommand implements Callable<Integer> {
     protected final Report report(Map<String, ? extends Number> settings) {
         report = new Report(settings, spec.commandLine().getOut());
         return report;
+    }
+
+    /** Returns the file that receives all figures; empty if there is none. */
+    protected final Optional<Path> json() {
+        return Optional.ofNullable(json);
     }
 
     /** Returns the seed of all random values. */

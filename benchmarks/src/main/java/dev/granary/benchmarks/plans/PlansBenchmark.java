@@ -11,7 +11,6 @@ import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.plan.tuning.PlanSpace;
 import dev.granary.gpu.plan.tuning.PlanTuner;
 import dev.granary.gpu.plan.tuning.TunedPlan;
-import dev.granary.gpu.plan.tuning.TuningDescriptor;
 import dev.granary.gpu.plan.tuning.TuningSettings;
 
 import picocli.CommandLine.Command;
@@ -24,7 +23,8 @@ import java.util.Map;
 /**
  * Benchmark of kernel plans for products of matrices: plans written by hand, and one that is tuned
  * at the start, in relation to the naive kernel of the device and to CLBlast's. All kernels of a
- * shape take turns.
+ * shape take turns. At the end it has the first results of machines that find the outcomes in a
+ * bucket.
  */
 @Command(
         name = "plans",
@@ -79,14 +79,20 @@ public final class PlansBenchmark extends BenchmarkCommand {
         report.heading(
                 "Device: " + device,
                 "Times are medians; ratios are medians of the ratios of each round.");
-        try (OpenClEngine engine = OpenClEngine.open(device)) {
+        ReportSection second = TunedFleet.section();
+        try (OpenClEngine engine = OpenClEngine.open(device);
+                TunedFleet fleet = new TunedFleet(engine, parent(null), progress())) {
             for (ProductPlans shape : SHAPES) {
-                report.add(section(engine, shape));
+                report.add(section(engine, shape, fleet, second));
             }
+            fleet.addGoal(second);
         }
+        report.add(second);
     }
 
-    private ReportSection section(OpenClEngine engine, ProductPlans shape) throws Exception {
+    private ReportSection section(
+            OpenClEngine engine, ProductPlans shape, TunedFleet fleet, ReportSection second)
+            throws Exception {
         PlanSpace space = shape.space();
         PlanTuner tuner = PlanTuner.of(
                         engine,
@@ -98,7 +104,7 @@ public final class PlansBenchmark extends BenchmarkCommand {
                         progress().flush();
                     }
                 });
-        TunedPlan tuned = tuner.create(TuningDescriptor.of(space, engine.target()));
+        TunedPlan tuned = fleet.tune(tuner, space);
         try (ProductTurns turns = new ProductTurns(engine, shape, seed())) {
             turns.add(NAIVE, space.naive());
             for (var plan : shape.byHand().entrySet()) {
@@ -107,6 +113,7 @@ public final class PlansBenchmark extends BenchmarkCommand {
             turns.add(TUNED, tuned.plan());
             boolean hasClBlast = turns.addClBlast(CLBLAST);
             Map<String, double[]> times = turns.measure(rounds);
+            fleet.addRow(second, turns, tuner, space, tuned, rounds);
             ReportSection section = new ReportSection(
                     shape.toString(),
                     "C += A * B, " + shape,

@@ -66,6 +66,11 @@ final class ProductTurns implements AutoCloseable {
         add(name, () -> kernels.launch(plan.name(), geometry, a, b, c));
     }
 
+    /** Launches the kernel of a plan once, and waits for its result. */
+    void launch(OpenClKernels kernels, KernelPlan plan) {
+        kernels.launch(plan.name(), plan.geometry(), a, b, c);
+    }
+
     /** Adds the product of CLBlast; returns false if it is not installed. */
     boolean addClBlast(String name) {
         Optional<ClBlast> library = ClBlast.open(c);
@@ -126,6 +131,11 @@ final class ProductTurns implements AutoCloseable {
         double[] sorted = values.clone();
         Arrays.sort(sorted);
         return sorted[sorted.length / 2];
+    }
+
+    @Override
+    public String toString() {
+        return shape.toString();
     }
 
     @Override

@@ -1,240 +1,221 @@
 package dev.granary.benchmarks.restore;
 
-import dev.granary.cache.BinaryKind;
-import dev.granary.cache.KernelBinaries;
+import dev.granary.benchmarks.harness.BenchmarkCommand;
+import dev.granary.benchmarks.harness.Report;
+import dev.granary.cache.Backend;
+import dev.granary.cache.Primitive;
+import dev.granary.cli.process.JvmCommand;
+import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
-import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.demo.DeviceSimulation;
 import dev.granary.demo.DriverCacheSettings;
 import dev.granary.demo.kernels.DemoKernel;
 import dev.granary.demo.kernels.DemoKernels;
-import dev.granary.demo.kernels.KernelCheckResult;
-import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.levelzero.LevelZero;
+import dev.granary.gpu.levelzero.LevelZeroDevice;
+import dev.granary.gpu.levelzero.LevelZeroEngine;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
-import dev.granary.gpu.opencl.OpenClPrimitive;
+import dev.granary.gpu.spirv.SpirvCompiler;
 
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.SplittableRandom;
-import java.util.concurrent.Callable;
+import java.util.Map;
+import java.util.Optional;
 
 /**
- * Benchmark of restores over the kernels of the demo, in one run: compiling from source; a lookup
- * that the local tier answers, through all of Granary; and the restore by the driver from the same
- * bytes in memory. Each includes loading and the first launch of every kernel.
+ * Benchmark of the ways to the programs of the demo, in one run: compiling from source, building
+ * from SPIR-V, the driver's own restore from the same bytes in memory, and lookups through all of
+ * Granary that hit the local tier or the bucket. Each includes loading and, unless the device is
+ * simulated, the first launch of every kernel.
  *
- * <p>The kernels take turns in rounds, so that all are measured in the same state of the JVM. It
- * prints ratios of medians for three of these states: the first round, in which the JVM loads and
- * interprets most of the code; the rounds after it; and the last rounds, for which the JVM has
- * compiled it.
+ * <p>The report has medians for three states of the JVM: the first round, in which it loads and
+ * interprets most of the code; the rounds after it; and the last rounds, for which it has compiled
+ * the code.
  *
  * <p>The drivers' own caches must be off, since they would be measured instead: otherwise the
  * benchmark refuses to run.
  */
-public final class RestoreBenchmark {
-    private static final int COMPILE_ROUNDS = 3;
+@Command(
+        name = "restore",
+        mixinStandardHelpOptions = true,
+        description = "Compare compiling, the driver's restore and lookups in each tier.")
+public final class RestoreBenchmark extends BenchmarkCommand {
+    private static final int USAGE = 2;
 
-    private final OpenClEngine engine;
-    private final Granary granary;
-    private final List<KernelRestores> kernels = new ArrayList<>();
+    @Option(
+            names = "--backend",
+            paramLabel = "opencl|level-zero",
+            defaultValue = "opencl",
+            description = "the driver's interface (default: ${DEFAULT-VALUE}); without a device of"
+                    + " Level Zero, Intel's driver simulates one")
+    private String backend = "opencl";
 
-    private RestoreBenchmark(OpenClEngine engine, Granary granary) {
-        this.engine = engine;
-        this.granary = granary;
-    }
+    @Option(
+            names = "--bucket",
+            paramLabel = "s3://NAME/PREFIX",
+            description = "the bucket of the lookups; default: one of a server in this process")
+    private @Nullable String bucket;
 
-    /** The rounds that belong to one state of the JVM. */
-    private enum Phase {
-        FIRST("first round", 0, 1),
-        EARLY("rounds 3 to 11", 2, 11),
-        WARM("warm JVM", 50, 80);
+    @Option(
+            names = "--endpoint",
+            paramLabel = "URL",
+            description = "the address of the object store of --bucket")
+    private @Nullable String endpoint;
 
-        private final String label;
-        private final int from;
-        private final int to;
-
-        Phase(String label, int from, int to) {
-            this.label = label;
-            this.from = from;
-            this.to = to;
-        }
-    }
-
-    /** Medians, in milliseconds. */
-    private record Row(String name, double compile, double local, double driver) {
-        private static final Row NONE = new Row("", 0, 0, 0);
-
-        Row plus(Row other, String sumName) {
-            return new Row(
-                    sumName, compile + other.compile, local + other.local, driver + other.driver);
-        }
-
-        void print() {
-            System.out.printf(
-                    "%-18s %10.1f %10.2f %10.2f %14.1f %14.2f%n",
-                    name, compile, local, driver, compile / local, local / driver);
-        }
-    }
-
-    /** One kernel with its times, in milliseconds, a position for each round. */
-    private static final class KernelRestores {
-        private final DemoKernel kernel;
-        private final KernelDescriptor descriptor;
-        private final KernelBinaries binaries;
-        private final double[] compile;
-        private final double[] local = new double[Phase.WARM.to];
-        private final double[] driver = new double[Phase.WARM.to];
-
-        KernelRestores(
-                DemoKernel kernel,
-                KernelDescriptor descriptor,
-                KernelBinaries binaries,
-                double[] compile) {
-            this.kernel = kernel;
-            this.descriptor = descriptor;
-            this.binaries = binaries;
-            this.compile = compile;
-        }
-
-        Row row(Phase phase) {
-            return new Row(
-                    kernel.name(), median(compile), median(local, phase), median(driver, phase));
-        }
-
-        private static double median(double[] rounds, Phase phase) {
-            return median(Arrays.copyOfRange(rounds, phase.from, phase.to));
-        }
-
-        private static double median(double[] values) {
-            double[] sorted = values.clone();
-            Arrays.sort(sorted);
-            return sorted[sorted.length / 2];
-        }
-    }
+    @Option(
+            names = "--kernel",
+            paramLabel = "NAME",
+            description = "only this program of the demo; may be given several times")
+    private List<String> kernels = List.of();
 
     /** Runs the benchmark; takes some minutes. */
-    public static void main(String[] arguments) throws Exception {
-        DriverCacheSettings.remedy().ifPresent(remedy -> {
-            throw new IllegalStateException(remedy);
-        });
-        OpenClDevice device = OpenCl.devices().getFirst();
-        Path directory = Files.createTempDirectory("granary-restore-");
-        System.out.println(
-                "Device: " + device + ". Lower caches off: " + DriverCacheSettings.ONE_THREAD);
-        GranaryConfig config = GranaryConfig.builder()
-                .offline()
-                .directory(directory.resolve("granary"))
-                .primitiveCacheCapacity(0)
-                .build();
-        try (OpenClEngine engine = OpenClEngine.open(device);
-                Granary granary = Granary.open(config)) {
-            RestoreBenchmark benchmark = new RestoreBenchmark(engine, granary);
-            benchmark.compile();
-            for (int round = 0; round < Phase.WARM.to; round++) {
-                benchmark.restore(round);
+    public static void main(String[] arguments) {
+        System.exit(line(new RestoreBenchmark()).execute(arguments));
+    }
+
+    @Override
+    protected String goalsTitle() {
+        return "goals";
+    }
+
+    @Override
+    protected void measure() throws Exception {
+        if (endpoint != null && bucket == null) {
+            throw wrong("--endpoint has no effect without --bucket");
+        }
+        if (!backend.equals(Backend.OPENCL.path()) && !backend.equals(Backend.LEVEL_ZERO.path())) {
+            throw wrong("--backend must be opencl or level-zero, not " + backend);
+        }
+        List<String> known =
+                DemoKernels.programs().stream().map(DemoKernel::name).toList();
+        if (!known.containsAll(kernels)) {
+            throw wrong("--kernel must be one of " + String.join(", ", known));
+        }
+        if (DriverCacheSettings.remedy().isPresent()) {
+            throw wrong(DriverCacheSettings.remedy().get());
+        }
+        if (backend.equals(Backend.OPENCL.path())) {
+            measureOpenCl();
+        } else {
+            measureLevelZero();
+        }
+    }
+
+    private void measureOpenCl() throws Exception {
+        OpenClDevice device =
+                switch (OpenCl.probe()) {
+                    case OpenCl.Probe.Found found
+                    when !found.devices().isEmpty() -> found.devices().getFirst();
+                    case OpenCl.Probe.Found _ ->
+                        throw wrong("there is no OpenCL device; on Debian: apt-get install"
+                                + " pocl-opencl-icd");
+                    case OpenCl.Probe.Missing missing -> throw wrong(missing.cause());
+                };
+        try (OpenClEngine engine = OpenClEngine.open(device)) {
+            measure(engine, Optional.empty(), device.toString());
+        }
+    }
+
+    private void measureLevelZero() throws Exception {
+        switch (LevelZero.probe()) {
+            case LevelZero.Probe.Found found
+            when !found.devices().isEmpty() -> measure(found.devices().getFirst());
+            case LevelZero.Probe.Found _ -> simulate("there is no device of Level Zero");
+            case LevelZero.Probe.Missing missing -> simulate(missing.cause());
+        }
+    }
+
+    private void measure(LevelZeroDevice device) throws Exception {
+        SpirvCompiler kept = new KeptSpirv(SpirvCompiler.onPath());
+        try (LevelZeroEngine engine = LevelZeroEngine.open(device);
+                LevelZeroEngine fromSpirv = LevelZeroEngine.open(device, kept)) {
+            measure(engine, Optional.of(fromSpirv), device.toString());
+        }
+    }
+
+    /**
+     * Runs the benchmark in a process for which Intel's driver simulates a device. It writes files
+     * into the working directory of the process.
+     */
+    private void simulate(String cause) throws Exception {
+        if (DeviceSimulation.digest(System.getenv()).isPresent()) {
+            throw wrong(cause);
+        }
+        progress().println(cause + "; trying a simulated one ...");
+        List<String> command = JvmCommand.command(RestoreBenchmark.class, "--backend", backend);
+        addOption(command, "--json", json().map(file -> file.toAbsolutePath().toString()));
+        addOption(command, "--bucket", Optional.ofNullable(bucket));
+        addOption(command, "--endpoint", Optional.ofNullable(endpoint));
+        kernels.forEach(name -> addOption(command, "--kernel", Optional.of(name)));
+        try (TemporaryDirectory directory = new TemporaryDirectory("granary-restore-")) {
+            ProcessBuilder builder = new ProcessBuilder(command)
+                    .directory(directory.path().toFile())
+                    .inheritIO();
+            builder.environment().putAll(DeviceSimulation.variables(directory.path()));
+            int exitCode = builder.start().waitFor();
+            if (exitCode == USAGE) {
+                throw wrong("the driver simulates no device either");
             }
-            benchmark.print();
-        }
-    }
-
-    /** Compiles every kernel, and puts it into the local tier. */
-    private void compile() throws Exception {
-        for (DemoKernel kernel : DemoKernels.programs()) {
-            KernelDescriptor descriptor = kernel.descriptor(engine.target());
-            double[] compile = new double[COMPILE_ROUNDS];
-            for (int i = 0; i < COMPILE_ROUNDS; i++) {
-                compile[i] = ready(kernel, () -> engine.create(descriptor));
-            }
-            kernels.add(
-                    new KernelRestores(kernel, descriptor, filled(kernel, descriptor), compile));
-        }
-    }
-
-    /** Puts the kernel into the local tier and returns its binaries. */
-    private KernelBinaries filled(DemoKernel kernel, KernelDescriptor descriptor) throws Exception {
-        OpenClPrimitive compiled = granary.primitive(engine, descriptor);
-        try (OpenClKernels live = engine.load(compiled)) {
-            requireRight(kernel, live);
-        }
-        KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
-        if (!granary.flush(Duration.ofMinutes(1))) {
-            throw new IllegalStateException("The local tier could not be filled");
-        }
-        return binaries;
-    }
-
-    /** Restores every kernel in both ways, in alternating order. */
-    private void restore(int round) throws Exception {
-        for (KernelRestores each : kernels) {
-            if (round % 2 == 0) {
-                each.local[round] = fromTier(each);
-                each.driver[round] = fromMemory(each);
-            } else {
-                each.driver[round] = fromMemory(each);
-                each.local[round] = fromTier(each);
+            if (exitCode != 0) {
+                throw new IllegalStateException("the process ended with " + exitCode);
             }
         }
     }
 
-    private double fromTier(KernelRestores restores) throws Exception {
-        return ready(restores.kernel, () -> {
-            var got = granary.obtain(engine, restores.descriptor);
-            if (got.source() != PrimitiveSource.LOCAL) {
-                throw new IllegalStateException(
-                        restores.kernel.name() + " came from " + got.source());
+    private static void addOption(List<String> command, String name, Optional<String> value) {
+        value.ifPresent(given -> command.addAll(List.of(name, given)));
+    }
+
+    private <P extends Primitive> void measure(
+            KernelEngine<P> engine, Optional<? extends KernelEngine<P>> fromSpirv, String device)
+            throws Exception {
+        Optional<String> simulation = DeviceSimulation.digest(System.getenv());
+        RestoreTurns<P> turns = new RestoreTurns<>(engine, fromSpirv, simulation);
+        try (RestoreStores stores = new RestoreStores(
+                parent(null), Optional.ofNullable(bucket), endpoint, progress())) {
+            Report report = report(Map.of(
+                    "buildRounds", RestoreTurns.BUILD_ROUNDS,
+                    "restoreRounds", RestoreTurns.RESTORE_ROUNDS));
+            report.heading(heading(device, simulation.isPresent(), stores.bucketName()));
+            stores.say("building each program " + RestoreTurns.BUILD_ROUNDS + " times");
+            try (Granary filler = stores.openForFilling()) {
+                for (DemoKernel kernel : DemoKernels.programs()) {
+                    if (kernels.isEmpty() || kernels.contains(kernel.name())) {
+                        turns.build(kernel, filler);
+                    }
+                }
             }
-            return got.primitive();
-        });
-    }
-
-    private double fromMemory(KernelRestores restores) throws Exception {
-        return ready(
-                restores.kernel,
-                () -> engine.create(restores.descriptor, restores.binaries, BinaryKind.KERNEL));
-    }
-
-    /** Returns the milliseconds until every kernel of the program has run once. */
-    private double ready(DemoKernel kernel, Callable<OpenClPrimitive> source) throws Exception {
-        long start = System.nanoTime();
-        OpenClPrimitive primitive = source.call();
-        try (OpenClKernels live = engine.load(primitive)) {
-            long loaded = System.nanoTime() - start;
-            requireRight(kernel, live);
-            return (loaded + live.firstLaunchTime().toNanos()) / 1e6;
-        }
-    }
-
-    private void requireRight(DemoKernel kernel, OpenClKernels live) {
-        if (kernel.verify(engine, live, new SplittableRandom(1))
-                instanceof KernelCheckResult.Wrong wrong) {
-            throw new IllegalStateException(
-                    kernel.name() + " computes wrong results: " + wrong.difference());
-        }
-    }
-
-    private void print() {
-        System.out.printf(
-                "Medians of rounds %d to %d (compiling: of %d), ms, loading and first launches"
-                        + " included.%n",
-                Phase.WARM.from + 1, Phase.WARM.to, COMPILE_ROUNDS);
-        System.out.printf(
-                "%-18s %10s %10s %10s %14s %14s%n",
-                "kernel", "compile", "local", "driver", "compile/local", "local/driver");
-        kernels.forEach(each -> each.row(Phase.WARM).print());
-        System.out.println("total of all kernels:");
-        for (Phase phase : Phase.values()) {
-            Row sum = Row.NONE;
-            for (KernelRestores each : kernels) {
-                sum = sum.plus(each.row(phase), phase.label);
+            stores.say("restoring each program in " + RestoreTurns.RESTORE_ROUNDS + " rounds");
+            try (Granary local = stores.openLocal();
+                    Granary remote = stores.openBucket()) {
+                remote.connect();
+                for (int round = 0; round < RestoreTurns.RESTORE_ROUNDS; round++) {
+                    turns.restore(round, local, remote);
+                }
             }
-            sum.print();
+            RestoreTables tables = new RestoreTables(turns.times());
+            report.add(tables.programs(engine.target().backend()));
+            report.add(tables.totals());
         }
+    }
+
+    private static String[] heading(String device, boolean isSimulated, String bucketName) {
+        List<String> lines = new ArrayList<>(List.of(
+                "Device: " + device + (isSimulated ? ", simulated" : "") + ".",
+                "Lower caches off: " + DriverCacheSettings.ONE_THREAD + ". Bucket: " + bucketName
+                        + ".",
+                isSimulated
+                        ? "Milliseconds with loading; the device computes nothing, so nothing is"
+                                + " launched."
+                        : "Milliseconds with loading and the first launch of every kernel."));
+        return lines.toArray(String[]::new);
     }
 }

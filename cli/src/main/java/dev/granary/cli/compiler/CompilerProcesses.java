@@ -16,8 +16,8 @@ import dev.granary.cli.option.UsageException;
 import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.binary.BinaryCompatibility;
-import dev.granary.gpu.binary.CompatibilityChecker;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.gpu.spirv.FrontEnd;
 import dev.granary.gpu.spirv.SpirvCompiler;
 

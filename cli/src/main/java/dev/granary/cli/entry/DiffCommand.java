@@ -1,7 +1,5 @@
 package dev.granary.cli.entry;
 
-import com.google.gson.JsonArray;
-
 import dev.granary.cache.Id;
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.key.IdArgument;
@@ -41,20 +39,12 @@ public final class DiffCommand extends TierCommand {
 
     @Override
     public Integer call() throws Exception {
-        IdArgument argument = new IdArgument(tier, stores(), device);
+        IdArgument argument = new IdArgument(() -> tier.open(stores()), device);
         Id first = argument.resolve(a);
         Id second = argument.resolve(b);
         List<KeyDifference> differences = KeyDifference.between(first, second);
         PrintWriter out = out();
         if (isJson()) {
-            JsonArray fields = new JsonArray();
-            differences.forEach(difference -> fields.add(JsonOutput.object(
-                    "field",
-                    difference.field(),
-                    "a",
-                    JsonOutput.strings(difference.a()),
-                    "b",
-                    JsonOutput.strings(difference.b()))));
             JsonOutput.print(
                     out,
                     JsonOutput.object(
@@ -65,7 +55,7 @@ public final class DiffCommand extends TierCommand {
                             "equal",
                             first.equals(second),
                             "differences",
-                            fields));
+                            ExplanationJson.differences(differences)));
             return 0;
         }
         out.println("A  " + first.hash());

@@ -19,8 +19,8 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.coordinator.transfer.TreeException;
 import dev.granary.coordinator.transfer.TreeReader;
-import dev.granary.gpu.binary.BinaryCompatibility;
-import dev.granary.gpu.binary.CompatibilityChecker;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.local.LocalTier;
 
 import picocli.CommandLine.Command;

@@ -7,7 +7,6 @@ import com.google.gson.JsonObject;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.key.EntryFinder;
@@ -21,9 +20,9 @@ import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.admin.TierVerifier;
-import dev.granary.gpu.binary.BinaryCompatibility;
 import dev.granary.gpu.binary.BinaryContainer;
-import dev.granary.gpu.binary.CompatibilityChecker;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
 
 import picocli.CommandLine.Command;
@@ -42,12 +41,7 @@ import java.util.List;
         mixinStandardHelpOptions = true,
         description = "Verify the entry whose id begins with ID, and show it.")
 public final class InspectCommand extends TierCommand {
-    private static final int MAX_CHARACTERS = 40;
-    private static final int MAX_FIELDS = 30;
     private static final int FRONT_END_CHARACTERS = 64;
-
-    /** Number of target fields, which come first in every id and are shown separately. */
-    private static final int TARGET_FIELDS = 4;
 
     @Parameters(paramLabel = "ID", description = "the first digits of an id, as ls shows it")
     private String prefix = "";
@@ -148,17 +142,12 @@ public final class InspectCommand extends TierCommand {
             }
             table.row("made by", metadata.producer() + ", granary " + metadata.libraryVersion());
             table.row("made at", metadata.createdAt().toString());
-            table.row("key", abbreviated(metadata.readableKey()));
+            table.row("key", KeyText.abbreviated(metadata.readableKey()));
         });
-        List<Id.Field> fields =
-                entry.id().fields().subList(TARGET_FIELDS, entry.id().fields().size());
-        fields.stream()
-                .limit(MAX_FIELDS)
-                .forEach(field -> table.row("  " + field.name(), displayText(field)));
+        int left = KeyText.forEachField(entry.id(), table::row);
         table.print(out);
-        if (fields.size() > MAX_FIELDS) {
-            out.println("  ... and " + (fields.size() - MAX_FIELDS)
-                    + " more fields of the key; --key shows all");
+        if (left > 0) {
+            out.println("  ... and " + left + " more fields of the key; --key shows all");
             out.flush();
         }
     }
@@ -245,17 +234,5 @@ public final class InspectCommand extends TierCommand {
             case BinaryCompatibility.Undetermined undetermined ->
                 "undetermined: " + undetermined.reason();
         };
-    }
-
-    private static String displayText(Id.Field field) {
-        String text = KeyText.of(field).strip().replaceAll("\\s+", " ");
-        String start = abbreviated(text);
-        return start.equals(text) ? text : start + " (" + field.value().length + " bytes)";
-    }
-
-    private static String abbreviated(String text) {
-        int end = text.offsetByCodePoints(
-                0, Math.min(MAX_CHARACTERS, text.codePointCount(0, text.length())));
-        return end == text.length() ? text : text.substring(0, end) + "...";
     }
 }

@@ -5,13 +5,13 @@ import com.google.gson.JsonObject;
 
 import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.manifest.KernelManifestException;
-import dev.granary.cli.manifest.PlanFile;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.plan.PlanFile;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.plan.CacheReport;

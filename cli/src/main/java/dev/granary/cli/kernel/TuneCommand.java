@@ -4,13 +4,13 @@ import com.google.gson.JsonObject;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cli.command.TierCommand;
-import dev.granary.cli.manifest.PlanFile;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.config.GranaryConfig;

@@ -10,8 +10,6 @@ import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.IdPrefixConverter;
-import dev.granary.cli.option.StoreOptions;
-import dev.granary.cli.option.TierOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.admin.TierInventory;
@@ -33,22 +31,53 @@ import java.util.stream.Collectors;
  * An argument that names an id in one of three forms: the first digits of the id of an entry, a
  * file with an entry or a key, or {@code MANIFEST#KERNEL}.
  *
- * @param tier the tier of entries that are named by digits
- * @param stores the options of that tier
+ * @param tier opens the tier of entries that are named by digits
  * @param device the device whose target the kernels of a manifest are for
  */
-public record IdArgument(TierOption tier, StoreOptions stores, DeviceOption device) {
+public record IdArgument(TierOpener tier, DeviceOption device) {
     private static final String DIGITS = "[0-9a-fA-F]{1,64}";
     private static final String KEY_FILE = "key.bin";
     private static final char KERNEL_MARK = '#';
+
+    /** Opener of a tier. */
+    @FunctionalInterface
+    public interface TierOpener {
+        /** Opens the tier for inspection. */
+        TierInventory open() throws ConfigException, UsageException, CommandFailedException;
+    }
 
     /**
      * Returns the id that an argument names.
      *
      * @throws UsageException if the argument has none of the forms, or names no kernel
-     * @throws CommandFailedException if the id cannot be determined
+     * @throws CommandFailedException if the id cannot be determined, or is empty
      */
     public Id resolve(String argument)
+            throws UsageException, CommandFailedException, ConfigException,
+                    KernelManifestException {
+        Id id = resolveAny(argument);
+        if (id.isEmpty()) {
+            throw new CommandFailedException(
+                    SafeText.of(argument.substring(kernelMark(argument) + 1))
+                            + " is not cacheable, so it has no id: " + id.reason());
+        }
+        return id;
+    }
+
+    /** Returns true if an argument names a kernel of a manifest, for the selected device. */
+    public static boolean isKernel(String argument) {
+        return !argument.matches(DIGITS)
+                && path(argument).filter(Files::exists).isEmpty()
+                && kernelMark(argument) > 0;
+    }
+
+    /**
+     * Returns the id that an argument names; an empty one for a kernel that is not cacheable.
+     *
+     * @throws UsageException if the argument has none of the forms, or names no kernel
+     * @throws CommandFailedException if the id cannot be determined
+     */
+    public Id resolveAny(String argument)
             throws UsageException, CommandFailedException, ConfigException,
                     KernelManifestException {
         if (argument.matches(DIGITS)) {
@@ -94,7 +123,7 @@ public record IdArgument(TierOption tier, StoreOptions stores, DeviceOption devi
 
     private Id ofEntry(String prefix)
             throws ConfigException, UsageException, CommandFailedException {
-        try (TierInventory inventory = tier.open(stores);
+        try (TierInventory inventory = tier.open();
                 Arena memory = Arena.ofConfined()) {
             EntryCatalog.Listed listed = EntryFinder.find(inventory, prefix);
             return switch (inventory.read(listed, memory)) {
@@ -147,13 +176,8 @@ public record IdArgument(TierOption tier, StoreOptions stores, DeviceOption devi
                                 .map(one -> SafeText.of(one.name()))
                                 .collect(Collectors.joining(", "))));
         try {
-            Id id = KernelSourceResolver.descriptor(kernel, device.device().target())
+            return KernelSourceResolver.descriptor(kernel, device.device().target())
                     .getId();
-            if (id.isEmpty()) {
-                throw new CommandFailedException(
-                        SafeText.of(name) + " is not cacheable, so it has no id: " + id.reason());
-            }
-            return id;
         } catch (IOException e) {
             throw new CommandFailedException(SafeText.of(name) + ": " + e.getMessage());
         }

@@ -72,6 +72,13 @@ public record KeyDifference(String field, List<String> a, List<String> b) {
         return values;
     }
 
+    /**
+     * Returns the number of values that only one of the keys has; 1 if only their order differs.
+     */
+    public int size() {
+        return Math.max(1, without(a, b).size() + without(b, a).size());
+    }
+
     /** Returns the first value for a table: at most a few words around the first difference. */
     public String shortA() {
         return shortened(a, b);

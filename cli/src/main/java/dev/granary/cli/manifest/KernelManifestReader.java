@@ -10,9 +10,7 @@ import org.tomlj.TomlPosition;
 import org.tomlj.TomlTable;
 
 import java.io.IOException;
-import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -61,18 +59,9 @@ final class KernelManifestReader {
         try {
             readFile(file, List.of());
         } catch (IOException e) {
-            throw new KernelManifestException(
-                    "The manifest " + file + " cannot be read: " + reason(e) + ".");
+            throw KernelManifestException.unreadable("manifest", file, e);
         }
         return kernels;
-    }
-
-    static String reason(IOException e) {
-        return switch (e) {
-            case NoSuchFileException _ -> "there is no such file";
-            case CharacterCodingException _ -> "it is not UTF-8 text";
-            default -> e.toString();
-        };
     }
 
     /**
@@ -169,7 +158,7 @@ final class KernelManifestReader {
             throw top.error(
                     INCLUDE_MANIFESTS,
                     "the manifest " + TomlFile.harmless(file.toString()) + " cannot be read: "
-                            + reason(e));
+                            + KernelManifestException.reason(e));
         }
     }
 

@@ -18,22 +18,22 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * A table of a kernel manifest, with access to its values by type. Its exceptions contain file,
- * line and column.
+ * A table of a kernel manifest or plan file, with access to its values by type. Its exceptions
+ * contain file, line and column.
  *
  * @param file the manifest
  * @param values the keys and values
  * @param parameters the values in place of texts such as {@code "$tile"}, by name; none for a
  *     manifest without parameters
  */
-record ManifestTable(Path file, TomlTable values, Map<String, Object> parameters) {
+public record ManifestTable(Path file, TomlTable values, Map<String, Object> parameters) {
     /** Creates a table without parameters. */
-    ManifestTable(Path file, TomlTable values) {
+    public ManifestTable(Path file, TomlTable values) {
         this(file, values, Map.of());
     }
 
     /** Returns the name of a parameter in a value such as {@code "$tile"}; empty for others. */
-    static Optional<String> parameter(@Nullable Object value) {
+    public static Optional<String> parameter(@Nullable Object value) {
         return value instanceof String text && text.startsWith("$")
                 ? Optional.of(text.substring(1))
                 : Optional.empty();
@@ -44,7 +44,7 @@ record ManifestTable(Path file, TomlTable values, Map<String, Object> parameters
     }
 
     /** Returns the keys in the order of the file. */
-    List<String> keys() {
+    public List<String> keys() {
         return values.keySet().stream()
                 .sorted(Comparator.comparing(
                         this::position,
@@ -53,7 +53,7 @@ record ManifestTable(Path file, TomlTable values, Map<String, Object> parameters
                 .toList();
     }
 
-    void checkKeys(Set<String> allowedKeys, String owner) throws KernelManifestException {
+    public void checkKeys(Set<String> allowedKeys, String owner) throws KernelManifestException {
         for (String key : values.keySet()) {
             if (!allowedKeys.contains(key)) {
                 throw error(
@@ -66,13 +66,11 @@ record ManifestTable(Path file, TomlTable values, Map<String, Object> parameters
     }
 
     /** Returns a value of any type; null if the key is absent. */
-    @Nullable
-    Object value(String key) {
+    public @Nullable Object value(String key) {
         return substituted(values.get(List.of(key)));
     }
 
-    @Nullable
-    String text(String key) throws KernelManifestException {
+    public @Nullable String text(String key) throws KernelManifestException {
         Object value = value(key);
         if (value == null || value instanceof String) {
             return (String) value;
@@ -80,20 +78,21 @@ record ManifestTable(Path file, TomlTable values, Map<String, Object> parameters
         throw error(key, key + " must be a string, such as " + key + " = \"...\"");
     }
 
-    String textOrEmpty(String key) throws KernelManifestException {
+    public String textOrEmpty(String key) throws KernelManifestException {
         return Objects.requireNonNullElse(text(key), "");
     }
 
-    List<String> texts(String key) throws KernelManifestException {
+    public List<String> texts(String key) throws KernelManifestException {
         return list(key, String.class, "a list of strings, such as " + key + " = [\"...\"]");
     }
 
-    List<Long> numbers(String key) throws KernelManifestException {
+    public List<Long> numbers(String key) throws KernelManifestException {
         return list(key, Long.class, "a list of whole numbers, such as " + key + " = [64, 64]");
     }
 
     /** Returns a table; empty if the key is absent. */
-    Optional<ManifestTable> table(String key, String example) throws KernelManifestException {
+    public Optional<ManifestTable> table(String key, String example)
+            throws KernelManifestException {
         return switch (value(key)) {
             case null -> Optional.empty();
             case TomlTable table -> Optional.of(new ManifestTable(file, table, parameters));
@@ -101,7 +100,7 @@ record ManifestTable(Path file, TomlTable values, Map<String, Object> parameters
         };
     }
 
-    List<ManifestTable> tables(String key, String example) throws KernelManifestException {
+    public List<ManifestTable> tables(String key, String example) throws KernelManifestException {
         return list(key, TomlTable.class, "a list of tables, such as " + key + " = " + example)
                 .stream()
                 .map(table -> new ManifestTable(file, table, parameters))
@@ -130,7 +129,7 @@ record ManifestTable(Path file, TomlTable values, Map<String, Object> parameters
     }
 
     /** Returns the path that a text of {@code key} names, relative to the manifest. */
-    Path path(String key, String text) throws KernelManifestException {
+    public Path path(String key, String text) throws KernelManifestException {
         try {
             return file.toAbsolutePath().resolveSibling(text).normalize();
         } catch (InvalidPathException e) {
@@ -138,22 +137,22 @@ record ManifestTable(Path file, TomlTable values, Map<String, Object> parameters
         }
     }
 
-    KernelManifestException notPath(String key, String text) {
+    public KernelManifestException notPath(String key, String text) {
         return error(key, key + " is not a path: " + TomlFile.harmless(text));
     }
 
     /** Returns the position of a key, which may contain any characters. */
-    @Nullable
-    TomlPosition position(String key) {
+    public @Nullable TomlPosition position(String key) {
         return values.inputPositionOf(List.of(key));
     }
 
     /** Returns an exception with the position of a key. */
-    KernelManifestException error(String key, @Nullable String message) {
+    public KernelManifestException error(String key, @Nullable String message) {
         return error(position(key), message);
     }
 
-    KernelManifestException error(@Nullable TomlPosition position, @Nullable String message) {
+    public KernelManifestException error(
+            @Nullable TomlPosition position, @Nullable String message) {
         return new KernelManifestException(
                 file + (position == null ? "" : ":" + position.line() + ":" + position.column())
                         + ": " + message + ".");

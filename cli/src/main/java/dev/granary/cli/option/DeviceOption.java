@@ -32,6 +32,11 @@ public final class DeviceOption {
         return arguments;
     }
 
+    /** Returns true if an option was given. */
+    public boolean isGiven() {
+        return !arguments().isEmpty();
+    }
+
     /**
      * Returns the selection.
      *

@@ -36,6 +36,16 @@ public final class TierOption {
                 : TierInventory.ofLocal(stores.config());
     }
 
+    /** Opens the tier for a command that uses the buckets with any tier. */
+    public TierInventory openBesideBuckets(StoreOptions stores)
+            throws ConfigException, UsageException {
+        GranaryConfig config = stores.config();
+        Optional<BucketConfig> bucket = selected(config);
+        return bucket.isPresent()
+                ? TierInventory.ofBucket(bucket.get())
+                : TierInventory.ofLocal(config);
+    }
+
     /** Returns the bucket; empty for the local tier, for which options for buckets are rejected. */
     public Optional<BucketConfig> bucket(StoreOptions stores)
             throws ConfigException, UsageException {
@@ -45,6 +55,11 @@ public final class TierOption {
                     "--bucket, --endpoint and --client have no effect with --tier local; give"
                             + " --tier bucket to inspect the bucket");
         }
+        return selected(config);
+    }
+
+    private Optional<BucketConfig> selected(GranaryConfig config)
+            throws ConfigException, UsageException {
         return switch (tier) {
             case LOCAL -> Optional.empty();
             case BUCKET -> Optional.of(first(config));

@@ -21,13 +21,12 @@ final class MatrixMultiplyPlans {
     private static final int COLUMNS = 93;
     private static final int INNER = 61;
 
-    private static final LoopIndex I = LoopIndex.of("i");
-    private static final LoopIndex J = LoopIndex.of("j");
-    private static final LoopIndex K = LoopIndex.of("k");
+    static final LoopIndex I = LoopIndex.of("i");
+    static final LoopIndex J = LoopIndex.of("j");
+    static final LoopIndex K = LoopIndex.of("k");
     private static final KernelArray A = KernelArray.input("A", ElementType.FLOAT, ROWS, INNER);
     private static final KernelArray B = KernelArray.input("B", ElementType.FLOAT, INNER, COLUMNS);
-    private static final KernelArray C =
-            KernelArray.inputOutput("C", ElementType.FLOAT, ROWS, COLUMNS);
+    static final KernelArray C = KernelArray.inputOutput("C", ElementType.FLOAT, ROWS, COLUMNS);
 
     private MatrixMultiplyPlans() {}
 
@@ -79,7 +78,8 @@ final class MatrixMultiplyPlans {
                         .cache(sums()));
     }
 
-    private static LoopNest nest(String name) {
+    /** Returns the product, with that name of the kernel. */
+    static LoopNest nest(String name) {
         return LoopNest.named(name)
                 .loop(I, ROWS)
                 .loop(J, COLUMNS)
@@ -106,7 +106,8 @@ final class MatrixMultiplyPlans {
         return ArrayCache.of(C).index(K).location(MemoryLocation.PRIVATE).build();
     }
 
-    private static DemoKernel kernel(String name, KernelPlan plan) {
+    /** Returns the demo kernel of a plan of the product. */
+    static DemoKernel kernel(String name, KernelPlan plan) {
         return new PlanKernel(name, plan, (harness, random) -> check(harness, random, plan.name()));
     }
 

@@ -21,7 +21,7 @@ import java.util.random.RandomGenerator;
  */
 record PlanKernel(String name, KernelPlan plan, KernelRecipe.Check check) implements DemoKernel {
     /** Limits that each device with the full profile of OpenCL 1.2 and work-groups of 256 has. */
-    private static final DeviceLimits LIMITS =
+    static final DeviceLimits LIMITS =
             new DeviceLimits(32 << 10, 64 << 10, 256, List.of(256L, 256L, 64L), 1);
 
     @Override

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 
 import dev.granary.cli.Cli;
-import dev.granary.cli.manifest.PlanFile;
+import dev.granary.cli.plan.PlanFile;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.plan.ArrayCache;
 import dev.granary.gpu.plan.CopyStrategy;
@@ -232,6 +232,7 @@ class PlanCommandTest {
     @DisplayName("P8 mistakes are refused with file, line and column")
     void mistakes() throws Exception {
         wrong("kernel = \"gemm\"", "kernel = 5", "plan.toml:1:1", "kernel must be a string");
+        wrong("kernel = \"gemm\"", "kernel = \"for\"", "plan.toml:1:1", "OpenCL C has that word");
         wrong("kernel = \"gemm\"", "", "kernel is missing");
         wrong("unroll", "unrol", "plan.toml:4:1", "unknown key 'unrol'; a plan has array");
         wrong("A[i, k] *", "A[i, k] %", "plan.toml:2:1", "unknown character in column 20");

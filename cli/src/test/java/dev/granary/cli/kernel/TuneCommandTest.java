@@ -7,7 +7,7 @@ import com.google.gson.JsonObject;
 
 import dev.granary.cli.Cli;
 import dev.granary.cli.manifest.KernelManifestException;
-import dev.granary.cli.manifest.PlanFile;
+import dev.granary.cli.plan.PlanFile;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.plan.KernelPlan;
 import dev.granary.gpu.plan.nest.LoopIndex;

@@ -20,9 +20,9 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Uploader that reports the content of an entry in quarantine to the bucket, when this machine has
- * compiled the entry anew, and replaces it there once the report is confirmed. Other entries go to
- * the next uploader. Thread-safe.
+ * Uploader that reports the content of an entry to the bucket, if it is in quarantine or its
+ * restores were slow, when this machine has compiled the entry anew, and replaces it there once the
+ * report is confirmed. Other entries go to the next uploader. Thread-safe.
  */
 final class QuarantineUploader implements EntryUploader {
     private final EntryUploader next;
@@ -57,7 +57,7 @@ final class QuarantineUploader implements EntryUploader {
 
     @Override
     public void send(Entry entry, Consumer<StoreResult> whenDone) {
-        Set<Sha256> contents = quarantine.contentsOf(entry.id());
+        Set<Sha256> contents = quarantine.contentsToReplace(entry.id());
         // A compiler that makes the same bytes again has made sound ones: nothing to report.
         if (contents.isEmpty() || contents.contains(entry.contentHash())) {
             next.send(entry, whenDone);
@@ -82,7 +82,7 @@ final class QuarantineUploader implements EntryUploader {
             if (result instanceof StoreResult.Stored) {
                 LogOnce.warn(
                         "replaced",
-                        "An entry whose restore ended processes of two machines was replaced in "
+                        "An entry that two machines could not restore was replaced in "
                                 + tier.name() + ": " + fresh.id().hash().hex());
             }
             if (!(result instanceof StoreResult.Divergent)) {

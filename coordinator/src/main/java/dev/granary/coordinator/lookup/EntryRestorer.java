@@ -12,10 +12,11 @@ import dev.granary.coordinator.dispatch.EventKind;
 import dev.granary.coordinator.dispatch.EventSpan;
 import dev.granary.coordinator.event.RestoreEvent;
 import dev.granary.coordinator.session.RestoreQuarantine;
+import dev.granary.coordinator.session.SlowRestores;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.toml.SafeText;
-import dev.granary.gpu.binary.BinaryCompatibility;
-import dev.granary.gpu.binary.CompatibilityChecker;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 
 import org.jspecify.annotations.Nullable;
 
@@ -35,8 +36,10 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
     private final Engine<D, P> engine;
     private final D descriptor;
     private long start;
-    // Rejections of entries without a required kernel. They are due after compiling: if the source
-    // lacks the kernel too, the entry is sound, and other descriptors with this id use it.
+    private boolean isSlow; // the restore under way
+    // Rejections of entries without a required kernel, and of slow ones. They are due after
+    // compiling: if the source lacks the kernel too, the entry is sound, and other descriptors with
+    // this id use it.
     private final List<Runnable> rejections = new ArrayList<>();
 
     EntryRestorer(LookupTiers tiers, Engine<D, P> engine, D descriptor) {
@@ -67,6 +70,10 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
             rejectIncompatible(entry, tier, reason, span, discard);
             return Optional.empty();
         }
+        if (slowRestores(entry).filter(slow -> slow.isConfirmed(entry)).isPresent()) {
+            renewSlow(entry, tier, span);
+            return Optional.empty();
+        }
         Optional<String> problem =
                 tiers.trials().flatMap(trials -> trials.problem(entry, engine.target()));
         if (problem.isPresent()) {
@@ -74,7 +81,7 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
             return Optional.empty();
         }
         try (RestoreQuarantine.Restore _ = beginRestore(entry)) {
-            P primitive = create(entry);
+            P primitive = createTimed(entry);
             span.stop();
             tiers.counters()
                     .add(
@@ -82,9 +89,10 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
                             Math.max(
                                     0,
                                     entry.compileTime().toNanos() - (System.nanoTime() - start)));
-            RestoreEvent.Outcome outcome = primitive.origin() == Primitive.Origin.RECOMPILED
-                    ? RestoreEvent.Outcome.RECOMPILED
-                    : RestoreEvent.Outcome.RESTORED;
+            RestoreEvent.Outcome outcome =
+                    isSlow || primitive.origin() == Primitive.Origin.RECOMPILED
+                            ? RestoreEvent.Outcome.RECOMPILED
+                            : RestoreEvent.Outcome.RESTORED;
             span.end(took -> event(entry, tier, outcome, Optional.empty(), took));
             return Optional.of(primitive);
         } catch (RestoreException e) {
@@ -98,9 +106,61 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
         }
     }
 
-    /** Discards the entries that lack a kernel which the source has. */
+    /** Discards the entries that lack a kernel which the source has, and gives up slow ones. */
     void rejectIncomplete() {
         rejections.forEach(Runnable::run);
+    }
+
+    /**
+     * Creates the primitive, and records how long that took. The processor time is measured only
+     * for an entry that was slow before: measuring it loads classes.
+     */
+    private P createTimed(Entry entry) throws RestoreException {
+        isSlow = false;
+        SlowRestores slow = slowRestores(entry).orElse(null);
+        if (slow == null) {
+            return create(entry);
+        }
+        if (!slow.isSuspected(entry)) {
+            long createStart = System.nanoTime();
+            P primitive = create(entry);
+            if (primitive.origin() == Primitive.Origin.RESTORED) {
+                slow.took(entry, Duration.ofNanos(System.nanoTime() - createStart));
+            }
+            return primitive;
+        }
+        Optional<Duration> before = ThreadProcessorTime.now();
+        P primitive = create(entry);
+        Optional<Duration> after = ThreadProcessorTime.now();
+        if (primitive.origin() == Primitive.Origin.RESTORED
+                && before.isPresent()
+                && after.isPresent()) {
+            isSlow = slow.tookProcessorTime(entry, after.get().minus(before.get()));
+            if (isSlow) {
+                tiers.counters().increment(LookupCounter.RECOMPILED_BY_DRIVER);
+            }
+        }
+        return primitive;
+    }
+
+    /** Returns the record of slow restores, which has entries of the own namespace. */
+    private Optional<SlowRestores> slowRestores(Entry entry) {
+        return isOwn(entry)
+                ? tiers.quarantine().map(RestoreQuarantine::slowRestores)
+                : Optional.empty();
+    }
+
+    /** Leaves the entry, so that the source is compiled; afterwards it counts as replaced. */
+    private void renewSlow(Entry entry, String tier, EventSpan span) {
+        tiers.counters().increment(LookupCounter.SLOW_RESTORES);
+        span.end(_ ->
+                event(entry, tier, RestoreEvent.Outcome.SLOW, Optional.empty(), Duration.ZERO));
+        LogOnce.warn(
+                "slow-restore",
+                "The driver compiles a stored binary again in each restore; it is compiled once"
+                        + " for a fresh one: "
+                        + entry.id().hash().hex());
+        rejections.add(() -> slowRestores(entry).ifPresent(slow -> slow.replaced(entry)));
     }
 
     private P create(Entry entry) throws RestoreException {

@@ -22,7 +22,9 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
@@ -144,6 +146,49 @@ public final class ProcessSession implements AutoCloseable {
                 removeIfAbandoned(session, now);
             } else if (!LIVE_IN_THIS_JVM.contains(name)) {
                 adopt(session, handler, now);
+            }
+        }
+    }
+
+    /**
+     * Returns the directories of the sessions under {@code localDirectory} that have ended, and
+     * that no process has taken over yet. Changes nothing.
+     *
+     * @throws IOException if the directory cannot be read
+     */
+    static List<Path> ended(Path localDirectory) throws IOException {
+        Path sessions = localDirectory.resolve("sessions");
+        if (!Files.isDirectory(sessions)) {
+            return List.of();
+        }
+        List<Path> ended = new ArrayList<>();
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(sessions)) {
+            for (Path session : all) {
+                if (isEnded(session)) {
+                    ended.add(session);
+                }
+            }
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return ended;
+    }
+
+    private static boolean isEnded(Path session) throws IOException {
+        String name = session.getFileName().toString();
+        if (!SESSION_NAME.matcher(name).matches() || name.startsWith(TEMP_PREFIX)) {
+            return false;
+        }
+        synchronized (ADOPTION_LOCK) {
+            if (LIVE_IN_THIS_JVM.contains(name)) {
+                return false;
+            }
+            try (FileChannel channel =
+                            FileChannel.open(lockFile(session), StandardOpenOption.WRITE);
+                    @Nullable FileLock lock = channel.tryLock()) {
+                return lock != null;
+            } catch (NoSuchFileException e) {
+                return false; // another process is removing it
             }
         }
     }

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 
@@ -27,13 +28,20 @@ public final class RestoreQuarantine implements AutoCloseable {
     /** The file of a {@link ProcessSession} with the marks of running restores. */
     static final String MARKS_FILE = "restoring";
 
-    private static final Duration QUARANTINE_TIME = Duration.ofDays(1);
-    private static final Duration PASSED_TIME = Duration.ofDays(90);
+    /** The directory of the quarantine in a local directory. */
+    static final String DIRECTORY = "quarantine";
+
+    /** The directory of the restores that a process survived in a trial. */
+    static final String PASSED_DIRECTORY = "passed";
+
+    static final Duration QUARANTINE_TIME = Duration.ofDays(1);
+    static final Duration PASSED_TIME = Duration.ofDays(90);
 
     private final Path localDirectory;
     private final RestoreMarks marks;
     private final QuarantineDirectory directory;
     private final Lazy<QuarantineDirectory> passed;
+    private final SlowRestores slowRestores;
 
     /**
      * Reads the quarantine of {@code localDirectory}.
@@ -44,8 +52,9 @@ public final class RestoreQuarantine implements AutoCloseable {
             throws IOException {
         this.localDirectory = localDirectory;
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
-        this.directory = new QuarantineDirectory(
-                localDirectory.resolve("quarantine"), QUARANTINE_TIME, clock);
+        this.directory =
+                new QuarantineDirectory(localDirectory.resolve(DIRECTORY), QUARANTINE_TIME, clock);
+        this.slowRestores = new SlowRestores(localDirectory, clock);
         // read only if restores are tried in processes of their own
         this.passed = new Lazy<>(() -> openPassed(localDirectory, clock));
     }
@@ -57,7 +66,8 @@ public final class RestoreQuarantine implements AutoCloseable {
 
     private static QuarantineDirectory openPassed(Path localDirectory, InstantSource clock) {
         try {
-            return new QuarantineDirectory(localDirectory.resolve("passed"), PASSED_TIME, clock);
+            return new QuarantineDirectory(
+                    localDirectory.resolve(PASSED_DIRECTORY), PASSED_TIME, clock);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -99,9 +109,23 @@ public final class RestoreQuarantine implements AutoCloseable {
         }
     }
 
-    /** Returns the contents of that id that are in quarantine now, by their hashes. */
-    public Set<Sha256> contentsOf(Id id) {
-        return directory.isEmpty() ? Set.of() : directory.contentsOf(id.hash());
+    /** Returns the record of restores that took as long as a compile. */
+    public SlowRestores slowRestores() {
+        return slowRestores;
+    }
+
+    /**
+     * Returns the contents of that id, by their hashes, that this machine replaces by what it has
+     * compiled: those in quarantine now, and those whose restores were slow.
+     */
+    public Set<Sha256> contentsToReplace(Id id) {
+        Set<Sha256> slow = slowRestores.replacedContents(id);
+        if (directory.isEmpty() || slow.isEmpty()) {
+            return directory.isEmpty() ? slow : directory.contentsOf(id.hash());
+        }
+        Set<Sha256> contents = new HashSet<>(slow);
+        contents.addAll(directory.contentsOf(id.hash()));
+        return contents;
     }
 
     /**

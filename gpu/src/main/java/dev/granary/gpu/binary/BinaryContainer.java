@@ -1,5 +1,8 @@
 package dev.granary.gpu.binary;
 
+import dev.granary.gpu.device.CudaArchitecture;
+import dev.granary.gpu.device.IntelProduct;
+
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.OptionalInt;
@@ -34,9 +37,21 @@ public sealed interface BinaryContainer {
      * @param kernels the names of the kernels; empty if this version of the format is not known
      */
     record Pocl(int version, long deviceHash, List<String> kernels) implements BinaryContainer {
+        private static final long FNV_OFFSET = 0xcbf2_9ce4_8422_2325L;
+        private static final long FNV_PRIME = 0x100_0000_01b3L;
+
         /** Copies the list. */
         public Pocl {
             kernels = List.copyOf(kernels);
+        }
+
+        /** Returns the hash of a device's build string: FNV-1 of 64 bits. */
+        public static long hash(String build) {
+            long hash = FNV_OFFSET;
+            for (int i = 0; i < build.length(); i++) {
+                hash = (hash * FNV_PRIME) ^ build.charAt(i);
+            }
+            return hash;
         }
 
         @Override

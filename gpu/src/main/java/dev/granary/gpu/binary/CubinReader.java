@@ -2,6 +2,7 @@ package dev.granary.gpu.binary;
 
 import dev.granary.gpu.binary.BinaryContainer.Cubin;
 import dev.granary.gpu.binary.BinaryContainer.Unrecognized;
+import dev.granary.gpu.device.CudaArchitecture;
 
 /** Reader of NVIDIA's machine code: the architecture is in the flags of the ELF header. */
 final class CubinReader {

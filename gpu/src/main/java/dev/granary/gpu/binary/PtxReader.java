@@ -1,6 +1,7 @@
 package dev.granary.gpu.binary;
 
 import dev.granary.gpu.binary.BinaryContainer.Ptx;
+import dev.granary.gpu.device.CudaArchitecture;
 
 import java.util.Optional;
 import java.util.regex.Matcher;

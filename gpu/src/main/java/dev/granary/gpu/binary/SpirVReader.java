@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.granary.gpu.binary.BinaryContainer.SpirV;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.HashSet;
 import java.util.Optional;
@@ -17,7 +18,7 @@ import java.util.TreeSet;
  *
  * <p>The source of the layout is the SPIR-V specification, section 2.3.
  */
-final class SpirVReader {
+public final class SpirVReader {
     private static final int MAGIC = 0x0723_0203;
     private static final int HEADER_BYTES = 20;
 
@@ -59,10 +60,20 @@ final class SpirVReader {
     }
 
     /**
-     * Returns the defect for which no driver should get a module of this container; empty if there
-     * is none. A version of the language that is not known is none.
+     * Returns the defect for which no driver should get a module, in one line; empty if there is
+     * none. Safe for any bytes: it throws nothing, and allocates in proportion to them at most.
      */
-    static Optional<String> defect(ContainerBytes bytes) throws MalformedContainerException {
+    public static Optional<String> defect(MemorySegment module) {
+        ContainerBytes bytes = new ContainerBytes(module);
+        try {
+            return isSpirV(bytes) ? defect(bytes) : Optional.of("it is no SPIR-V");
+        } catch (MalformedContainerException e) {
+            return Optional.of(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private static Optional<String> defect(ContainerBytes bytes)
+            throws MalformedContainerException {
         read(bytes);
         if (bytes.unsignedByte(7) != 0
                 || bytes.unsignedByte(4) != 0

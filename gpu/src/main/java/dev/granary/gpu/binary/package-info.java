@@ -1,7 +1,4 @@
-/**
- * Containers of compiled programs, read without a driver, and the check whether they are for a
- * target.
- */
+/** Containers of compiled programs, read without a driver. */
 @NullMarked
 package dev.granary.gpu.binary;
 

@@ -2,7 +2,7 @@ package dev.granary.gpu.levelzero;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.gpu.binary.IntelDevice;
+import dev.granary.gpu.device.IntelDevice;
 import dev.granary.gpu.levelzero.binding.ZeDeviceInfo;
 
 /**

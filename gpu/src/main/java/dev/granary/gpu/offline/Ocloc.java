@@ -6,7 +6,7 @@ import dev.granary.cache.Target;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.binary.IntelDevice;
+import dev.granary.gpu.device.IntelDevice;
 import dev.granary.gpu.source.HeaderDirectory;
 import dev.granary.gpu.spirv.SpirvCompiler;
 import dev.granary.gpu.tool.OclocQuery;

@@ -2,7 +2,7 @@ package dev.granary.gpu.offline;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.gpu.binary.IntelDevice;
+import dev.granary.gpu.device.IntelDevice;
 
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -155,8 +155,8 @@ final class CacheEmitter {
     }
 
     /** Writes a barrier for work-items that take different branches in an iteration. */
-    void together(String verb) {
-        out.comment(verb + " the iteration together");
+    void together(String action) {
+        out.comment(action + " together");
         out.line("barrier(CLK_LOCAL_MEM_FENCE);");
     }
 

@@ -183,9 +183,7 @@ final class KernelEmitter {
     private void loop(int position, Set<PlanLoops.TailLimit> outer) {
         ScheduledLoop loop = loops.all().get(position);
         Set<PlanLoops.TailLimit> satisfied = new HashSet<>(outer);
-        if (loops.schedule().vectorized().filter(loop::equals).isPresent()
-                && !loops.isBound(loop)
-                && loop.count() > 1) {
+        if (loops.isVectorized(loop)) {
             vectorized(position, satisfied);
             return;
         }
@@ -195,16 +193,20 @@ final class KernelEmitter {
             close(guards);
             return;
         }
-        if (loops.schedule().unrolled().contains(loop.index())) {
+        if (tails.mustFollowBarrier(position)) {
+            stages.together("Begin the loop");
+        }
+        boolean isUnrolled = tails.isUnrolled(position);
+        if (isUnrolled) {
             out.unindented("#pragma unroll");
         }
-        String end = tails.end(position, satisfied);
+        String end = isUnrolled ? String.valueOf(loop.extent()) : tails.end(position, satisfied);
         out.open(header(loop, end));
         List<PlacedCache> buffered = copied.stream()
                 .filter(cache -> loop.equals(cache.bufferedLoop()))
                 .toList();
         if (tails.mustBeginWithBarrier(position)) {
-            stages.together("Begin");
+            stages.together("Begin the iteration");
         }
         buffered.forEach(cache -> stages.fetchNext(cache, end));
         int guards = guard(position, position, satisfied);
@@ -213,7 +215,7 @@ final class KernelEmitter {
         buffered.forEach(cache -> stages.advance(cache, end));
         if (tails.mustEndWithBarrier(position)
                 && buffered.stream().noneMatch(PlacedCache::isLocal)) {
-            stages.together("End");
+            stages.together("End the iteration");
         }
         out.close();
     }

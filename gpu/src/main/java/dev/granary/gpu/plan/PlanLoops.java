@@ -60,6 +60,20 @@ record PlanLoops(LoopSchedule schedule, SortedMap<ParallelAxis, LoopIndex> bindi
         return !isBound(loop) && loop.count() > 1;
     }
 
+    /** Returns true for loops that the compiler is to unroll, if it can. */
+    boolean isUnrolled(ScheduledLoop loop) {
+        return isSequential(loop)
+                && !isVectorized(loop)
+                && schedule.unrolled().contains(loop.index());
+    }
+
+    /** Returns true for the loop whose iterations are vectors. */
+    boolean isVectorized(ScheduledLoop loop) {
+        return !isBound(loop)
+                && loop.count() > 1
+                && schedule.vectorized().filter(loop::equals).isPresent();
+    }
+
     /** Returns the number of iterations of the loop at an axis; 1 for none. */
     int size(ParallelAxis axis) {
         LoopIndex index = bindings.get(axis);

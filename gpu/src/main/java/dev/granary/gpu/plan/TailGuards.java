@@ -4,6 +4,7 @@ import dev.granary.gpu.plan.nest.AffineIndex;
 import dev.granary.gpu.plan.nest.ScheduledLoop;
 
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -17,6 +18,9 @@ import java.util.stream.Collectors;
  */
 record TailGuards(PlanLoops loops, List<PlacedCache> copied) {
     private static final int MAX_SECTIONS = 2;
+
+    /** The compile time grows with the iterations; at 2,000 PoCL 3.1 ends the process. */
+    private static final int MAX_UNROLLED = 64;
 
     /**
      * Returns the end of a loop as an expression of C, and adds the limits that it ensures.
@@ -42,6 +46,37 @@ record TailGuards(PlanLoops loops, List<PlacedCache> copied) {
             }
         }
         return end;
+    }
+
+    /**
+     * Returns true if the compiler unrolls the loop at a position. Then it has a constant number of
+     * iterations, since a compiler warns otherwise, and a condition inside excludes the missing
+     * ones of an incomplete tile. Around barriers PoCL 3.1 may take hours.
+     */
+    boolean isUnrolled(int position) {
+        ScheduledLoop loop = loops.all().get(position);
+        return loops.isUnrolled(loop)
+                && !hasBarrierInside(position)
+                && (!isBuffered(loop) || !hasLimit(position))
+                && unrolledIterations(position) <= MAX_UNROLLED;
+    }
+
+    private boolean isBuffered(ScheduledLoop loop) {
+        return copied.stream().anyMatch(cache -> loop.equals(cache.bufferedLoop()));
+    }
+
+    /** Returns true if the end of a loop is not constant. */
+    private boolean hasLimit(int position) {
+        return !end(position, new HashSet<>())
+                .equals(String.valueOf(loops.all().get(position).extent()));
+    }
+
+    /** Returns the number of iterations of a loop together with the unrolled loops inside of it. */
+    private double unrolledIterations(int position) {
+        return loops.all().subList(position, loops.count()).stream()
+                .filter(loops::isUnrolled)
+                .mapToDouble(ScheduledLoop::count)
+                .reduce(1, (product, count) -> product * count);
     }
 
     /** Returns the sum of the loops of a limit whose indices have values outside of a position. */
@@ -115,6 +150,18 @@ record TailGuards(PlanLoops loops, List<PlacedCache> copied) {
                 && copied.stream()
                         .filter(cache -> !cache.isLocal() && cache.bufferedLoop() == null)
                         .anyMatch(cache -> cache.trigger() > position && cache.trigger() <= end);
+    }
+
+    /**
+     * Returns true if a barrier must precede the loop at a position. PoCL 3.1 computes wrong
+     * results if only some work-items take a branch of the copy for its first iteration, and it
+     * contains barriers.
+     */
+    boolean mustFollowBarrier(int position) {
+        ScheduledLoop loop = loops.all().get(position);
+        return mustEndWithBarrier(position)
+                && copied.stream()
+                        .anyMatch(cache -> !cache.isLocal() && loop.equals(cache.bufferedLoop()));
     }
 
     /**

@@ -3,7 +3,7 @@ package dev.granary.gpu.spirv;
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.binary.IntelDevice;
+import dev.granary.gpu.device.IntelDevice;
 import dev.granary.gpu.tool.OclocQuery;
 import dev.granary.gpu.tool.ToolRun;
 

@@ -21,6 +21,7 @@ import dev.granary.gpu.binary.BinaryContainer.SpirV;
 import dev.granary.gpu.binary.BinaryContainer.Steppings;
 import dev.granary.gpu.binary.BinaryContainer.Unrecognized;
 import dev.granary.gpu.binary.BinaryContainer.Zebin;
+import dev.granary.gpu.device.CudaArchitecture;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -206,7 +207,7 @@ class BinaryContainerTest {
     @DisplayName("N10 a PoCL binary names its device by a hash, and its kernels")
     void pocl() {
         assertEquals(
-                new Pocl(9, PoclCompatibility.hash(BUILD), List.of("scale")),
+                new Pocl(9, Pocl.hash(BUILD), List.of("scale")),
                 container(PoclBinaryWriter.binary(BUILD, 9, "/program.bc", "/scale/0/scale.so")));
     }
 
@@ -215,8 +216,7 @@ class BinaryContainerTest {
     void poclOfOtherVersion() {
         byte[] bytes = PoclBinaryWriter.binary(BUILD, 11, "/program.bc", "/scale.so");
         assertEquals(
-                new Pocl(11, PoclCompatibility.hash(BUILD), List.of()),
-                container(Arrays.copyOf(bytes, 80)));
+                new Pocl(11, Pocl.hash(BUILD), List.of()), container(Arrays.copyOf(bytes, 80)));
     }
 
     @ParameterizedTest

@@ -17,9 +17,11 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import dev.granary.cache.Backend;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
-import dev.granary.gpu.binary.BinaryCompatibility.Compatible;
-import dev.granary.gpu.binary.BinaryCompatibility.Incompatible;
-import dev.granary.gpu.binary.BinaryCompatibility.Undetermined;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Compatible;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Incompatible;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Undetermined;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -7,8 +7,10 @@ import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.gpu.DriverProcess;
-import dev.granary.gpu.binary.BinaryCompatibility.Compatible;
-import dev.granary.gpu.binary.BinaryCompatibility.Incompatible;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Compatible;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Incompatible;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.testing.SystemTool;
 import dev.granary.testing.TestSeed;

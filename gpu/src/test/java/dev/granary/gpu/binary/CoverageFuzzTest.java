@@ -29,6 +29,10 @@ import java.nio.file.Path;
 class CoverageFuzzTest {
     private static final long RUNS = Long.getLong("granary.fuzz.runs", 200_000);
     private static final int BROKEN_RUNS = 100_000;
+
+    /** Runs of one process, which has a time limit. The next one goes on with its corpus. */
+    private static final long PART = 1_000_000;
+
     private static final String JAZZER = "com.code_intelligence.jazzer.Jazzer";
 
     @TempDir
@@ -58,11 +62,11 @@ class CoverageFuzzTest {
         }
     }
 
-    private ChildJvm.Result fuzz(Class<?> target, long runs)
+    private ChildJvm.Result fuzz(Class<?> target, long runs, long part)
             throws IOException, InterruptedException {
         return ChildJvm.of(jazzer())
                 .flags(
-                        "-Xmx256m",
+                        "-Xmx128m",
                         "-XX:+EnableDynamicAgentLoading",
                         "--sun-misc-unsafe-memory-access=allow")
                 .directory(directory)
@@ -71,7 +75,7 @@ class CoverageFuzzTest {
                         "--target_class=" + target.getName(),
                         "--instrumentation_includes=dev.granary.gpu.binary.**",
                         "-runs=" + runs,
-                        "-seed=" + (TestSeed.VALUE & Integer.MAX_VALUE),
+                        "-seed=" + ((TestSeed.VALUE + part) & Integer.MAX_VALUE),
                         "-max_len=8192",
                         "-rss_limit_mb=4096",
                         directory.resolve("corpus").toString());
@@ -80,15 +84,23 @@ class CoverageFuzzTest {
     @Test
     @DisplayName("Fuzz: bytes that reach new code have a container and a result, too")
     void containers() throws Exception {
-        ChildJvm.Result result = fuzz(Containers.class, RUNS);
-        assertEquals(0, result.exitCode(), result.toString());
-        assertTrue(result.out().contains("Done " + RUNS + " runs"), result.toString());
+        long done = 0;
+        for (long part = 0; done < RUNS; part++) {
+            long runs = Math.min(PART, RUNS - done);
+            ChildJvm.Result result = fuzz(Containers.class, runs, part);
+            assertEquals(0, result.exitCode(), result.toString());
+            assertTrue(result.out().contains("Done " + runs + " runs"), result.toString());
+            done += runs;
+            if (done % PART == 0) {
+                System.out.println(done + " inputs by Jazzer, without an exception");
+            }
+        }
     }
 
     @Test
     @DisplayName("Fuzz: a reader that trusts a length is found")
     void brokenReader() throws Exception {
-        ChildJvm.Result result = fuzz(TrustingReader.class, BROKEN_RUNS);
+        ChildJvm.Result result = fuzz(TrustingReader.class, BROKEN_RUNS, 0);
         assertNotEquals(0, result.exitCode(), result.toString());
         assertTrue(result.out().contains("ArrayIndexOutOfBoundsException"), result.toString());
     }

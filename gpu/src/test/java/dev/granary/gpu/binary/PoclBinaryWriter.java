@@ -2,6 +2,8 @@ package dev.granary.gpu.binary;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import dev.granary.gpu.binary.BinaryContainer.Pocl;
+
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -17,7 +19,7 @@ final class PoclBinaryWriter {
     static byte[] binary(String build, int version, String rootFile, String kernelFile) {
         PoclBinaryWriter writer = new PoclBinaryWriter();
         writer.out.put("poclbin\0".getBytes(US_ASCII));
-        writer.out.putLong(PoclCompatibility.hash(build)).putInt(version).putInt(1);
+        writer.out.putLong(Pocl.hash(build)).putInt(version).putInt(1);
         writer.out.putLong(4L << 32).putInt(1).put(new byte[41]);
         byte[] files = writer.files(rootFile);
         writer.out.putLong(files.length).put(files);

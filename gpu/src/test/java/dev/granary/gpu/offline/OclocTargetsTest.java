@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.gpu.binary.IntelDevice;
+import dev.granary.gpu.device.IntelDevice;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -15,9 +15,9 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.binary.BinaryCompatibility;
-import dev.granary.gpu.binary.CompatibilityChecker;
 import dev.granary.gpu.binary.DeviceKernels;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.gpu.tool.ToolPath;
 
 import org.junit.jupiter.api.DisplayName;

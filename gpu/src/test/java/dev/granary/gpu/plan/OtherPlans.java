@@ -84,7 +84,14 @@ final class OtherPlans {
                         .vectorize(x.inner()))
                 .bind(x, ParallelAxis.GROUP_X)
                 .cache(ArrayCache.of(out).level(1).notThrifty().build());
-        return List.of(tiled, reduction, elementwise, rewritten(), divergent(), nested());
+        return List.of(
+                tiled,
+                reduction,
+                elementwise,
+                rewritten(),
+                divergent(),
+                nested(),
+                bufferedBeforeBarriers());
     }
 
     /**
@@ -118,10 +125,30 @@ final class OtherPlans {
                         .loop(I, 64)
                         .logic(to.at(I, J).set(from.at(I, J).plus(ValueExpression.number(2))))
                         .schedule()
-                        .split(I, 4)
-                        .unroll(J)) // PoCL has a barrier of its own at the end of a loop
+                        .split(I, 4))
                 .bind(I, ParallelAxis.ITEM_X)
                 .cache(ArrayCache.of(to).index(I).location(MemoryLocation.LOCAL).build());
+    }
+
+    /** Returns a plan whose work-items differ in a first copy before a loop with barriers. */
+    private static KernelPlan bufferedBeforeBarriers() {
+        Products products = Products.of(7, 13, 19).named("buffered_before_barriers");
+        return KernelPlan.of(products.nest()
+                        .schedule()
+                        .tile(I.by(6), J.by(4), K.by(4))
+                        .reorder(I, K, J, Products.II, JJ, Products.KK))
+                .bind(JJ, ParallelAxis.ITEM_Y)
+                .cache(ArrayCache.of(products.a())
+                        .maxElements(1)
+                        .location(MemoryLocation.LOCAL)
+                        .doubleBuffered()
+                        .doubleBufferLocation(MemoryLocation.LOCAL)
+                        .build())
+                .cache(ArrayCache.of(products.b())
+                        .level(2)
+                        .location(MemoryLocation.PRIVATE)
+                        .doubleBuffered()
+                        .build());
     }
 
     /** Returns a plan with a copy for each work-item before an inner loop with barriers. */

@@ -19,6 +19,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
@@ -95,6 +96,26 @@ final class ClaimLockFile {
             return new LockedClaim(now, lock);
         } catch (IOException e) {
             return new ClaimResult.Unavailable(file + ": " + e);
+        }
+    }
+
+    /**
+     * Returns the stage of the claim on {@code position}; empty if there is none. Creates no file.
+     *
+     * @throws IOException if the file cannot be opened or its locks do not work
+     */
+    synchronized Optional<ClaimResult.Stage> peek(long position) throws IOException {
+        if (Files.notExists(file, LinkOption.NOFOLLOW_LINKS)) {
+            return Optional.empty();
+        }
+        try (InterruptGuard _ = new InterruptGuard()) {
+            Opened now = open();
+            try (FileLock probe = tryLock(now, position, true)) {
+                if (probe != null) {
+                    return Optional.empty();
+                }
+            }
+            return Optional.of(stage(now, position + 1));
         }
     }
 

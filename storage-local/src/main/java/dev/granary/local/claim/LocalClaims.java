@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -43,6 +44,18 @@ public final class LocalClaims implements AutoCloseable {
         }
         ClaimResult result = shared.claim(position(id));
         return result instanceof ClaimResult.Mine claim ? new RegisteredClaim(claim) : result;
+    }
+
+    /**
+     * Returns the stage of the claim that another lookup of this machine has on {@code id}; empty
+     * if there is none. Claims nothing. For tools: a claim at the same moment may see this probe as
+     * another holder, and tries again.
+     *
+     * @throws IOException if claims do not work in the directory
+     */
+    public Optional<ClaimResult.Stage> peek(Id id) throws IOException {
+        ClaimLockFile shared = file();
+        return shared == null ? Optional.empty() : shared.peek(position(id));
     }
 
     /**

@@ -26,6 +26,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -82,6 +83,29 @@ final class LocalClaimsTest {
             there.request("launch a");
             assertEquals(AWAITING_LAUNCH, here.claim(A));
             there.request("close a");
+            mine(here.claim(A)).close();
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "O11 R9 a claim of another process is seen without claiming, and no file is created")
+    void peek() throws Exception {
+        try (LocalClaims here = LocalClaims.open(directory)) {
+            assertEquals(Optional.empty(), here.peek(A));
+            assertTrue(Files.notExists(directory.resolve("claims")));
+            try (InteractiveProcess there = ClaimProcess.start(directory)) {
+                assertEquals("mine", there.request("claim a"));
+                assertEquals(Optional.of(Stage.UNDER_WAY), here.peek(A));
+                assertEquals(Optional.empty(), here.peek(B));
+                there.request("launch a");
+                assertEquals(Optional.of(Stage.AWAITING_LAUNCH), here.peek(A));
+                there.request("close a");
+                assertEquals(Optional.empty(), here.peek(A));
+                assertEquals("mine", there.request("claim a"), "it is still free");
+                there.kill();
+            }
+            assertEquals(Optional.empty(), here.peek(A));
             mine(here.claim(A)).close();
         }
     }

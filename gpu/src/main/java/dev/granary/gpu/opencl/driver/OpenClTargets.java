@@ -3,7 +3,7 @@ package dev.granary.gpu.opencl.driver;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DriverTraits;
-import dev.granary.gpu.binary.IntelDevice;
+import dev.granary.gpu.device.IntelDevice;
 
 import java.util.Locale;
 import java.util.Optional;

@@ -52,9 +52,13 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
         checkOrder(extents, logic);
     }
 
-    /** Returns a builder of a nest with that name. */
+    /**
+     * Returns a builder of a nest with that name, which is the kernel's.
+     *
+     * @throws IllegalArgumentException if it can be no name in OpenCL C
+     */
     public static Builder named(String name) {
-        return new Builder(name);
+        return new Builder(PlanNames.checkKernel(name));
     }
 
     /** A builder: loops from the outermost one, then the statement. */

@@ -125,7 +125,10 @@ public final class LoopSchedule {
     }
 
     /**
-     * Unrolls a loop.
+     * Requests that the compiler unrolls a loop. The request has no effect on a loop that has more
+     * than 64 iterations, together with the unrolled ones inside of it, or that contains a barrier.
+     * It also has none if an incomplete tile has fewer iterations, and the loop has a double
+     * buffer.
      *
      * @throws IllegalArgumentException if there is no such loop
      */

@@ -1,4 +1,4 @@
-package dev.granary.gpu.binary;
+package dev.granary.gpu.device;
 
 /**
  * An architecture of NVIDIA's devices, such as {@code sm_90}: the compute capability 9.0.

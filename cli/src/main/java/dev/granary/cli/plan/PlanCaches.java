@@ -1,5 +1,6 @@
-package dev.granary.cli.manifest;
+package dev.granary.cli.plan;
 
+import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.gpu.plan.ArrayCache;
 import dev.granary.gpu.plan.CopyStrategy;

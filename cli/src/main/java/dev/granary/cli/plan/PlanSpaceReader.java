@@ -1,5 +1,7 @@
-package dev.granary.cli.manifest;
+package dev.granary.cli.plan;
 
+import dev.granary.cli.manifest.KernelManifestException;
+import dev.granary.cli.manifest.ManifestTable;
 import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.gpu.plan.KernelPlan;
 import dev.granary.gpu.plan.tuning.PlanParameters;

@@ -1,4 +1,4 @@
-package dev.granary.gpu.binary;
+package dev.granary.gpu.device;
 
 import dev.granary.cache.Target;
 
@@ -97,7 +97,7 @@ public record IntelDevice(int pciId, OptionalInt ipVersion) {
     }
 
     /** Returns the product of this device; empty for an id that no list has. */
-    Optional<IntelProduct> product() {
+    public Optional<IntelProduct> product() {
         return IntelProduct.ofDeviceId(
                 Integer.toHexString((1 << (4 * ID_DIGITS)) | pciId).substring(1));
     }

@@ -1,15 +1,18 @@
-package dev.granary.gpu.binary;
+package dev.granary.gpu.binary.compatibility;
 
 import dev.granary.cache.Target;
-import dev.granary.gpu.binary.BinaryCompatibility.Compatible;
-import dev.granary.gpu.binary.BinaryCompatibility.Incompatible;
-import dev.granary.gpu.binary.BinaryCompatibility.Undetermined;
+import dev.granary.gpu.binary.BinaryContainer;
 import dev.granary.gpu.binary.BinaryContainer.IntelArchive;
 import dev.granary.gpu.binary.BinaryContainer.IntelProgram;
 import dev.granary.gpu.binary.BinaryContainer.Malformed;
 import dev.granary.gpu.binary.BinaryContainer.Member;
 import dev.granary.gpu.binary.BinaryContainer.PatchTokens;
 import dev.granary.gpu.binary.BinaryContainer.Zebin;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Compatible;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Incompatible;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Undetermined;
+import dev.granary.gpu.device.IntelDevice;
+import dev.granary.gpu.device.IntelProduct;
 
 import java.util.Optional;
 import java.util.OptionalInt;

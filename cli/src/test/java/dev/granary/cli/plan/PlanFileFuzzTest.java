@@ -1,4 +1,4 @@
-package dev.granary.cli.manifest;
+package dev.granary.cli.plan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -7,6 +7,7 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.cache.fuzz.FileFuzzer;
 import dev.granary.cache.fuzz.FuzzTarget;
+import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.coordinator.toml.TomlFuzz;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.plan.KernelPlan;

@@ -1,16 +1,17 @@
-package dev.granary.gpu.binary;
+package dev.granary.gpu.binary.compatibility;
 
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DriverTraits;
-import dev.granary.gpu.binary.BinaryCompatibility.Incompatible;
-import dev.granary.gpu.binary.BinaryCompatibility.Undetermined;
+import dev.granary.gpu.binary.BinaryContainer;
 import dev.granary.gpu.binary.BinaryContainer.Cubin;
 import dev.granary.gpu.binary.BinaryContainer.Malformed;
 import dev.granary.gpu.binary.BinaryContainer.Pocl;
 import dev.granary.gpu.binary.BinaryContainer.Ptx;
 import dev.granary.gpu.binary.BinaryContainer.SpirV;
 import dev.granary.gpu.binary.BinaryContainer.Unrecognized;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Incompatible;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Undetermined;
 
 import java.lang.foreign.MemorySegment;
 

@@ -1,4 +1,4 @@
-package dev.granary.cli.manifest;
+package dev.granary.cli.plan;
 
 import dev.granary.gpu.plan.nest.ArrayAccess;
 import dev.granary.gpu.plan.nest.IndexExpression;

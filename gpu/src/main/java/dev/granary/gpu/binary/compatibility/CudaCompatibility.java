@@ -1,11 +1,13 @@
-package dev.granary.gpu.binary;
+package dev.granary.gpu.binary.compatibility;
 
 import dev.granary.cache.Target;
-import dev.granary.gpu.binary.BinaryCompatibility.Compatible;
-import dev.granary.gpu.binary.BinaryCompatibility.Incompatible;
-import dev.granary.gpu.binary.BinaryCompatibility.Undetermined;
+import dev.granary.gpu.binary.BinaryContainer;
 import dev.granary.gpu.binary.BinaryContainer.Cubin;
 import dev.granary.gpu.binary.BinaryContainer.Ptx;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Compatible;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Incompatible;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Undetermined;
+import dev.granary.gpu.device.CudaArchitecture;
 
 /**
  * Rules for NVIDIA's binaries, from the compatibility chapter of its programming guide. Machine

@@ -1,4 +1,4 @@
-package dev.granary.gpu.binary;
+package dev.granary.gpu.device;
 
 import java.util.List;
 import java.util.Optional;
@@ -11,7 +11,7 @@ import java.util.OptionalInt;
  * for it. The ids are those of the driver's published device lists. Families and ids that are
  * missing here lead to "undetermined", never to a wrong answer.
  */
-enum IntelProduct {
+public enum IntelProduct {
     SKYLAKE(
             "skl",
             "Skylake",
@@ -107,7 +107,7 @@ enum IntelProduct {
      *
      * @param digits four hexadecimal digits
      */
-    static Optional<IntelProduct> ofDeviceId(String digits) {
+    public static Optional<IntelProduct> ofDeviceId(String digits) {
         // no map: the first restore of a process would pay for it
         for (IntelProduct product : values()) {
             if (product.deviceIds.contains(digits)) {
@@ -118,7 +118,7 @@ enum IntelProduct {
     }
 
     /** Returns the device of a binary in words. */
-    static String describe(OptionalInt family, OptionalInt core) {
+    public static String describe(OptionalInt family, OptionalInt core) {
         if (family.isPresent()) {
             for (IntelProduct product : values()) {
                 if (product.family == family.getAsInt()) {
@@ -131,27 +131,27 @@ enum IntelProduct {
     }
 
     /** Returns the name in Intel's compilers. */
-    String acronym() {
+    public String acronym() {
         return acronym;
     }
 
     /** Returns the PCI device ids, of four hexadecimal digits each. */
-    List<String> deviceIds() {
+    public List<String> deviceIds() {
         return List.of(deviceIds.split(" ", -1));
     }
 
     /** Returns the name for people. */
-    String words() {
+    public String words() {
         return words;
     }
 
     /** Returns the number of the product family. */
-    int family() {
+    public int family() {
         return family;
     }
 
     /** Returns the number of the graphics core. */
-    int core() {
+    public int core() {
         return core;
     }
 }

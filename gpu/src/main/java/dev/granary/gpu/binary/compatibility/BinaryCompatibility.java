@@ -1,4 +1,6 @@
-package dev.granary.gpu.binary;
+package dev.granary.gpu.binary.compatibility;
+
+import dev.granary.gpu.binary.BinaryContainer;
 
 /** Answer to the question whether a binary is for a target, from its container alone. */
 public sealed interface BinaryCompatibility {

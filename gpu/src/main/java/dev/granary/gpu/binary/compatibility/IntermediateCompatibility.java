@@ -1,8 +1,10 @@
-package dev.granary.gpu.binary;
+package dev.granary.gpu.binary.compatibility;
 
 import dev.granary.cache.KernelBinaries;
-import dev.granary.gpu.binary.BinaryCompatibility.Compatible;
-import dev.granary.gpu.binary.BinaryCompatibility.Incompatible;
+import dev.granary.gpu.binary.BinaryContainer;
+import dev.granary.gpu.binary.SpirVReader;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Compatible;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Incompatible;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -26,18 +28,10 @@ final class IntermediateCompatibility {
         if (!isIdentity(binaries.binary(1))) {
             return new Incompatible("the identity of the front end is no line of text");
         }
-        ContainerBytes module = new ContainerBytes(binaries.binary(0));
-        try {
-            if (!SpirVReader.isSpirV(module)) {
-                return new Incompatible("the intermediate program is no SPIR-V");
-            }
-            Optional<String> defect = SpirVReader.defect(module);
-            return defect.isPresent()
-                    ? new Incompatible("malformed SPIR-V: " + defect.get())
-                    : new Compatible(SpirVReader.read(module));
-        } catch (MalformedContainerException e) {
-            return new Incompatible("malformed SPIR-V: " + e.getMessage());
-        }
+        Optional<String> defect = SpirVReader.defect(binaries.binary(0));
+        return defect.isPresent()
+                ? new Incompatible("malformed intermediate program: " + defect.get())
+                : new Compatible(BinaryContainer.read(binaries.binary(0)));
     }
 
     private static boolean isIdentity(MemorySegment text) {

@@ -1,4 +1,4 @@
-package dev.granary.gpu.binary;
+package dev.granary.gpu.device;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;

@@ -1,5 +1,7 @@
-package dev.granary.cli.manifest;
+package dev.granary.cli.plan;
 
+import dev.granary.cli.manifest.KernelManifestException;
+import dev.granary.cli.manifest.ManifestTable;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.gpu.plan.KernelPlan;
@@ -80,8 +82,7 @@ public final class PlanFile {
             throw new KernelManifestException(file + ":" + e.line() + ":" + e.column()
                     + ": this is not TOML: " + e.getMessage() + ".");
         } catch (IOException e) {
-            throw new KernelManifestException("The plan " + file + " cannot be read: "
-                    + KernelManifestReader.reason(e) + ".");
+            throw KernelManifestException.unreadable("plan", file, e);
         }
     }
 

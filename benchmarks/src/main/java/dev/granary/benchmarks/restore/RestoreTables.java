@@ -1,0 +1,110 @@
+package dev.granary.benchmarks.restore;
+
+import dev.granary.benchmarks.harness.Goal;
+import dev.granary.benchmarks.harness.ReportSection;
+import dev.granary.benchmarks.harness.ReportSection.Column;
+import dev.granary.benchmarks.restore.RestoreTimes.Phase;
+import dev.granary.cache.Backend;
+
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * The tables of a run: the programs in a warm JVM, and the sums of all in each state of the JVM.
+ *
+ * @param times the times of each program by its name
+ */
+record RestoreTables(Map<String, RestoreTimes> times) {
+    /** The limit of a lookup in relation to the driver, or beside it, for each program. */
+    private static final double MAX_RATIO = 1.1;
+
+    private static final double MAX_EXCESS_MILLIS = 1;
+
+    /** The limit for the local tier and all programs with OpenCL (decision 30). */
+    private static final double MAX_LOCAL_RATIO = 1.05;
+
+    private static final Column[] COLUMNS = {
+        new Column("compile", "compile", 1),
+        new Column("spirv", "SPIR-V", 1),
+        new Column("driver", "driver", 2),
+        new Column("local", "local", 2),
+        new Column("bucket", "bucket", 2),
+        new Column("compileToLocal", "faster", 1),
+        new Column("localToDriver", "local/driver", 2),
+        new Column("bucketToDriver", "bucket/driver", 2)
+    };
+
+    /** Returns the table of the programs in a warm JVM, with the goals. */
+    ReportSection programs(Backend backend) {
+        ReportSection section = new ReportSection(
+                "programs",
+                "Medians of " + Phase.WARM.label() + " (compile, SPIR-V: of "
+                        + RestoreTurns.BUILD_ROUNDS + "); faster: compile / local",
+                COLUMNS);
+        times.forEach(
+                (name, each) -> section.row(name, figures(way -> each.median(way, Phase.WARM))));
+        if (backend == Backend.OPENCL) {
+            section.goal(new Goal(
+                    "local / driver, all programs",
+                    Goal.Bound.AT_MOST,
+                    MAX_LOCAL_RATIO,
+                    sum(RestoreWay.LOCAL, Phase.WARM) / sum(RestoreWay.DRIVER, Phase.WARM)));
+        }
+        section.goal(slower(RestoreWay.LOCAL));
+        section.goal(slower(RestoreWay.BUCKET));
+        return section;
+    }
+
+    /** Returns the table of the sums of all programs. */
+    ReportSection totals() {
+        ReportSection section =
+                new ReportSection("totals", "All " + times.size() + " programs", COLUMNS);
+        Phase.ALL.forEach(phase -> section.row(phase.label(), figures(way -> sum(way, phase))));
+        return section;
+    }
+
+    /** Returns the goal that no program takes more than both limits allow. */
+    Goal slower(RestoreWay way) {
+        return new Goal(
+                "programs slower by " + MAX_RATIO + " and 1 ms, "
+                        + way.name().toLowerCase(Locale.ROOT),
+                Goal.Bound.AT_MOST,
+                0,
+                times.values().stream()
+                        .filter(each -> isSlower(
+                                each.median(way, Phase.WARM),
+                                each.median(RestoreWay.DRIVER, Phase.WARM)))
+                        .count());
+    }
+
+    private static boolean isSlower(double lookup, double driver) {
+        return lookup > driver * MAX_RATIO && lookup > driver + MAX_EXCESS_MILLIS;
+    }
+
+    private double sum(RestoreWay way, Phase phase) {
+        return times.values().stream()
+                .mapToDouble(each -> each.median(way, phase))
+                .sum();
+    }
+
+    private interface Millis {
+        double of(RestoreWay way);
+    }
+
+    private static double[] figures(Millis millis) {
+        double compile = millis.of(RestoreWay.COMPILE);
+        double driver = millis.of(RestoreWay.DRIVER);
+        double local = millis.of(RestoreWay.LOCAL);
+        double bucket = millis.of(RestoreWay.BUCKET);
+        return new double[] {
+            compile,
+            millis.of(RestoreWay.SPIRV),
+            driver,
+            local,
+            bucket,
+            compile / local,
+            local / driver,
+            bucket / driver
+        };
+    }
+}

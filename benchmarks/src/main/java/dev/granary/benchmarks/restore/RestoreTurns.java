@@ -1,0 +1,176 @@
+package dev.granary.benchmarks.restore;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.demo.kernels.DemoKernel;
+import dev.granary.demo.kernels.KernelCheckResult;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.LoadedKernels;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+
+/**
+ * Programs of the demo in one engine, each obtained in every way. They take turns in rounds, so
+ * that all are measured in the same state of the JVM.
+ *
+ * @param <P> the primitives of the engine
+ */
+final class RestoreTurns<P extends Primitive> {
+    /** Number of times that each program is built. */
+    static final int BUILD_ROUNDS = 3;
+
+    /** Number of times that each program is restored in each way. */
+    static final int RESTORE_ROUNDS = RestoreTimes.Phase.WARM.to();
+
+    private static final List<RestoreWay> RESTORES =
+            List.of(RestoreWay.DRIVER, RestoreWay.LOCAL, RestoreWay.BUCKET);
+
+    private final KernelEngine<P> engine;
+    private final Optional<? extends KernelEngine<P>> fromSpirv;
+    private final Optional<String> simulation;
+    private final Map<DemoKernel, Stored> programs = new LinkedHashMap<>();
+
+    /** A program with its binaries and its times. */
+    private record Stored(
+            KernelDescriptor descriptor, KernelBinaries binaries, RestoreTimes times) {}
+
+    /**
+     * Creates turns without a program.
+     *
+     * @param fromSpirv an engine of the same device whose compiler keeps the SPIR-V; empty if the
+     *     engine takes none
+     * @param simulation the digest of a simulated device, which launches nothing; empty for a real
+     *     one
+     */
+    RestoreTurns(
+            KernelEngine<P> engine,
+            Optional<? extends KernelEngine<P>> fromSpirv,
+            Optional<String> simulation) {
+        this.engine = engine;
+        this.fromSpirv = fromSpirv;
+        this.simulation = simulation;
+    }
+
+    /** Adds a program: builds it, and stores it through {@code filler}. */
+    void build(DemoKernel kernel, Granary filler) throws Exception {
+        KernelDescriptor descriptor = kernel.descriptor(engine.target(), simulation.orElse(""));
+        RestoreTimes times = new RestoreTimes();
+        for (int i = 0; i < BUILD_ROUNDS; i++) {
+            times.record(
+                    RestoreWay.COMPILE,
+                    BUILD_ROUNDS,
+                    i,
+                    ready(engine, kernel, () -> engine.create(descriptor)));
+        }
+        if (fromSpirv.isPresent()) {
+            buildFromSpirv(fromSpirv.get(), kernel, descriptor, times);
+        }
+        programs.put(kernel, new Stored(descriptor, store(filler, kernel, descriptor), times));
+    }
+
+    private void buildFromSpirv(
+            KernelEngine<P> on, DemoKernel kernel, KernelDescriptor descriptor, RestoreTimes times)
+            throws Exception {
+        ready(on, kernel, () -> on.create(descriptor)); // makes the SPIR-V, which is kept
+        for (int i = 0; i < BUILD_ROUNDS; i++) {
+            times.record(
+                    RestoreWay.SPIRV,
+                    BUILD_ROUNDS,
+                    i,
+                    ready(on, kernel, () -> on.create(descriptor)));
+        }
+    }
+
+    /** Stores the program in all tiers of the cache, and returns its binaries. */
+    private KernelBinaries store(Granary filler, DemoKernel kernel, KernelDescriptor descriptor)
+            throws Exception {
+        P primitive = filler.primitive(engine, descriptor);
+        ready(engine, kernel, () -> primitive);
+        KernelBinaries binaries = primitive.getBinaries(BinaryKind.KERNEL);
+        if (!filler.flush(Duration.ofMinutes(1))) {
+            throw new IllegalStateException("The tiers could not be filled");
+        }
+        return binaries;
+    }
+
+    /** Restores every program in each way; the order of the ways changes with the round. */
+    void restore(int round, Granary local, Granary bucket) throws Exception {
+        for (Map.Entry<DemoKernel, Stored> program : programs.entrySet()) {
+            for (int i = 0; i < RESTORES.size(); i++) {
+                RestoreWay way = RESTORES.get((round + i) % RESTORES.size());
+                program.getValue()
+                        .times()
+                        .record(
+                                way,
+                                RESTORE_ROUNDS,
+                                round,
+                                restore(way, program.getKey(), program.getValue(), local, bucket));
+            }
+        }
+    }
+
+    private double restore(
+            RestoreWay way, DemoKernel kernel, Stored stored, Granary local, Granary bucket)
+            throws Exception {
+        return ready(
+                engine,
+                kernel,
+                switch (way) {
+                    case LOCAL -> () -> lookup(local, kernel, stored, PrimitiveSource.LOCAL);
+                    case BUCKET -> () -> lookup(bucket, kernel, stored, PrimitiveSource.BUCKET);
+                    case DRIVER ->
+                        () -> engine.create(
+                                stored.descriptor(), stored.binaries(), BinaryKind.KERNEL);
+                    case COMPILE, SPIRV -> throw new IllegalArgumentException(way + " is a build");
+                });
+    }
+
+    private P lookup(Granary granary, DemoKernel kernel, Stored stored, PrimitiveSource expected)
+            throws Exception {
+        var found = granary.obtain(engine, stored.descriptor());
+        if (found.source() != expected) {
+            throw new IllegalStateException(
+                    kernel.name() + " came from " + found.source() + ", not " + expected);
+        }
+        return found.primitive();
+    }
+
+    /**
+     * Returns the milliseconds until every kernel of the program has run once, or on a simulated
+     * device until it can be launched.
+     */
+    private double ready(KernelEngine<P> on, DemoKernel kernel, Callable<P> way) throws Exception {
+        long start = System.nanoTime();
+        P primitive = way.call();
+        try (LoadedKernels live = on.load(primitive)) {
+            if (simulation.isPresent()) {
+                live.createKernels();
+                return (System.nanoTime() - start) / 1e6;
+            }
+            long loaded = System.nanoTime() - start;
+            if (kernel.verify(on, live, new SplittableRandom(1))
+                    instanceof KernelCheckResult.Wrong wrong) {
+                throw new IllegalStateException(
+                        kernel.name() + " computes wrong results: " + wrong.difference());
+            }
+            return (loaded + live.firstLaunchTime().toNanos()) / 1e6;
+        }
+    }
+
+    /** Returns the times of each program, by its name and in the order of the demo. */
+    Map<String, RestoreTimes> times() {
+        Map<String, RestoreTimes> times = new LinkedHashMap<>();
+        programs.forEach((kernel, stored) -> times.put(kernel.name(), stored.times()));
+        return times;
+    }
+}

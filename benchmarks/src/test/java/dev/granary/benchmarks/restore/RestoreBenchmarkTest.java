@@ -1,0 +1,108 @@
+package dev.granary.benchmarks.restore;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+
+import dev.granary.benchmarks.harness.BenchmarkCommand;
+import dev.granary.demo.DriverCacheSettings;
+import dev.granary.testing.ChildJvm;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/** Tests that a run with one program has a figure for each way, of any value. */
+class RestoreBenchmarkTest {
+    private static final int USAGE = 2;
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private JsonObject row(String backend, List<String> measured) throws Exception {
+        Path json = directory.resolve("figures.json");
+        ChildJvm.Result result = ChildJvm.of(RestoreBenchmark.class)
+                .variables(DriverCacheSettings.ONE_THREAD)
+                .directory(directory)
+                .mergeErrors()
+                .run("--backend", backend, "--kernel", "vector-add", "--json", json.toString());
+        String text = result.out();
+        assumeTrue(!text.contains("apt-get install") || Files.exists(json), text);
+        assertEquals(0, result.exitCode(), text);
+        assertTrue(text.lines().filter(line -> !line.contains("Device")).count() > 10, text);
+        JsonObject row = JsonParser.parseString(Files.readString(json))
+                .getAsJsonObject()
+                .getAsJsonArray("sections")
+                .get(0)
+                .getAsJsonObject()
+                .getAsJsonArray("rows")
+                .get(0)
+                .getAsJsonObject();
+        for (String way : measured) {
+            assertTrue(row.get(way).getAsDouble() > 0, () -> way + " of " + row);
+        }
+        return row;
+    }
+
+    @Test
+    @DisplayName("O10 OpenCL: compiled, restored by the driver, by the local tier and a bucket")
+    void openCl() throws Exception {
+        JsonObject row = row("opencl", List.of("compile", "driver", "local", "bucket"));
+        assertTrue(row.get("spirv").isJsonNull(), row::toString);
+    }
+
+    @Test
+    @DisplayName("O10 Level Zero, simulated without a device: the same, and from SPIR-V")
+    void levelZero() throws Exception {
+        row("level-zero", List.of("compile", "spirv", "driver", "local", "bucket"));
+    }
+
+    @Test
+    @DisplayName("O10 a wrong backend or program, or an endpoint without a bucket: exit code 2")
+    void wrongUsage() {
+        assertRefused("--backend must be opencl or level-zero, not cuda", "--backend", "cuda");
+        assertRefused("--kernel must be one of vector-add, saxpy, ", "--kernel", "none");
+        assertRefused("--endpoint has no effect without --bucket", "--endpoint", "http://a");
+    }
+
+    private static void assertRefused(String message, String... arguments) {
+        StringWriter err = new StringWriter();
+        int status = BenchmarkCommand.line(new RestoreBenchmark())
+                .setOut(new PrintWriter(new StringWriter()))
+                .setErr(new PrintWriter(err))
+                .execute(arguments);
+        assertEquals(USAGE, status);
+        assertTrue(err.toString().contains(message), err::toString);
+    }
+
+    @Test
+    @DisplayName("A program is slower only beyond both limits: 1.1 times the driver, and 1 ms")
+    void limits() {
+        assertEquals(0, slower(10, 11));
+        assertEquals(0, slower(1, 1.9));
+        assertEquals(0, slower(20, 21.5));
+        assertEquals(1, slower(10, 11.2));
+        assertEquals(1, slower(1, 2.1));
+    }
+
+    private static double slower(double driver, double local) {
+        RestoreTimes times = new RestoreTimes();
+        for (int round = 0; round < RestoreTurns.RESTORE_ROUNDS; round++) {
+            // the rounds before a warm JVM do not count
+            boolean isWarm = round >= RestoreTimes.Phase.WARM.from();
+            times.record(RestoreWay.DRIVER, RestoreTurns.RESTORE_ROUNDS, round, driver);
+            times.record(RestoreWay.LOCAL, RestoreTurns.RESTORE_ROUNDS, round, isWarm ? local : 99);
+        }
+        return new RestoreTables(Map.of("one", times)).slower(RestoreWay.LOCAL).figure();
+    }
+}

@@ -1,0 +1,116 @@
+package dev.granary.cli.entry;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.Target;
+import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cli.command.TierCommand;
+import dev.granary.cli.device.HostDevice;
+import dev.granary.cli.key.IdArgument;
+import dev.granary.cli.key.NearestEntry;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.TierOption;
+import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.coordinator.admin.LookupExplainer;
+import dev.granary.coordinator.admin.LookupExplanation;
+import dev.granary.coordinator.admin.LookupExplanation.Outcome;
+import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Parameters;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+
+/** {@code granary explain}: explains what a lookup of a kernel would do, and changes nothing. */
+@Command(
+        name = "explain",
+        mixinStandardHelpOptions = true,
+        description = {
+            "Explain whether a lookup of KERNEL is a hit or a miss, step by step.",
+            "KERNEL is MANIFEST#KERNEL, the first digits of an id, or a file with an entry."
+        })
+public final class ExplainCommand extends TierCommand {
+    /** The number of entries that are compared with the id of a miss. */
+    private static final int MAX_COMPARED = 10_000;
+
+    /** The same for a bucket, where each is a request. */
+    private static final int MAX_COMPARED_IN_BUCKET = 200;
+
+    @Parameters(paramLabel = "KERNEL", description = "the kernel")
+    private String kernel = "";
+
+    @Mixin
+    private TierOption tier = new TierOption();
+
+    @Mixin
+    private DeviceOption device = new DeviceOption();
+
+    @Override
+    public Integer call() throws Exception {
+        GranaryConfig config = stores().config();
+        Id named = new IdArgument(() -> openTier(config), device).resolveAny(kernel);
+        // digits and files have a target; a device that was not selected is not looked for
+        Optional<HostDevice> selected = IdArgument.isKernel(kernel) || device.isGiven()
+                ? Optional.of(device.device())
+                : Optional.empty();
+        Id id = selected.isEmpty() || named.isEmpty()
+                ? named
+                : named.withTarget(selected.get().target());
+        Optional<EngineKind> kind = selected.map(HostDevice::kind);
+        List<Target> readable = selected.map(HostDevice::readableTargets).orElse(List.of());
+        LookupExplanation explanation =
+                new LookupExplainer(config, InstantSource.system()).explain(id, readable, kind);
+        boolean isCompared = !id.isEmpty() && !(explanation.outcome() instanceof Outcome.Restore);
+        if (isJson()) {
+            Optional<NearestEntry> nearest = isCompared ? nearest(config, id) : Optional.empty();
+            JsonOutput.print(out(), ExplanationJson.of(explanation, nearest));
+            return 0;
+        }
+        ExplanationText text = new ExplanationText(out());
+        text.print(explanation); // before the search, which may take long or fail
+        if (isCompared) {
+            nearest(config, id)
+                    .ifPresentOrElse(
+                            found -> text.print(found, tierName(config)),
+                            () -> text.printNoNearest(tierName(config)));
+        }
+        return 0;
+    }
+
+    /** Opens the selected tier, but creates no directory. */
+    private TierInventory openTier(GranaryConfig config)
+            throws ConfigException, UsageException, CommandFailedException {
+        if (isMissing(config)) {
+            throw new CommandFailedException("there is no " + config.directory());
+        }
+        return tier.openBesideBuckets(stores());
+    }
+
+    private boolean isMissing(GranaryConfig config) {
+        return tier.isLocal() && Files.notExists(config.directory());
+    }
+
+    private String tierName(GranaryConfig config) {
+        return tier.isLocal() ? config.directory().toString() : "the bucket";
+    }
+
+    private Optional<NearestEntry> nearest(GranaryConfig config, Id id) throws Exception {
+        if (isMissing(config)) {
+            return Optional.empty();
+        }
+        try (TierInventory inventory = openTier(config)) {
+            return NearestEntry.find(
+                    inventory, id, tier.isLocal() ? MAX_COMPARED : MAX_COMPARED_IN_BUCKET);
+        } catch (IOException e) {
+            throw new CommandFailedException("the entries cannot be listed: " + e.getMessage());
+        }
+    }
+}

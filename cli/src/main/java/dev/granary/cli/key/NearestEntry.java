@@ -1,0 +1,98 @@
+package dev.granary.cli.key;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cli.output.BoundedEntryList;
+import dev.granary.coordinator.admin.TierInventory;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * The stored entry of the same kernel whose key differs in the fewest values from that of an id.
+ *
+ * @param id the id of the entry
+ * @param differences the fields in which the keys differ; the entry is B
+ */
+public record NearestEntry(Id id, List<KeyDifference> differences) {
+    private static final String SOURCE = "source";
+
+    /** Copies the list. */
+    public NearestEntry {
+        differences = List.copyOf(differences);
+    }
+
+    /**
+     * Finds the entry among the most recently used ones of a tier. An entry is of the same kernel
+     * if it has the same source, or if the source has one of its kernels. Of equally near ones, the
+     * most recently used is returned.
+     *
+     * @param limit the number of entries that are read
+     * @return empty if none is of the same kernel
+     * @throws IOException if the tier cannot be listed
+     */
+    public static Optional<NearestEntry> find(TierInventory inventory, Id id, int limit)
+            throws IOException {
+        BoundedEntryList recent = new BoundedEntryList(
+                Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis)
+                        .reversed()
+                        .thenComparing(listed -> listed.hash().hex()),
+                limit);
+        inventory.list(recent);
+        List<String> sources = sources(id);
+        Optional<NearestEntry> nearest = Optional.empty();
+        for (EntryCatalog.Listed listed : recent.sorted()) {
+            try (Arena memory = Arena.ofConfined()) {
+                if (inventory.read(listed, memory) instanceof LoadResult.Hit(Entry entry)
+                        && !entry.id().equals(id)
+                        && isOfSameKernel(entry, sources)) {
+                    NearestEntry other =
+                            new NearestEntry(entry.id(), KeyDifference.between(id, entry.id()));
+                    if (nearest.isEmpty() || other.distance() < nearest.get().distance()) {
+                        nearest = Optional.of(other);
+                    }
+                }
+            }
+        }
+        return nearest;
+    }
+
+    /**
+     * Returns the number of different values; of two equal ones, that of the same source is less.
+     */
+    private int distance() {
+        return differences.stream()
+                .mapToInt(each -> each.size() + (each.field().equals(SOURCE) ? 1 : 0))
+                .sum();
+    }
+
+    private static boolean isOfSameKernel(Entry entry, List<String> sources) {
+        if (sources.isEmpty()) {
+            return false;
+        }
+        if (sources(entry.id()).equals(sources)) {
+            return true;
+        }
+        List<String> kernels = entry.metadata().map(EntryMetadata::kernels).orElse(List.of());
+        Pattern names = Pattern.compile(kernels.stream()
+                .map(Pattern::quote)
+                .collect(Collectors.joining("|", "\\b(", ")\\b")));
+        return !kernels.isEmpty()
+                && sources.stream().anyMatch(text -> names.matcher(text).find());
+    }
+
+    private static List<String> sources(Id id) {
+        return id.fields().stream()
+                .filter(field -> field.name().equals(SOURCE))
+                .map(Id.Field::text)
+                .toList();
+    }
+}

@@ -1,0 +1,293 @@
+package dev.granary.cli.entry;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Target;
+import dev.granary.cli.Cli;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.local.LocalTier;
+import dev.granary.local.claim.ClaimResult;
+import dev.granary.local.claim.LocalClaims;
+import dev.granary.local.config.LocalTierConfig;
+import dev.granary.s3.embedded.EmbeddedS3;
+
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Tests of {@code explain}: what it prints. What it finds is compared with lookups elsewhere. */
+class ExplainTest {
+    private static final String SOURCE = "kernel void add(global int *a) { a[0] += STEP; }\n";
+
+    private final Path directory;
+    private final Path local;
+
+    ExplainTest(@TempDir Path directory) {
+        this.directory = directory;
+        this.local = directory.resolve("local");
+    }
+
+    private static Id id(String driver, String source, String... options) {
+        Id.Builder id = Id.builder(new Target(Backend.OPENCL, "nvidia", "Device sm 7.0", driver))
+                .field("kind", "kernel-source")
+                .field("source", source);
+        for (String option : options) {
+            id.field("option", option);
+        }
+        return id.build();
+    }
+
+    private void store(String binary, Id... ids) throws Exception {
+        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(local).build())) {
+            for (Id id : ids) {
+                tier.store(Entry.of(
+                        id,
+                        KernelBinaries.of(binary.getBytes(StandardCharsets.US_ASCII)),
+                        Duration.ofMillis(1234),
+                        new EntryMetadata(
+                                "0.1",
+                                "host\u001b[31m/1",
+                                Instant.EPOCH,
+                                List.of(kernel(id)),
+                                List.of(),
+                                "key")));
+            }
+        }
+    }
+
+    private static String kernel(Id id) {
+        return id.fields().stream()
+                .filter(field -> field.name().equals("source"))
+                .map(field -> field.text().replaceAll("(?s).*void (\\w+)\\(.*", "$1"))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** Writes an id as a file, which needs no entry and no device. */
+    private String file(Id id) throws Exception {
+        return Files.write(directory.resolve("key"), id.bytes()).toString();
+    }
+
+    private Cli explain(Object... arguments) {
+        List<String> all = new ArrayList<>(List.of("explain", "--dir", local.toString()));
+        for (Object argument : arguments) {
+            all.add(argument.toString());
+        }
+        return Cli.run(all.toArray(String[]::new));
+    }
+
+    /** Returns the output with each run of white space as one blank. */
+    private static String flat(Cli result) {
+        return result.isNarrow().out().replaceAll("\\s+", " ");
+    }
+
+    private static void assertContains(String text, String... parts) {
+        for (String part : parts) {
+            assertTrue(text.contains(part), () -> "'" + part + "' is not in: " + text);
+        }
+    }
+
+    @Test
+    @DisplayName("O11 a hit shows id, key, place, checks, container and outcome, in 80 columns")
+    void hit() throws Exception {
+        Id id = id("535.1", SOURCE, "-DSTEP=1");
+        store(".version 8.0\n.target sm_70\n", id);
+        Cli result = explain(id.hash().hex().substring(0, 10)).exits(0);
+        assertContains(
+                flat(result),
+                "id " + id.hash(),
+                "device Device sm 7.0",
+                "driver 535.1",
+                "option -DSTEP=1",
+                "namespace opencl/nvidia",
+                "local hit: " + local,
+                "key and checksums right, compiled in 1,234 ms by host",
+                "container compatible (NVIDIA PTX 8.0 for sm_70)",
+                "outcome a lookup restores the entry of the local tier");
+        assertFalse(result.out().contains("\u001b"), "no control character of another machine");
+        assertFalse(result.out().contains("nearest"), result::toString);
+        JsonObject json = explain(id.hash(), "--json").exits(0).json();
+        assertEquals("restore", json.getAsJsonObject("outcome").get("kind").getAsString());
+        JsonObject answer = json.getAsJsonArray("answers").get(0).getAsJsonObject();
+        assertEquals("hit", answer.get("answer").getAsString());
+        assertEquals("compatible", answer.get("compatibility").getAsString());
+        assertEquals(7, json.getAsJsonArray("key").size());
+        assertTrue(json.get("nearest").isJsonNull());
+    }
+
+    @Test
+    @DisplayName("O11 a miss names the nearest entry of the same kernel, and what differs")
+    void nearest() throws Exception {
+        Id wanted = id("535.1", SOURCE, "-DSTEP=1", "-cl-mad-enable");
+        Id otherDriver = id("550.7", SOURCE, "-DSTEP=1", "-cl-mad-enable");
+        store(
+                "x",
+                id("550.7", SOURCE, "-DSTEP=2", "-cl-mad-enable"),
+                otherDriver,
+                id("535.1", "kernel void sub() {}", "-DSTEP=1", "-cl-mad-enable"),
+                id("535.1", SOURCE, "-DSTEP=3"));
+        assertContains(
+                flat(explain(file(wanted)).exits(0)),
+                "local absent: " + local,
+                "claim no other process is compiling it",
+                "outcome a lookup compiles: no tier has an entry that it may use",
+                "nearest " + otherDriver.hash() + " in " + local,
+                "driver 535.1 550.7");
+        JsonObject json = explain(file(wanted), "--json").exits(0).json();
+        JsonObject nearest = json.getAsJsonObject("nearest");
+        assertEquals(otherDriver.hash().hex(), nearest.get("id").getAsString());
+        assertEquals(
+                List.of("driver"),
+                nearest.getAsJsonArray("differences").asList().stream()
+                        .map(JsonElement::getAsJsonObject)
+                        .map(difference -> difference.get("field").getAsString())
+                        .toList());
+        assertContains(
+                flat(explain(file(id("535.1", "kernel void sub2() {}"))).exits(0)),
+                "nearest no entry of the same kernel in " + local);
+    }
+
+    @Test
+    @DisplayName("O11 a changed source finds the entry of its kernel by the kernel's name")
+    void changedSource() throws Exception {
+        Id stored = id("535.1", SOURCE);
+        store("x", stored);
+        assertContains(
+                flat(explain(file(id("535.1", SOURCE.replace("+=", "-=")))).exits(0)),
+                "nearest " + stored.hash(),
+                "source ... { a[0] -= STEP; } ... { a[0] += STEP; }");
+    }
+
+    @Test
+    @DisplayName("O11 a claim is shown, and the wait for it")
+    void claim() throws Exception {
+        Id id = id("535.1", SOURCE);
+        Files.createDirectories(local);
+        try (LocalClaims claims = LocalClaims.open(local)) {
+            assertTrue(claims.claim(id) instanceof ClaimResult.Mine);
+            assertContains(
+                    flat(explain(file(id)).exits(0)),
+                    "claim another process is compiling it",
+                    "outcome a lookup waits for the other process, at most 60.0 s; otherwise a"
+                            + " lookup compiles: no tier");
+            JsonObject json = explain(file(id), "--json").exits(0).json();
+            assertEquals("under-way", json.getAsJsonObject("claim").get("state").getAsString());
+            assertEquals(
+                    60_000, json.getAsJsonObject("outcome").get("limitMillis").getAsInt());
+        }
+    }
+
+    @Test
+    @DisplayName("O11 a kernel of a manifest on PoCL: without a directory, which is not created, in"
+            + " a bucket, on the disk; not cacheable")
+    void manifest() throws Exception {
+        Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "no OpenCL device");
+        Files.writeString(directory.resolve("add.cl"), SOURCE);
+        Files.writeString(
+                directory.resolve("dated.cl"), "constant char d[] = __DATE__; kernel void k() {}");
+        String manifest =
+                Files.writeString(directory.resolve("kernels.toml"), """
+                [[kernel]]
+                name = "add"
+                source = "add.cl"
+                options = "-DSTEP=1"
+                geometry = { global = [64], local = [64] }
+
+                [[kernel]]
+                name = "dated"
+                source = "dated.cl"
+                """).toString();
+        assertContains(
+                flat(explain(manifest + "#add").exits(0)),
+                "launch *@64/64",
+                "local absent: there is no " + local,
+                "outcome a lookup compiles",
+                "nearest no entry of the same kernel");
+        assertFalse(Files.exists(local), "it changes nothing");
+        assertContains(
+                flat(explain(manifest + "#dated").exits(0)),
+                "outcome a lookup compiles: the kernel is not cacheable: the source uses __DATE__");
+        assertTrue(
+                explain(manifest + "#dated", "--json").exits(0).json().get("id").isJsonNull());
+        try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
+            s3.createBucket("kernels");
+            System.setProperty("aws.accessKeyId", s3.accessKey());
+            System.setProperty("aws.secretAccessKey", s3.secretKey());
+            List<String> bucket = List.of(
+                    "--bucket", "s3://kernels/ci", "--endpoint", s3.endpoint().toString());
+            Cli.run(with(bucket, "populate", manifest, "--dir", directory + "/ci"));
+            long writes = s3.requests().put() + s3.requests().delete();
+            assertContains(
+                    flat(explain((Object[]) with(bucket, manifest + "#add")).exits(0)),
+                    "bucket s3://kernels/ci at " + s3.endpoint() + ": hit: in a pack, ",
+                    "container compatible (PoCL binary",
+                    "outcome a lookup restores the entry of s3://kernels/ci",
+                    "and stores it in the local tier");
+            assertFalse(Files.exists(local), "it changes nothing");
+            assertEquals(writes, s3.requests().put() + s3.requests().delete());
+            Cli.run(with(bucket, "run", manifest, "--dir", local.toString())).exits(0);
+            assertContains(
+                    flat(explain((Object[]) with(bucket, manifest + "#add")).exits(0)),
+                    "local hit: ",
+                    "outcome a lookup restores the entry of the local tier");
+        } finally {
+            System.clearProperty("aws.accessKeyId");
+            System.clearProperty("aws.secretAccessKey");
+        }
+        assertContains(
+                flat(Cli.run(
+                                "explain",
+                                manifest + "#add",
+                                "--dir",
+                                local + "2",
+                                "--bucket",
+                                "s3://kernels/ci",
+                                "--endpoint",
+                                "http://127.0.0.1:1")
+                        .exits(0)),
+                "unavailable, a miss: no credentials were found",
+                "outcome a lookup compiles");
+    }
+
+    private static String[] with(List<String> options, String... arguments) {
+        List<String> all = new ArrayList<>(List.of(arguments));
+        all.addAll(options);
+        return all.toArray(String[]::new);
+    }
+
+    @Test
+    @DisplayName("O11 an unknown form is a wrong use, an unknown id a failure")
+    void mistakes() throws Exception {
+        explain("ffffffff").exits(1).reports("there is no " + local);
+        assertFalse(Files.exists(local), "it changes nothing");
+        Path noDirectory = Files.createFile(directory.resolve("file"));
+        Cli.run("explain", file(id("535.1", SOURCE)), "--dir", noDirectory.toString())
+                .exits(2)
+                .reports(noDirectory.toString());
+        store("x", id("535.1", SOURCE));
+        explain("nonsense").exits(2).reports("is neither the first digits of an id");
+        explain().exits(2).reports("Missing required parameter");
+        explain("ffffffff").exits(1).reports("has an id that begins with ffffffff");
+        explain(directory + "/none.toml#add").exits(2);
+        explain(file(id("535.1", SOURCE)), "--device", "abacus").exits(2);
+    }
+}
