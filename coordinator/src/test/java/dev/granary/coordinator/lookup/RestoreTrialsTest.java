@@ -5,9 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.session.ProcessSession;
 import dev.granary.coordinator.session.RestoreQuarantine;
+import dev.granary.gpu.spirv.IntermediateDescriptor;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -49,6 +52,22 @@ class RestoreTrialsTest {
             now = now.plus(Duration.ofDays(91));
             assertTrue(problem(other).isPresent(), "90 days have passed");
         }
+    }
+
+    @Test
+    @DisplayName(
+            "N7 N13 an intermediate program of another machine is not used while trials are on,"
+                    + " since none of them compiles it")
+    void intermediate() {
+        Entry program = TestEntries.entry(
+                Id.builder(IntermediateDescriptor.TARGET)
+                        .field("kind", "intermediate")
+                        .build(),
+                KernelBinaries.of(new byte[] {1}));
+        assertEquals(
+                Optional.of("no trial tells whether a driver survives an intermediate program"),
+                new RestoreTrials(Optional.empty())
+                        .problem(program, IntermediateDescriptor.TARGET));
     }
 
     private Optional<String> problem(RestoreQuarantine quarantine) {

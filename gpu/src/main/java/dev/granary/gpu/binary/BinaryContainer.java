@@ -5,7 +5,6 @@ import dev.granary.gpu.device.IntelProduct;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -211,14 +210,6 @@ public sealed interface BinaryContainer {
     record SpirV(int major, int minor) implements BinaryContainer {
         /** The vendor in the target of intermediate programs, which are for any device. */
         public static final String VENDOR = "spirv";
-
-        /**
-         * Returns the reason for which no driver should get these bytes as a module; empty if there
-         * is none. A version of the language that is not known is none.
-         */
-        public static Optional<String> defect(MemorySegment module) {
-            return SpirVReader.defect(new ContainerBytes(module));
-        }
 
         @Override
         public String description() {

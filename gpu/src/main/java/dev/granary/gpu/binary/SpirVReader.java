@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.granary.gpu.binary.BinaryContainer.SpirV;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.HashSet;
 import java.util.Optional;
@@ -17,7 +18,7 @@ import java.util.TreeSet;
  *
  * <p>The source of the layout is the SPIR-V specification, section 2.3.
  */
-final class SpirVReader {
+public final class SpirVReader {
     private static final int MAGIC = 0x0723_0203;
     private static final int HEADER_BYTES = 20;
 
@@ -58,18 +59,20 @@ final class SpirVReader {
         return new SpirV(bytes.unsignedByte(6), bytes.unsignedByte(5));
     }
 
-    /** Implements {@link SpirV#defect}. */
-    static Optional<String> defect(ContainerBytes bytes) {
+    /**
+     * Returns the defect for which no driver should get a module, in one line; empty if there is
+     * none. Safe for any bytes: it throws nothing, and allocates in proportion to them at most.
+     */
+    public static Optional<String> defect(MemorySegment module) {
+        ContainerBytes bytes = new ContainerBytes(module);
         try {
-            return isSpirV(bytes)
-                    ? structuralDefect(bytes).map(defect -> "malformed SPIR-V: " + defect)
-                    : Optional.of("no SPIR-V");
+            return isSpirV(bytes) ? defect(bytes) : Optional.of("it is no SPIR-V");
         } catch (MalformedContainerException e) {
-            return Optional.of("malformed SPIR-V: " + e.getMessage());
+            return Optional.of(String.valueOf(e.getMessage()));
         }
     }
 
-    private static Optional<String> structuralDefect(ContainerBytes bytes)
+    private static Optional<String> defect(ContainerBytes bytes)
             throws MalformedContainerException {
         read(bytes);
         if (bytes.unsignedByte(7) != 0

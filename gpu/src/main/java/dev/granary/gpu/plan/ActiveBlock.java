@@ -231,7 +231,8 @@ record ActiveBlock(
             AffineIndex base = outside.scale(Math.abs(factor));
             long end = Math.abs(factor) * (limit - 1L) + 1;
             if (factor < 0) { // offsets count from the last element
-                base = base.add(AffineIndex.of(-factor * reach(coordinate.terms().firstKey())));
+                base = base.add(
+                        AffineIndex.of(-factor * reach(coordinate.terms().firstKey())));
             }
             return new Limit(r, base, factor < 0 ? -1 : 1, end);
         }

@@ -2,7 +2,7 @@ package dev.granary.gpu.binary.compatibility;
 
 import dev.granary.cache.KernelBinaries;
 import dev.granary.gpu.binary.BinaryContainer;
-import dev.granary.gpu.binary.BinaryContainer.SpirV;
+import dev.granary.gpu.binary.SpirVReader;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Compatible;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Incompatible;
 
@@ -28,11 +28,10 @@ final class IntermediateCompatibility {
         if (!isIdentity(binaries.binary(1))) {
             return new Incompatible("the identity of the front end is no line of text");
         }
-        MemorySegment module = binaries.binary(0);
-        Optional<String> defect = SpirV.defect(module);
+        Optional<String> defect = SpirVReader.defect(binaries.binary(0));
         return defect.isPresent()
-                ? new Incompatible("the intermediate program is " + defect.get())
-                : new Compatible(BinaryContainer.read(module));
+                ? new Incompatible("malformed intermediate program: " + defect.get())
+                : new Compatible(BinaryContainer.read(binaries.binary(0)));
     }
 
     private static boolean isIdentity(MemorySegment text) {
