@@ -210,7 +210,7 @@ class PlanTunerTest {
     @Test
     @DisplayName("P11 if no plan has right results, the tuning fails and names the first cause")
     void noneRight() {
-        PlanSpace space = kinds(64, "wrong").plans(_ -> TuningProducts.wrong(64));
+        PlanSpace space = kinds(SIZE, "wrong").plans(_ -> TuningProducts.wrong(SIZE));
         CompileException e = assertThrows(CompileException.class, () -> tune(space, settings()));
         assertTrue(
                 String.valueOf(e.getMessage()).contains("0 refused, 1 wrong; the first: element"),
