@@ -153,6 +153,7 @@ class DamagedEntryDriverTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName(
             "R16 a bucket that accepts connections and stays silent: everything is compiled, exit"
                     + " code 0")

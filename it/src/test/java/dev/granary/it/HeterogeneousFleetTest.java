@@ -89,10 +89,8 @@ class HeterogeneousFleetTest {
             GranaryProcess.Result node = run(identity, "node", manifest);
             assertEquals(1, node.summary("bucket"), node::toString);
         }
-        for (String identity : identities) {
-            GranaryProcess.Result again = run(identity, "node", manifest);
-            assertEquals(1, again.summary("local"), again::toString);
-        }
+        GranaryProcess.Result again = run(identities.getFirst(), "node", manifest);
+        assertEquals(1, again.summary("local"), again::toString);
     }
 
     private GranaryProcess.Result run(String identity, String machine, Path manifest)

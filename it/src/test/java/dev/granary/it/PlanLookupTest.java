@@ -25,6 +25,7 @@ import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -193,6 +194,7 @@ class PlanLookupTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("P4 R7 a plan is compiled once: on another machine, and offline, the same plan in"
             + " another order comes from the bucket and from the directory")
     void tiers() throws Exception {

@@ -218,7 +218,7 @@ class BulkEntryReaderTest {
     void ranges() throws Exception {
         List<Entry> expected = new ArrayList<>();
         for (int p = 0; p < 2; p++) {
-            List<Entry> some = new ArrayList<>(entries(30, 1 << 20));
+            List<Entry> some = new ArrayList<>(entries(14, 1 << 20));
             some.add(entries.entry(20 << 20));
             some.addAll(entries(3, 1 << 20));
             publish(some);
