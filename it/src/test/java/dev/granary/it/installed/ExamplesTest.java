@@ -64,8 +64,7 @@ class ExamplesTest {
     void build() throws Exception {
         Assumptions.assumeTrue(SystemTool.run("mvn", "--version"), "no mvn on the PATH");
         LocalRepository.copyTree(LocalRepository.TREE.resolve("examples"), examples);
-        // runs the tests of http-layer as well: the contract suite, and bad servers
-        repository.run(examples, "package");
+        repository.run(examples, "package", "-DskipTests");
     }
 
     private Path jar(String example) {
@@ -163,6 +162,7 @@ class ExamplesTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("U6 a named module runs kernels with --module-path only")
     void modulePath() throws Exception {
         String[] command = {
@@ -332,6 +332,14 @@ class ExamplesTest {
                         "-cp",
                         classPath,
                         "com.example.hello.Hello"));
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("the example of a plugged layer passes its tests: the contract suite, and bad"
+            + " servers")
+    void httpLayerTests() throws Exception {
+        repository.run(examples.resolve("http-layer"), "test");
     }
 
     @Test
