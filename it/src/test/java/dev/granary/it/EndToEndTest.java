@@ -228,6 +228,7 @@ class EndToEndTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("a kernel that does not compile is reported with its log, the others are compiled,"
             + " exit code 1")
     void brokenKernel() throws Exception {
@@ -254,6 +255,7 @@ class EndToEndTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("K9 a header edited between two builds of the same source does not hit")
     void editedHeader() throws Exception {
         Path copy = directory.resolve("copy");

@@ -235,6 +235,7 @@ class QuarantineFleetTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName(
             "N7 with restore-trial, a deadly entry of another machine ends a throw-away process"
                     + " only, and is in quarantine")
