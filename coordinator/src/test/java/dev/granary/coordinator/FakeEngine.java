@@ -26,6 +26,7 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     public volatile RestoreBehavior restoreBehavior = RestoreBehavior.ACCEPTS;
     public volatile BinariesTime binariesTime = BinariesTime.AT_ONCE;
     public volatile Runnable beforeCompile = () -> {};
+    public volatile boolean hasCompiler = true;
     public volatile Runnable beforeRestore = () -> {};
     public volatile List<Target> readable = List.of();
 
@@ -71,7 +72,7 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     public FakePrimitive create(FakeDescriptor descriptor) throws CompileException {
         compiles.incrementAndGet();
         beforeCompile.run();
-        if (descriptor.name().startsWith("wrong")) {
+        if (!hasCompiler || descriptor.name().startsWith("wrong")) {
             throw new CompileException("it does not compile", "line 1: error");
         }
         return create(

@@ -37,6 +37,8 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
     private final D descriptor;
     private long start;
     private boolean isSlow; // the restore under way
+    private boolean hasLeftSlow; // a slow entry, for a compile
+    private boolean takesSlow;
     // Rejections of entries without a required kernel, and of slow ones. They are due after
     // compiling: if the source lacks the kernel too, the entry is sound, and other descriptors with
     // this id use it.
@@ -70,7 +72,9 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
             rejectIncompatible(entry, tier, reason, span, discard);
             return Optional.empty();
         }
-        if (slowRestores(entry).filter(slow -> slow.isConfirmed(entry)).isPresent()) {
+        if (!takesSlow
+                && slowRestores(entry).filter(slow -> slow.isConfirmed(entry)).isPresent()) {
+            hasLeftSlow = true;
             renewSlow(entry, tier, span);
             return Optional.empty();
         }
@@ -109,6 +113,16 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
     /** Discards the entries that lack a kernel which the source has, and gives up slow ones. */
     void rejectIncomplete() {
         rejections.forEach(Runnable::run);
+    }
+
+    /**
+     * Makes the next search restore slow entries, since the source does not compile here.
+     *
+     * @return false if no slow entry was left
+     */
+    boolean takeSlow() {
+        takesSlow = hasLeftSlow;
+        return hasLeftSlow;
     }
 
     /**

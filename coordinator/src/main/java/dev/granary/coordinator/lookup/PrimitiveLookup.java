@@ -139,7 +139,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
                 restored = tiers.layers().search(allIds(id), this::restoreFromBucket);
             }
             // 4 compiler
-            return restored.isPresent() ? restored.get() : compile();
+            return restored.isPresent() ? restored.get() : compileOrTakeSlow(id);
         } catch (Throwable e) {
             claim.close();
             throw e;
@@ -313,7 +313,25 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         return !target.equals(descriptor.getId().target());
     }
 
-    /** Step 4. */
+    /** Step 4. An entry that was left since it is slow is better than a source that fails. */
+    private P compileOrTakeSlow(Id id) throws CompileException {
+        try {
+            return compile();
+        } catch (CompileException e) {
+            if (!restorer.takeSlow()) {
+                throw e;
+            }
+            Optional<P> restored = loadLocal(id) instanceof LoadResult.Hit(Entry entry)
+                    ? restoreLocal(entry)
+                    : Optional.empty();
+            if (restored.isEmpty()) {
+                restored = tiers.layers().search(allIds(id), this::restoreFromBucket);
+            }
+            return restored.orElseThrow(() -> e);
+        }
+    }
+
+    /** Compiles the source. */
     private P compile() throws CompileException {
         EventSpan span = tiers.events().begin(EventKind.COMPILE);
         long compileStart = System.nanoTime();

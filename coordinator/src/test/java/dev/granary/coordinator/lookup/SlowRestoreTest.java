@@ -139,6 +139,20 @@ class SlowRestoreTest {
     }
 
     @Test
+    @DisplayName("N8 a slow entry is restored all the same where its source does not compile")
+    void withoutCompiler() throws Exception {
+        fleet.publishUnpacked(List.of(entry("ci")));
+        FakeEngine engine = engine("node", SlowRestoreTest::burn);
+        assertEquals("BUCKET 0 0", lookup("one", engine));
+        assertEquals("LOCAL 1 0", lookup("one", engine));
+        engine.hasCompiler = false;
+        assertEquals("LOCAL 1 2", lookup("one", engine));
+        assertEquals("LOCAL 1 2", lookup("one", engine), "each time");
+        engine.hasCompiler = true;
+        assertEquals("COMPILED 0 2", lookup("one", engine), "nothing was replaced meanwhile");
+    }
+
+    @Test
     @DisplayName("N8 the bucket gets the fresh entry when a second computer has found it slow")
     void fleet() throws Exception {
         fleet.publishUnpacked(List.of(entry("ci")));
