@@ -42,7 +42,7 @@ import java.util.stream.Stream;
 /**
  * Explainer of the lookups of a configuration: it makes the steps of {@code PrimitiveLookup}
  * without an engine, and changes nothing. No use is recorded, nothing is discarded, stored or
- * claimed, and buckets receive reads only. Caches that an application plugs in are not known to it.
+ * claimed, and buckets receive reads only. Caches that an application plugs in are not part of it.
  */
 public final class LookupExplainer {
     private static final String LOCAL = "local";

@@ -32,7 +32,7 @@ record PathCompiler(String searchPath, Path temporary) implements SpirvCompiler 
     private static final Logger LOG = LoggerFactory.getLogger(PathCompiler.class);
     private static final Pattern IDENTITY = Pattern.compile("[ -~]{1,200}");
 
-    // asking a tool for its version takes as long as a small compile
+    // the query of a version takes as long as a small compile
     private static final Map<Installation, Presence> IDENTITIES = new ConcurrentHashMap<>();
 
     /** A tool as it was installed: an update while the process runs is another one. */

@@ -39,7 +39,7 @@ public interface SpirvCompiler {
         /** There is none: each compile fails. */
         record Absent() implements Presence {}
 
-        /** The compiler does not tell its version. */
+        /** The compiler prints no version. */
         record Unidentified() implements Presence {}
     }
 
