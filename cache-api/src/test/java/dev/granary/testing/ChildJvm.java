@@ -19,6 +19,10 @@ import java.util.stream.Collectors;
  * started by it, with the flags that Granary's own launcher gives.
  */
 public final class ChildJvm {
+    /** JVM flags of a short run: no C2 compiler, and the serial collector. */
+    public static final List<String> SHORT_RUN =
+            List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+
     private static final long LIMIT_MINUTES = 10;
 
     private final Class<?> main;
@@ -45,9 +49,9 @@ public final class ChildJvm {
                 .toList();
     }
 
-    /** Adds the JVM flags of a short run: no C2 compiler, and the serial collector. */
+    /** Adds the JVM flags of a {@linkplain #SHORT_RUN short run}. */
     public ChildJvm shortLived() {
-        return flags("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+        return flags(SHORT_RUN.toArray(String[]::new));
     }
 
     /** Adds JVM flags. Of two values of one flag the JVM takes the later one. */

@@ -61,6 +61,7 @@ class ClientLibraryTest {
     /** Runs the process without the jars whose names start so. */
     private static List<String> lines(Path directory, List<String> missing) throws Exception {
         return ChildJvm.of(ClientLibraryProcess.class)
+                .shortLived()
                 .directory(directory)
                 .classPath(part -> missing.stream()
                         .noneMatch(

@@ -78,27 +78,14 @@ class PopulateDevicesTest {
             assertEquals(
                     targets(all).size(),
                     all.getAsJsonObject("outcomes").get("compiled").getAsInt());
-            JsonObject named = populate(
-                            fleet,
-                            "ci",
-                            "--device",
-                            "basic",
-                            "--device",
-                            "pthread",
-                            "--device",
-                            "basic",
-                            "--json")
-                    .exits(0)
-                    .json();
-            assertEquals(2, targets(named).size());
-            assertTrue(targets(all).containsAll(targets(named)), named::toString);
-            assertEquals(2, named.getAsJsonObject("summary").get("local").getAsInt());
-            Cli text = populate(fleet, "other", "--device", "basic", "--device", "pthread")
+            String[] named = {"--device", "basic", "--device", "pthread", "--device", "basic"};
+            Cli other = populate(fleet, "other", named)
                     .exits(0)
                     .prints("2 kernels: 0 compiled, 2 from the bucket");
-            for (String target : targets(named)) {
-                text.prints("for " + target);
-            }
+            long printed = targets(all).stream()
+                    .filter(target -> other.out().contains("for " + target))
+                    .count();
+            assertEquals(2, printed, other::toString);
             populate(fleet, "other", "--device", "basic", "--device", "abacus")
                     .exits(2)
                     .reports("no device name contains 'abacus'");

@@ -287,6 +287,7 @@ class ExamplesTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("the commands of the GitHub workflow populate a bucket: a node compiles nothing")
     void github() throws Exception {
         assertPopulates(

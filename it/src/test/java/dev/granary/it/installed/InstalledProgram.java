@@ -2,6 +2,8 @@ package dev.granary.it.installed;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.testing.ChildJvm;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -11,8 +13,8 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A program that a stranger starts: with no flags of ours, no variables of Granary, and the JDK of
- * the tests as {@code java}.
+ * A program that a stranger starts: with no flags that Granary needs, no variables of Granary, and
+ * the JDK of the tests as {@code java}.
  */
 final class InstalledProgram {
     /** A build of the tree from an empty repository takes minutes. */
@@ -44,7 +46,7 @@ final class InstalledProgram {
         String jdk = System.getProperty("java.home");
         variables.put("JAVA_HOME", jdk);
         variables.put("PATH", jdk + "/bin:" + variables.get("PATH"));
-        variables.put("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC");
+        variables.put("MAVEN_OPTS", String.join(" ", ChildJvm.SHORT_RUN));
         variables.put("XDG_CONFIG_HOME", "/nonexistent");
         variables.put("AWS_EC2_METADATA_DISABLED", "true");
         // hits are expected, however busy the machine is
@@ -52,10 +54,11 @@ final class InstalledProgram {
         return new InstalledProgram(process);
     }
 
-    /** Returns {@code java} with these arguments. */
+    /** Returns {@code java} with the flags of a short run, and these arguments. */
     static InstalledProgram java(String... arguments) {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(ChildJvm.SHORT_RUN);
         command.addAll(List.of(arguments));
         return of(command);
     }
