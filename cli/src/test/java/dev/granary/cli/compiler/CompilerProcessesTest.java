@@ -263,7 +263,10 @@ class CompilerProcessesTest {
                 if (isKill) {
                     parent.kill();
                 } else {
-                    ProcessHandle.of(parent.pid()).orElseThrow().destroy();
+                    ProcessHandle process =
+                            ProcessHandle.of(parent.pid()).orElseThrow();
+                    process.destroy();
+                    process.onExit().join(); // it deletes its files at last
                 }
                 compilers.forEach(compiler -> compiler.onExit().join());
             }

@@ -9,6 +9,7 @@ import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.plan.nest.KernelArray;
+import dev.granary.testing.TestSeed;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -26,12 +27,6 @@ final class PlanHarness implements AutoCloseable {
             .filter(device -> device.target().vendor().equals(DriverTraits.POCL))
             .findFirst()
             .orElseThrow());
-    private final SplittableRandom random;
-
-    PlanHarness(SplittableRandom random) {
-        this.random = random;
-    }
-
     OpenClEngine engine() {
         return engine;
     }
@@ -57,6 +52,7 @@ final class PlanHarness implements AutoCloseable {
 
     /** Launches a plan, and checks that every element of every array is the reference's. */
     private void check(OpenClKernels kernels, KernelPlan plan) {
+        SplittableRandom random = TestSeed.random("values of " + plan.name());
         Map<KernelArray, double[]> expected = new HashMap<>();
         List<GuardedArray> arrays = new ArrayList<>();
         try {

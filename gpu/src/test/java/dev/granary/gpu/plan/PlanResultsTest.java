@@ -32,7 +32,7 @@ class PlanResultsTest {
                 32, 64, 16
             });
 
-    private final PlanHarness harness = new PlanHarness(TestSeed.random("plans"));
+    private final PlanHarness harness = new PlanHarness();
 
     @AfterEach
     void close() {
