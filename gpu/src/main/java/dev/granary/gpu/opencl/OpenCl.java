@@ -64,7 +64,7 @@ public final class OpenCl {
     }
 
     /**
-     * Returns all devices; none if OpenCL is not installed.
+     * Returns all devices; none if OpenCL or the native library of LWJGL is missing.
      *
      * @throws IllegalStateException if the program has no binding of OpenCL. That is a mistake of
      *     the program's build, and the message names the artifact to add.

@@ -24,7 +24,7 @@ final class BindingProgram {
             use.run();
             return "returned";
         } catch (IllegalStateException e) {
-            return e.getMessage();
+            return String.valueOf(e.getMessage());
         }
     }
 }

@@ -32,9 +32,7 @@ public final class ClLibrary {
             if (!isReadable(className, reader)) {
                 return Optional.of("the binding of OpenCL is missing; add"
                         + " dev.granary:granary-opencl-lwjgl to the program"
-                        + (reader.isNamed()
-                                ? ", and require dev.granary.opencl.lwjgl in its module-info"
-                                : ""));
+                        + andRequire("dev.granary.opencl.lwjgl"));
             }
         }
         return Optional.empty();
@@ -90,7 +88,15 @@ public final class ClLibrary {
             return Optional.empty();
         } catch (LinkageError e) { // the second time it is another one
             return Optional.of("the native library of LWJGL was not found; add org.lwjgl:lwjgl with"
-                    + " the classifier of this platform, such as natives-linux-arm64");
+                    + " the classifier of this platform, such as natives-linux-arm64"
+                    + andRequire("org.lwjgl.natives"));
         }
+    }
+
+    /** Returns the second half of the advice to a program of named modules; empty otherwise. */
+    private static String andRequire(String module) {
+        return ClLibrary.class.getModule().isNamed()
+                ? ", and require " + module + " in its module-info"
+                : "";
     }
 }
