@@ -4,6 +4,7 @@ module dev.granary.cli {
     requires dev.granary.client.aws;
     requires dev.granary.client.minio;
     requires dev.granary.coordinator;
+    requires dev.granary.opencl.lwjgl;
     requires info.picocli;
     requires java.management;
     requires org.slf4j;

@@ -1,14 +1,14 @@
 /**
  * GPU engines that compile kernels, take their binaries and restore them: OpenCL through LWJGL, and
- * Level Zero through the foreign function interface of the JDK.
+ * Level Zero through the foreign function interface of the JDK. A program with OpenCL requires
+ * {@code dev.granary.opencl.lwjgl} as well, with LWJGL.
  */
 module dev.granary.gpu {
     requires transitive dev.granary.cache;
-    requires org.lwjgl;
-    // nothing else would resolve it: it has no code, only the library that LWJGL loads
-    requires org.lwjgl.natives;
-    requires org.lwjgl.opencl;
     requires org.slf4j;
+    // The binding of OpenCL is optional: dev.granary.opencl.lwjgl requires it.
+    requires static org.lwjgl;
+    requires static org.lwjgl.opencl;
 
     exports dev.granary.gpu;
     exports dev.granary.gpu.binary;

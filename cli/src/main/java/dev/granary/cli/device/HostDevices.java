@@ -5,7 +5,6 @@ import dev.granary.cache.Target;
 import dev.granary.gpu.levelzero.LevelZero;
 import dev.granary.gpu.levelzero.LevelZeroDevice;
 import dev.granary.gpu.opencl.OpenCl;
-import dev.granary.gpu.opencl.OpenClDevice;
 
 import java.util.List;
 import java.util.Optional;
@@ -64,7 +63,7 @@ public record HostDevices(Backend backend, List<HostDevice> devices, Optional<St
             return List.of(); // OpenCL need not be loaded
         }
         List<Target> openCl =
-                OpenCl.devices().stream().map(OpenClDevice::target).toList();
+                ofOpenCl().devices().stream().map(HostDevice::target).toList();
         return devices.stream()
                 .<HostDevice>map(device -> new HostDevice.OfLevelZero(device.reading(openCl)))
                 .toList();

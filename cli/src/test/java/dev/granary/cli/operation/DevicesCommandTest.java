@@ -1,21 +1,31 @@
 package dev.granary.cli.operation;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 
 import dev.granary.cache.Backend;
 import dev.granary.cli.Cli;
+import dev.granary.cli.Main;
 import dev.granary.gpu.levelzero.LevelZero;
+import dev.granary.gpu.levelzero.TestDriver;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClDevice;
+import dev.granary.testing.ChildJvm;
 
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Tests of {@code granary devices}, with the drivers that are installed. */
@@ -58,6 +68,31 @@ class DevicesCommandTest {
         assertEquals(
                 LevelZero.probe() instanceof LevelZero.Probe.Missing,
                 printed.getAsJsonObject("missing").has("level-zero"));
+    }
+
+    @Test
+    @DisplayName("N9 a program with the command but without LWJGL lists the devices of Level Zero,"
+            + " and the artifact that OpenCL needs")
+    void withoutBinding(@TempDir Path directory) throws Exception {
+        Optional<String> reason = TestDriver.compile(directory);
+        Assumptions.assumeTrue(reason.isEmpty(), () -> reason.orElse(""));
+        JsonObject printed = JsonParser.parseString(ChildJvm.of(Main.class)
+                        .shortLived()
+                        .classPath(part -> !String.valueOf(part.getFileName()).startsWith("lwjgl"))
+                        .variables(Map.of(
+                                TestDriver.ALTERNATIVE_DRIVERS,
+                                directory.resolve("driver.so").toString()))
+                        .run("devices", "--json")
+                        .output())
+                .getAsJsonObject();
+        JsonObject missing = printed.getAsJsonObject("missing");
+        Assumptions.assumeFalse(missing.has("level-zero"), missing::toString);
+        assertTrue(missing.get("opencl").getAsString().contains("granary-opencl-lwjgl"));
+        List<JsonElement> devices = printed.getAsJsonArray("devices").asList();
+        assertFalse(devices.isEmpty());
+        for (JsonElement device : devices) {
+            assertEquals("level-zero", device.getAsJsonObject().get("backend").getAsString());
+        }
     }
 
     /** Checks that each device reads its target first, and otherwise what the table permits. */

@@ -3,25 +3,21 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.binding.ClBinding;
+import dev.granary.gpu.opencl.binding.ClLibrary;
 import dev.granary.gpu.opencl.driver.PoclSpecialization;
-
-import org.lwjgl.opencl.CL;
-import org.lwjgl.system.Configuration;
-import org.lwjgl.system.Platform;
 
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
-/** Access to the OpenCL platforms and devices of this machine. Thread-safe. */
+/**
+ * Access to the OpenCL platforms and devices of this machine. The program needs the artifact
+ * {@code granary-opencl-lwjgl}, which brings the binding. Thread-safe.
+ */
 public final class OpenCl {
-    /** The name on Linux without development packages. LWJGL has those of other systems. */
-    private static final String LIBRARY = "libOpenCL.so.1";
-
-    private static boolean isLoaded; // guarded by the class
-
     private OpenCl() {}
 
     /** The result of {@link #probe()}. */
@@ -34,27 +30,21 @@ public final class OpenCl {
         record Found(List<OpenClDevice> devices) implements Probe {}
 
         /**
-         * OpenCL is not installed.
+         * OpenCL is not installed, or the program has no binding of it.
          *
-         * @param cause a line that names the missing part and how to install it
+         * @param cause a line that names the missing part and how to add it
          */
         record Missing(String cause) implements Probe {}
     }
 
     /**
-     * Returns the OpenCL devices, or the reason why there is no OpenCL. Does not throw if OpenCL is
-     * missing.
+     * Returns the OpenCL devices, or the reason why there is no OpenCL. Does not throw if OpenCL or
+     * its binding is missing, so programs of several backends call this method.
      */
     public static Probe probe() {
-        try {
-            load();
-        } catch (UnsatisfiedLinkError e) {
-            return new Probe.Missing(
-                    Platform.get() == Platform.LINUX
-                            ? "the OpenCL loader " + LIBRARY
-                                    + " was not found; install it and a driver, on Debian:"
-                                    + " apt-get install ocl-icd-libopencl1 pocl-opencl-icd"
-                            : "OpenCL was not found: " + e.getMessage());
+        Optional<String> missing = ClLibrary.load();
+        if (missing.isPresent()) {
+            return new Probe.Missing(missing.get());
         }
         List<OpenClDevice> devices = new ArrayList<>();
         Map<EngineKind, Integer> counts = new EnumMap<>(EngineKind.class);
@@ -73,8 +63,16 @@ public final class OpenCl {
         return ClBinding.failingWith(OpenClException::new);
     }
 
-    /** Returns all devices; none if there is no OpenCL. */
+    /**
+     * Returns all devices; none if OpenCL or the native library of LWJGL is missing.
+     *
+     * @throws IllegalStateException if the program has no binding of OpenCL. That is a mistake of
+     *     the program's build, and the message names the artifact to add.
+     */
     public static List<OpenClDevice> devices() {
+        ClLibrary.missingBinding().ifPresent(cause -> {
+            throw new IllegalStateException(cause);
+        });
         return switch (probe()) {
             case Probe.Found found -> found.devices();
             case Probe.Missing _ -> List.of();
@@ -89,27 +87,5 @@ public final class OpenCl {
      */
     public static void expectLaunches(Collection<Geometry> geometries) {
         PoclSpecialization.expect(geometries);
-    }
-
-    /**
-     * Loads the native libraries, once per process; a failed load is tried again by the next call.
-     */
-    private static synchronized void load() {
-        if (isLoaded) {
-            return;
-        }
-        if (Platform.get() == Platform.LINUX && Configuration.OPENCL_LIBRARY_NAME.get() == null) {
-            Configuration.OPENCL_LIBRARY_NAME.set(LIBRARY);
-        }
-        try {
-            CL.create();
-        } catch (IllegalStateException e) {
-            // The application uses OpenCL through LWJGL and has loaded it.
-        }
-        isLoaded = true;
-    }
-
-    static {
-        Configuration.OPENCL_EXPLICIT_INIT.set(true);
     }
 }

@@ -82,7 +82,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      * @throws IllegalArgumentException if a handle is 0, or the queue was created with another
      *     context or device. A number that is no handle, or the handle of a released object, cannot
      *     be detected and may crash the process.
-     * @throws IllegalStateException if OpenCL is not installed
+     * @throws IllegalStateException if OpenCL is not installed, or the program has no binding of it
      * @throws OpenClException if the driver refuses
      */
     public static OpenClEngine wrap(long context, long device, long queue) {

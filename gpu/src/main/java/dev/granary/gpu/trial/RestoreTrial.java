@@ -23,6 +23,8 @@ import java.util.concurrent.TimeUnit;
  */
 public final class RestoreTrial {
     private static final int OUTPUT_BYTES = 64 << 10;
+    private static final List<String> BINDING =
+            List.of("org.lwjgl", "org.lwjgl.natives", "org.lwjgl.opencl");
 
     private RestoreTrial() {}
 
@@ -138,8 +140,13 @@ public final class RestoreTrial {
                 .forEach(name -> command.add("-D" + name + "=" + System.getProperty(name)));
         Module module = RestoreTrial.class.getModule();
         if (module.isNamed()) {
+            List<String> binding = bindingOf(module.getLayer());
+            command.add("--enable-native-access=" + module.getName()
+                    + (binding.isEmpty() ? "" : "," + String.join(",", binding)));
+            if (!binding.isEmpty()) {
+                command.add("--add-modules=" + String.join(",", binding));
+            }
             command.addAll(List.of(
-                    "--enable-native-access=" + module.getName() + ",org.lwjgl",
                     "--module-path",
                     System.getProperty("jdk.module.path", ""),
                     "--module",
@@ -153,6 +160,13 @@ public final class RestoreTrial {
         }
         command.add(input.toString());
         return command;
+    }
+
+    /** Returns the modules of LWJGL in this process. The module of the trial requires none. */
+    private static List<String> bindingOf(ModuleLayer layer) {
+        return BINDING.stream()
+                .filter(name -> layer.findModule(name).isPresent())
+                .toList();
     }
 
     private static void delete(Path directory) {

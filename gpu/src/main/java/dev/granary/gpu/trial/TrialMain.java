@@ -16,6 +16,7 @@ import dev.granary.gpu.opencl.OpenClEngine;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 
 /** The process of a {@link RestoreTrial}. */
@@ -52,7 +53,9 @@ final class TrialMain {
     }
 
     private static boolean tryOpenCl(TrialInput input) {
-        Optional<OpenClDevice> device = OpenCl.devices().stream()
+        List<OpenClDevice> devices =
+                OpenCl.probe() instanceof OpenCl.Probe.Found found ? found.devices() : List.of();
+        Optional<OpenClDevice> device = devices.stream()
                 .filter(one -> one.target().path().equals(input.target()))
                 .findFirst();
         device.ifPresent(one -> restore(OpenClEngine.open(one), input));

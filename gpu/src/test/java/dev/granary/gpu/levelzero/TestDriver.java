@@ -103,8 +103,11 @@ public final class TestDriver {
         };
     }
 
-    /** Compiles the driver into a directory; returns the reason if that is not possible. */
-    static Optional<String> compile(Path directory) throws IOException {
+    /**
+     * Compiles the driver into a directory, as {@code driver.so}; returns the reason if that is not
+     * possible.
+     */
+    public static Optional<String> compile(Path directory) throws IOException {
         List<String> command = new ArrayList<>(
                 List.of("cc", "-shared", "-fPIC", "-pthread", "-fvisibility=hidden", "-O1"));
         command.addAll(List.of("-Wall", "-Wextra", "-Werror", "-o", "driver.so"));

@@ -13,7 +13,6 @@ import dev.granary.s3.contract.TestS3;
 import dev.granary.testing.Await;
 import dev.granary.testing.ChildJvm;
 import dev.granary.testing.InteractiveProcess;
-import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
@@ -32,12 +31,12 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -49,47 +48,17 @@ class ExamplesTest {
     private static final String RIGHT = ", 65536 right results on ";
 
     private final Path home;
-    private final Path examples;
-    private final LocalRepository repository;
+    private ExampleProjects projects;
 
-    ExamplesTest(@TempDir Path home) throws IOException {
+    ExamplesTest(@TempDir Path home) {
         Assumptions.assumeFalse(
                 OpenCl.devices().isEmpty(), "no OpenCL device: apt-get install pocl-opencl-icd");
         this.home = home;
-        this.examples = home.resolve("examples");
-        this.repository = LocalRepository.create(home);
     }
 
     @BeforeAll
     void build() throws Exception {
-        Assumptions.assumeTrue(SystemTool.run("mvn", "--version"), "no mvn on the PATH");
-        LocalRepository.copyTree(LocalRepository.TREE.resolve("examples"), examples);
-        repository.run(examples, "package", "-DskipTests");
-    }
-
-    private Path jar(String example) {
-        return examples.resolve(example).resolve("target").resolve(example + "-1.0.jar");
-    }
-
-    private Path libraries(String example) {
-        return examples.resolve(example).resolve("target/lib");
-    }
-
-    private static List<String> names(Path directory) throws IOException {
-        try (Stream<Path> files = Files.list(directory)) {
-            return files.map(file -> file.getFileName().toString()).sorted().toList();
-        }
-    }
-
-    /** Runs with a local directory of this name. */
-    private InstalledProgram.Result run(String node, Map<String, String> more, String... arguments)
-            throws Exception {
-        return InstalledProgram.java(arguments)
-                .variables(Map.of(
-                        "GRANARY_DIR", home.resolve(node).toString(),
-                        "POCL_CACHE_DIR", home.resolve("pocl-" + node).toString()))
-                .variables(more)
-                .run();
+        projects = ExampleProjects.build(home);
     }
 
     private static void assertRuns(String source, InstalledProgram.Result result) {
@@ -98,16 +67,17 @@ class ExamplesTest {
     }
 
     @Test
-    @DisplayName("U6 hello needs one artifact and no flag: no S3 client is on its class path, and a"
-            + " bucket is an error that names the artifact to add")
+    @DisplayName(
+            "U6 hello needs two artifacts and no flag: no S3 client is on its class path, and a"
+                    + " bucket is an error that names the artifact to add")
     void hello() throws Exception {
-        List<String> clients = names(libraries("hello")).stream()
+        List<String> clients = projects.libraryNames("hello").stream()
                 .filter(name -> Stream.of("amazon", "sdk", "s3-2", "minio", "http", "s3proxy")
                         .anyMatch(name::contains))
                 .toList();
         assertEquals(List.of(), clients);
-        String jar = jar("hello").toString();
-        InstalledProgram.Result first = run("hello", Map.of(), "-jar", jar);
+        String jar = projects.jar("hello").toString();
+        InstalledProgram.Result first = projects.run("hello", Map.of(), "-jar", jar);
         assertRuns("COMPILED", first);
         // the flag against these cannot stand in a manifest
         assertTrue(
@@ -117,9 +87,9 @@ class ExamplesTest {
                                 && (line.contains("sun.misc.Unsafe")
                                         || line.contains("MemoryBackendUnsafe"))),
                 first::toString);
-        assertRuns("LOCAL", run("hello", Map.of(), "-jar", jar));
+        assertRuns("LOCAL", projects.run("hello", Map.of(), "-jar", jar));
         for (String client : List.of("aws", "minio")) {
-            InstalledProgram.Result bucket = run(
+            InstalledProgram.Result bucket = projects.run(
                     "hello",
                     Map.of("GRANARY_BUCKET", "s3://kernels", "GRANARY_S3_CLIENT", client),
                     "-jar",
@@ -136,28 +106,56 @@ class ExamplesTest {
     }
 
     @Test
-    @DisplayName("U6 docs/embedding.md has the jars and megabytes of a program with a directory"
-            + " only, and of the command")
+    @DisplayName("U6 a program with Level Zero alone has no jar of LWJGL, on the class path and on"
+            + " the module path: it compiles, restores and tries a restore, and the use of OpenCL"
+            + " is an error that names the artifact to add")
+    void levelZeroAlone() throws Exception {
+        assertEquals(
+                List.of(),
+                projects.libraryNames(ExampleProjects.LEVEL_ZERO).stream()
+                        .filter(name -> name.contains("lwjgl"))
+                        .toList());
+        LevelZeroProgram program =
+                LevelZeroProgram.withDriver(projects, home.resolve("level-zero"));
+        program.assertRunsOnClassPath("COMPILED");
+        program.assertRunsOnModulePath("LOCAL");
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("U6 LWJGL on the class path is no binding for named modules, which do not read it")
+    void unreadableBinding() throws Exception {
+        LevelZeroProgram program =
+                LevelZeroProgram.withDriver(projects, home.resolve("unreadable"));
+        program.assertRunsOnModulePath(
+                "COMPILED", "--class-path", projects.libraries("hello") + "/*");
+    }
+
+    @Test
+    @DisplayName("U6 docs/embedding.md has the jars and megabytes of programs with Level Zero, of"
+            + " those with OpenCL, and of the command")
     void sizes() throws Exception {
         String page = Files.readString(LocalRepository.TREE.resolve("docs/embedding.md"));
-        Map<String, String> artifacts = Map.of("hello", "granary-coordinator", "ci", "granary-cli");
+        Map<String, String> artifacts = Map.of(
+                ExampleProjects.LEVEL_ZERO,
+                "granary-coordinator",
+                "hello",
+                "granary-opencl-lwjgl",
+                "ci",
+                "granary-cli");
         for (Map.Entry<String, String> row : artifacts.entrySet()) {
-            long jars = 0;
-            long bytes = 0;
-            for (String name : names(libraries(row.getKey()))) {
-                boolean isOwn = row.getKey().equals("hello") && name.startsWith("slf4j-simple");
-                if (!isOwn) {
-                    jars++;
-                    bytes += Files.size(libraries(row.getKey()).resolve(name));
-                }
-            }
+            ExampleProjects.Size size = projects.size(row.getKey());
             Matcher documented = Pattern.compile(
                             "\\| `" + row.getValue() + "` \\| (\\d+) \\| ([0-9.]+) \\|")
                     .matcher(page);
             assertTrue(documented.find(), row::toString);
-            assertEquals(Long.parseLong(documented.group(1)), jars, row::toString);
+            assertEquals(Integer.parseInt(documented.group(1)), size.jars(), row::toString);
             // the jars of this project grow with each change
-            assertEquals(Double.parseDouble(documented.group(2)), bytes / 1e6, 0.5, row::toString);
+            assertEquals(
+                    Double.parseDouble(documented.group(2)),
+                    size.bytes() / 1e6,
+                    0.5,
+                    row::toString);
         }
     }
 
@@ -165,15 +163,10 @@ class ExamplesTest {
     @Tag("exhaustive")
     @DisplayName("U6 a named module runs kernels with --module-path only")
     void modulePath() throws Exception {
-        String[] command = {
-            "--module-path",
-            jar("hello") + ":" + libraries("hello"),
-            "--module",
-            "com.example.hello/com.example.hello.Hello"
-        };
-        InstalledProgram.Result first = run("module", Map.of(), command);
+        String[] command = projects.onModulePath("hello", "com.example.hello.Hello");
+        InstalledProgram.Result first = projects.run("module", Map.of(), command);
         assertRuns("COMPILED", first);
-        assertRuns("LOCAL", run("module", Map.of(), command));
+        assertRuns("LOCAL", projects.run("module", Map.of(), command));
     }
 
     @Test
@@ -184,7 +177,7 @@ class ExamplesTest {
         InstalledProgram.Result linked = InstalledProgram.of(List.of(
                         Path.of(System.getProperty("java.home"), "bin", "jlink").toString(),
                         "--add-modules",
-                        "java.base,jdk.jfr,jdk.unsupported",
+                        "java.base,java.management,jdk.jfr,jdk.unsupported",
                         "--output",
                         image.toString()))
                 .run();
@@ -192,7 +185,7 @@ class ExamplesTest {
         InstalledProgram.Result result = InstalledProgram.of(List.of(
                         image.resolve("bin/java").toString(),
                         "--module-path",
-                        jar("hello") + ":" + libraries("hello"),
+                        projects.jar("hello") + ":" + projects.libraries("hello"),
                         "--module",
                         "com.example.hello/com.example.hello.Hello"))
                 .variables(Map.of(
@@ -205,27 +198,45 @@ class ExamplesTest {
     @Test
     @DisplayName("U6 the command runs on the module path, with the MinIO client")
     void command() throws Exception {
-        // S3Proxy cannot be a module; only the demo and the server inside the JVM use it
-        Path libraries = Files.createDirectories(home.resolve("command"));
-        for (String name : names(libraries("ci"))) {
-            if (!name.startsWith("s3proxy")) {
-                Files.createSymbolicLink(
-                        libraries.resolve(name), libraries("ci").resolve(name));
-            }
-        }
         Map<String, String> bucket = new HashMap<>(TestS3.server().environment());
         bucket.put("GRANARY_S3_CLIENT", "minio"); // the service has the other one
-        InstalledProgram.Result populated = run(
-                "command-1",
-                bucket,
+        InstalledProgram.Result populated = command("command-1", bucket, "populate");
+        assertTrue(populated.out().contains(": 1 published, "), populated::toString);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("U6 N7 on the module path a trial of a restore has the modules of OpenCL as well")
+    void trial() throws Exception {
+        Map<String, String> bucket = new HashMap<>(TestS3.server().environment());
+        bucket.put("HOSTNAME", "another-host"); // a trial is for entries of unknown producers
+        command("trial-1", bucket, "populate");
+        bucket.put("HOSTNAME", "this-host");
+        bucket.put("GRANARY_RESTORE_TRIAL", "foreign");
+        InstalledProgram.Result node = command("trial-2", bucket, "run");
+        assertTrue(node.out().contains(": 0 compiled, 1 from the bucket, "), node::toString);
+        try (Stream<Path> survived = Files.list(home.resolve("trial-2/passed"))) {
+            assertEquals(1, survived.count(), node::toString);
+        }
+    }
+
+    private InstalledProgram.Result command(
+            String node, Map<String, String> variables, String command) throws Exception {
+        InstalledProgram.Result result = projects.run(
+                node,
+                variables,
                 "--module-path",
-                libraries.toString(),
+                // S3Proxy cannot be a module; only the demo and the server inside the JVM use it
+                projects.libraryNames("ci").stream()
+                        .filter(name -> !name.startsWith("s3proxy"))
+                        .map(name -> projects.libraries("ci").resolve(name).toString())
+                        .collect(Collectors.joining(":")),
                 "--module",
                 "dev.granary.cli/dev.granary.cli.Main",
-                "populate",
-                examples.resolve("ci/kernels.toml").toString());
-        assertEquals(0, populated.exitCode(), populated::toString);
-        assertTrue(populated.out().contains(": 1 published, "), populated::toString);
+                command,
+                projects.project("ci").resolve("kernels.toml").toString());
+        assertEquals(0, result.exitCode(), result::toString);
+        return result;
     }
 
     @Test
@@ -234,13 +245,8 @@ class ExamplesTest {
             + " the bucket")
     void service() throws Exception {
         Map<String, String> bucket = TestS3.server().environment();
-        String[] modules = {
-            "--module-path",
-            jar("service") + ":" + libraries("service"),
-            "--module",
-            "com.example.service/com.example.service.Service"
-        };
-        String[] classPath = {"-jar", jar("service").toString()};
+        String[] modules = projects.onModulePath("service", "com.example.service.Service");
+        String[] classPath = {"-jar", projects.jar("service").toString()};
         int compiled = 1;
         for (String[] command : List.of(modules, classPath)) {
             Process process = InstalledProgram.java(command)
@@ -292,14 +298,16 @@ class ExamplesTest {
     void github() throws Exception {
         assertPopulates(
                 "github",
-                PipelineJob.ofGitHub(examples.resolve("ci/.github/workflows/kernels.yml")));
+                PipelineJob.ofGitHub(
+                        projects.project("ci").resolve(".github/workflows/kernels.yml")));
     }
 
     @Test
     @Tag("exhaustive")
     @DisplayName("the commands of the GitLab pipeline do the same")
     void gitlab() throws Exception {
-        assertPopulates("gitlab", PipelineJob.ofGitLab(examples.resolve("ci/.gitlab-ci.yml")));
+        assertPopulates(
+                "gitlab", PipelineJob.ofGitLab(projects.project("ci").resolve(".gitlab-ci.yml")));
     }
 
     /**
@@ -308,25 +316,14 @@ class ExamplesTest {
     private void assertPopulates(String pipeline, PipelineJob job) throws Exception {
         assertEquals(3, job.commands().size(), job::toString);
         Map<String, String> bucket = TestS3.server().environment();
-        Map<String, String> variables = new HashMap<>(job.variables());
-        variables.putAll(bucket); // the server of the test, and its credentials
-        variables.put("GRANARY_DIR", home.resolve(pipeline).toString());
-        variables.put("POCL_CACHE_DIR", home.resolve("pocl-" + pipeline).toString());
-        Path bin = LocalRepository.mavenWith(repository.arguments(), home.resolve("bin"));
-        List<String> script = new ArrayList<>(List.of("set -e", "PATH=" + bin + ":$PATH"));
-        script.addAll(job.commands());
-        InstalledProgram.Result ci = InstalledProgram.of(
-                        List.of("/bin/bash", "-c", String.join("\n", script)))
-                .directory(examples.resolve("ci"))
-                .variables(variables)
-                .run();
+        InstalledProgram.Result ci = projects.runPipeline(pipeline, job, bucket);
         assertEquals(0, ci.exitCode(), ci::toString);
         assertTrue(ci.out().contains(": 1 published, 0 there already, 0 failed"), ci::toString);
         // hello with the S3 client of the service
-        String classPath = jar("hello") + ":" + libraries("service") + "/*";
+        String classPath = projects.jar("hello") + ":" + projects.libraries("service") + "/*";
         assertRuns(
                 "BUCKET",
-                run(
+                projects.run(
                         "node-" + pipeline,
                         bucket,
                         "--enable-native-access=ALL-UNNAMED",
@@ -340,14 +337,16 @@ class ExamplesTest {
     @DisplayName("the example of a plugged layer passes its tests: the contract suite, and bad"
             + " servers")
     void httpLayerTests() throws Exception {
-        repository.run(examples.resolve("http-layer"), "test");
+        projects.repository().run(projects.project("http-layer"), "test");
     }
 
     @Test
     @DisplayName("a kernel of an exported tree comes from a plain file server, and stays if that is"
             + " gone")
     void httpLayer() throws Exception {
-        assertRuns("COMPILED", run("exported", Map.of(), "-jar", jar("hello").toString()));
+        assertRuns(
+                "COMPILED",
+                projects.run("exported", Map.of(), "-jar", projects.jar("hello").toString()));
         Path tree = home.resolve("tree");
         ChildJvm.of(Main.class)
                 .run(
@@ -362,14 +361,14 @@ class ExamplesTest {
                 SimpleFileServer.OutputLevel.NONE);
         server.start();
         String address = "http://127.0.0.1:" + server.getAddress().getPort() + "/";
-        String layer = jar("http-layer").toString();
+        String layer = projects.jar("http-layer").toString();
         try {
-            assertRuns("BUCKET", run("http", Map.of(), "-jar", layer, address));
+            assertRuns("BUCKET", projects.run("http", Map.of(), "-jar", layer, address));
         } finally {
             server.stop(0);
         }
-        assertRuns("LOCAL", run("http", Map.of(), "-jar", layer, address));
+        assertRuns("LOCAL", projects.run("http", Map.of(), "-jar", layer, address));
         // not there, and no server: a miss
-        assertRuns("COMPILED", run("http-2", Map.of(), "-jar", layer, address));
+        assertRuns("COMPILED", projects.run("http-2", Map.of(), "-jar", layer, address));
     }
 }

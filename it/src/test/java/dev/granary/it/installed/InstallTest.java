@@ -99,16 +99,14 @@ class InstallTest {
         assertEquals(installed.get(0), installed.get(1));
         for (String module : LocalRepository.PUBLISHED) {
             String artifact = LocalRepository.artifact(LocalRepository.TREE.resolve(module));
-            boolean hasClasses =
-                    Files.isDirectory(LocalRepository.TREE.resolve(module).resolve("src"));
+            Path sources = LocalRepository.TREE.resolve(module).resolve("src");
+            boolean hasModule = Files.isDirectory(sources);
+            boolean hasClasses = Files.isDirectory(sources.resolve("main/java/dev"));
             String file = artifact + "-" + LocalRepository.version();
             assertTrue(installed.getFirst().containsKey(file + ".pom"), file);
-            assertEquals(hasClasses, installed.getFirst().containsKey(file + ".jar"), file);
-            assertEquals(hasClasses, installed.getFirst().containsKey(file + "-sources.jar"), file);
-            assertEquals(
-                    hasClasses && !artifact.startsWith("granary-client"),
-                    installed.getFirst().containsKey(file + "-javadoc.jar"),
-                    file);
+            assertEquals(hasModule, installed.getFirst().containsKey(file + ".jar"), file);
+            assertEquals(hasModule, installed.getFirst().containsKey(file + "-sources.jar"), file);
+            assertEquals(hasClasses, installed.getFirst().containsKey(file + "-javadoc.jar"), file);
         }
     }
 

@@ -31,6 +31,7 @@ final class LocalRepository {
             "client-aws",
             "client-minio",
             "gpu",
+            "opencl-lwjgl",
             "coordinator",
             "metrics-micrometer",
             "cli");
