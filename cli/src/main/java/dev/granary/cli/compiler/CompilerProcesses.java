@@ -105,7 +105,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
         try {
             requireCompatible(target(), transfer.binaries());
         } catch (CompilerProcessException e) {
-            throw failure(e);
+            throw e.asCompileException();
         }
         return new TransferredPrimitive(descriptor, built(transfer), transfer.binaries());
     }
@@ -133,14 +133,8 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
         try {
             return pool.request(writer);
         } catch (CompilerProcessException e) {
-            throw failure(e);
+            throw e.asCompileException();
         }
-    }
-
-    private static CompileException failure(CompilerProcessException cause) {
-        CompileException failure = new CompileException(String.valueOf(cause.getMessage()), "");
-        failure.initCause(cause);
-        return failure;
     }
 
     private static CompilerResponse.Built built(Transfer transfer) throws CompileException {
