@@ -79,11 +79,8 @@ public final class Granary implements AutoCloseable {
         this.constants = new ConstantTensorCaches(config.constantLimits());
         this.layers = RemoteLayers.open(stores, config.bucketWait(), publishing, counters, waits);
         this.writeBehind = new WriteBehindQueue(
-                stores.local(),
-                layers,
-                counters,
-                stores.clock(),
-                (id, result) -> plans().published(id, result));
+                stores.local(), layers, counters, stores.clock(), (id, result) -> plans().published(
+                                id, result));
         this.tiers = LookupTiers.over(config, stores, layers, writeBehind, counters, events);
         stores.setEvictionListener(
                 () -> events.beginEviction(stores.local().name(), counters, LookupCounter.EVICTED));

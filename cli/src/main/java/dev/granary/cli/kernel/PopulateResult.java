@@ -21,8 +21,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The result of {@code populate}: the kernels, and the intermediate programs compiled for them, that
- * the bucket has afterwards or lacks. Not thread-safe.
+ * The result of {@code populate}: the kernels, and the intermediate programs compiled for them,
+ * that the bucket has afterwards or lacks. Not thread-safe.
  */
 final class PopulateResult {
     private final BucketConfig target;

@@ -13,9 +13,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/**
- * Opener of the files of one store: on demand, and again after they were removed. Thread-safe.
- */
+/** Opener of the files of one store: on demand, and again after they were removed. Thread-safe. */
 final class StoreOpener {
     private final Path directory;
     private final StoreLayout layout;
@@ -28,7 +26,8 @@ final class StoreOpener {
     }
 
     /** Returns the files that are open; null if none are. */
-    @Nullable OpenStoreFiles current() {
+    @Nullable
+    OpenStoreFiles current() {
         return files;
     }
 
@@ -36,7 +35,8 @@ final class StoreOpener {
      * Returns the files for reading if they are open, complete and not lost; null if they must be
      * opened.
      */
-    @Nullable OpenStoreFiles currentForReading() {
+    @Nullable
+    OpenStoreFiles currentForReading() {
         OpenStoreFiles open = files;
         return open != null && !open.state().isLost() && isInitialised(open) ? open : null;
     }

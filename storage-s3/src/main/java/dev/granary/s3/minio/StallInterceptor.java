@@ -45,9 +45,7 @@ final class StallInterceptor implements Interceptor {
                                     .build());
             watch.responseStarted();
             isReading = true;
-            return response.newBuilder()
-                    .body(watched(response.body(), watch))
-                    .build();
+            return response.newBuilder().body(watched(response.body(), watch)).build();
         } catch (IOException e) {
             throw watch.translate(e);
         } finally {

@@ -30,8 +30,7 @@ final class ReadAttempts {
      * @param policy decides on retries and their pauses
      * @param lastStart the time of {@code ticker} after which no attempt may begin
      */
-    ReadAttempts(
-            Retry.AsyncContext<Optional<StoreFailure>> policy, Ticker ticker, long lastStart) {
+    ReadAttempts(Retry.AsyncContext<Optional<StoreFailure>> policy, Ticker ticker, long lastStart) {
         this.policy = policy;
         this.ticker = ticker;
         this.lastStart = lastStart;

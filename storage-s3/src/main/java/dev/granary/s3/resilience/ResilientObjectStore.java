@@ -132,8 +132,8 @@ public final class ResilientObjectStore extends RequestPipelineStore {
             counters.unsent.increment();
             return request.failed()
                     .apply(StoreFailure.of(
-                    StoreFailure.Kind.TIMEOUT,
-                    "earlier requests took all the time of the lookup" + earlierFailure));
+                            StoreFailure.Kind.TIMEOUT,
+                            "earlier requests took all the time of the lookup" + earlierFailure));
         }
         ReadAttempts attempts = new ReadAttempts(
                 breaker.get().attempts(), ticker, start + deadlineNanos - requestNanos);
