@@ -21,7 +21,6 @@ import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
 import dev.granary.local.store.EntryRemover;
-import dev.granary.local.store.IndexCommitter;
 import dev.granary.local.store.IoFailureLog;
 import dev.granary.local.store.LastUseRecorder;
 import dev.granary.local.store.SegmentStore;
@@ -81,14 +80,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
                 config.storeTimeout(),
                 config.background());
         this.caretaker = new StoreCaretaker(store, remover, lastUses, config.policy(), failures);
-        this.writer = new EntryWriter(
-                store,
-                reader,
-                new IndexCommitter(store, reader),
-                enforcer,
-                lastUses,
-                caretaker,
-                failures);
+        this.writer = new EntryWriter(store, reader, enforcer, lastUses, caretaker, failures);
     }
 
     /**
