@@ -17,7 +17,6 @@ import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.dispatch.EventDispatcher;
 import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.layer.RemoteLayers;
-import dev.granary.coordinator.lookup.EngineSwitch;
 import dev.granary.coordinator.lookup.LookupTiers;
 import dev.granary.coordinator.lookup.PrimitiveLookup;
 import dev.granary.coordinator.publish.WriteBehindQueue;
@@ -66,7 +65,6 @@ public final class Granary implements AutoCloseable {
     private final TunedPlans plans;
     private final Optional<KernelRecorder> recorder;
     private final EventDispatcher events;
-    private final EngineSwitch enabled;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
     Granary(
@@ -78,21 +76,12 @@ public final class Granary implements AutoCloseable {
         this.config = config;
         this.events = new EventDispatcher(listeners, counters);
         this.stores = opened.withEvents(events);
-        this.enabled = new EngineSwitch(config.enabled());
         this.constants = new ConstantTensorCaches(config.constantLimits());
         this.layers = RemoteLayers.open(stores, config.bucketWait(), publishing, counters, waits);
         this.writeBehind = new WriteBehindQueue(
                 stores.local(), layers, counters, stores.clock(), (id, result) -> plans().published(
                                 id, result));
-        this.tiers = LookupTiers.over(
-                stores,
-                config.restoreTrial(),
-                config.localWait(),
-                layers,
-                writeBehind,
-                counters,
-                events,
-                enabled);
+        this.tiers = LookupTiers.over(config, stores, layers, writeBehind, counters, events);
         stores.setEvictionListener(
                 () -> events.beginEviction(stores.local().name(), counters, LookupCounter.EVICTED));
         this.recorder = config.recording().map(file -> new KernelRecorder(file, counters));
@@ -220,7 +209,7 @@ public final class Granary implements AutoCloseable {
      * engine that is no {@link KernelEngine} has no kind, and is disabled with its backend only.
      */
     public boolean isEnabled(Backend backend, EngineKind kind) {
-        return enabled.isEnabled(backend, kind);
+        return tiers.enabled().isEnabled(backend, kind);
     }
 
     /**
@@ -230,12 +219,12 @@ public final class Granary implements AutoCloseable {
      * lookups go on, and stored entries stay.
      */
     public void setEnabled(Backend backend, EngineKind kind, boolean isEnabled) {
-        enabled.setEnabled(backend, kind, isEnabled);
+        tiers.enabled().setEnabled(backend, kind, isEnabled);
     }
 
     /** Enables or disables the tiers beyond memory for all engines. */
     public void setEnabled(boolean isEnabled) {
-        enabled.setEnabled(isEnabled);
+        tiers.enabled().setEnabled(isEnabled);
     }
 
     /** Returns the directory of this cache; with the capacity 0 at its opening it is not used. */

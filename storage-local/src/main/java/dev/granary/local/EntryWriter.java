@@ -55,14 +55,13 @@ final class EntryWriter {
     EntryWriter(
             SegmentStore store,
             EntryReader reader,
-            IndexCommitter committer,
             CapacityEnforcer enforcer,
             LastUseRecorder lastUses,
             StoreCaretaker caretaker,
             IoFailureLog failures) {
         this.store = store;
         this.reader = reader;
-        this.committer = committer;
+        this.committer = new IndexCommitter(store, reader);
         this.enforcer = enforcer;
         this.lastUses = lastUses;
         this.caretaker = caretaker;

@@ -20,7 +20,7 @@ import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
-import dev.granary.local.store.IndexCommitter;
+import dev.granary.local.store.EntryRemover;
 import dev.granary.local.store.IoFailureLog;
 import dev.granary.local.store.LastUseRecorder;
 import dev.granary.local.store.SegmentStore;
@@ -51,7 +51,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     private final Path directory;
     private final SegmentStore store;
     private final EntryReader reader;
-    private final IndexCommitter committer;
+    private final EntryRemover remover;
     private final LastUseRecorder lastUses;
     private final Evictor evictor;
     private final CapacityEnforcer enforcer;
@@ -69,7 +69,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         this.directory = config.directory();
         this.store = SegmentStore.share(real, boot, steps, config.storeTimeout());
         this.reader = new EntryReader(hashing);
-        this.committer = new IndexCommitter(store, reader);
+        this.remover = new EntryRemover(store);
         this.lastUses = new LastUseRecorder(store, config.clock(), config.background(), failures);
         this.evictor = new Evictor(store, reader, lastUses, failures);
         this.enforcer = new CapacityEnforcer(
@@ -79,9 +79,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
                 config.capacityBytes(),
                 config.storeTimeout(),
                 config.background());
-        this.caretaker = new StoreCaretaker(store, committer, lastUses, config.policy(), failures);
-        this.writer =
-                new EntryWriter(store, reader, committer, enforcer, lastUses, caretaker, failures);
+        this.caretaker = new StoreCaretaker(store, remover, lastUses, config.policy(), failures);
+        this.writer = new EntryWriter(store, reader, enforcer, lastUses, caretaker, failures);
     }
 
     /**
@@ -170,7 +169,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
                                 store, () -> reader.find(files, entry.id(), memory));
                 return located.result() instanceof LoadResult.Hit hit
                         && hit.entry().contentHash().equals(entry.contentHash())
-                        && committer.remove(located);
+                        && remover.remove(located);
             }
         });
     }
@@ -218,7 +217,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
                 }
                 EntryReader.LocatedEntry located = StoreCaretaker.retryAfterTruncation(
                         store, () -> reader.find(files, listed, memory));
-                return EntryReader.isUnchanged(files, located, listed) && committer.remove(located);
+                return EntryReader.isUnchanged(files, located, listed) && remover.remove(located);
             }
         });
     }
@@ -236,7 +235,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     /** Removes every entry. */
     public void clear() {
         requireOpen();
-        caretaker.remove(committer::clear);
+        caretaker.remove(remover::clear);
         enforcer.reclaim();
     }
 

@@ -221,20 +221,29 @@ final class ContentionTest {
         }
     }
 
+    private LocalTier openWithShortTimeout() throws LocalDirectoryException {
+        return LocalTier.open(LocalTierConfig.builder(directory())
+                .capacityBytes(2 << 20)
+                .storeTimeout(Duration.ofMillis(300))
+                .background(Runnable::run)
+                .build());
+    }
+
+    /** Fills the directory beyond the capacity of the tier, and stops the process in its sweep. */
+    private static void stallSweep(InteractiveProcess process) throws IOException {
+        assertEquals("done", process.request("many first 400 " + SIZE));
+        process.request("stop " + StoreStep.CLOSED);
+        assertEquals("AT " + StoreStep.CLOSED, process.request("sweep"));
+    }
+
     @Test
     @DisplayName(
             "A8 L4 a stalled sweep: the first store waits for its timeout, the next fails at once,"
                     + " both with the cause; later stores work")
     void stalledSweep() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory())
-                        .capacityBytes(2 << 20)
-                        .storeTimeout(Duration.ofMillis(300))
-                        .background(Runnable::run)
-                        .build());
+        try (LocalTier tier = openWithShortTimeout();
                 InteractiveProcess process = TierProcess.start(directory(), ROOM)) {
-            assertEquals("done", process.request("many first 400 " + SIZE));
-            process.request("stop " + StoreStep.CLOSED);
-            assertEquals("AT " + StoreStep.CLOSED, process.request("sweep"));
+            stallSweep(process);
             StoreResult failed = tier.store(SharedEntries.entry("second", 100));
             assertTrue(
                     failed.toString().contains("another process has made no progress for"),
@@ -253,15 +262,9 @@ final class ContentionTest {
             "A8 L4 after a store that waited while others made changes, the next store waits for"
                     + " its own timeout")
     void sweepProgressesMeanwhile() throws Exception {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory())
-                        .capacityBytes(2 << 20)
-                        .storeTimeout(Duration.ofMillis(300))
-                        .background(Runnable::run)
-                        .build());
+        try (LocalTier tier = openWithShortTimeout();
                 InteractiveProcess process = TierProcess.start(directory(), ROOM)) {
-            assertEquals("done", process.request("many first 400 " + SIZE));
-            process.request("stop " + StoreStep.CLOSED);
-            assertEquals("AT " + StoreStep.CLOSED, process.request("sweep"));
+            stallSweep(process);
             SegmentStore shared = SegmentStore.share(
                     directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
             try {

@@ -18,7 +18,7 @@ import dev.granary.local.directory.BootId;
 import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
-import dev.granary.local.store.IndexCommitter;
+import dev.granary.local.store.EntryRemover;
 import dev.granary.local.store.SegmentStore;
 
 import org.junit.jupiter.api.AfterEach;
@@ -284,7 +284,7 @@ final class CorruptionTest {
                     reader.find(Objects.requireNonNull(store.files()), entry.id(), memory);
             assertThat(found.result()).isDamaged();
             assertThat(tier.store(entry)).isStored();
-            assertFalse(new IndexCommitter(store, reader).remove(found));
+            assertFalse(new EntryRemover(store).remove(found));
         } finally {
             store.release();
         }

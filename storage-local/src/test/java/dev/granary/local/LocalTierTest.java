@@ -20,7 +20,7 @@ import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.StoreLayout;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
-import dev.granary.local.store.IndexCommitter;
+import dev.granary.local.store.EntryRemover;
 import dev.granary.local.store.SegmentStore;
 
 import org.junit.jupiter.api.AfterEach;
@@ -138,7 +138,7 @@ final class LocalTierTest {
             EntryReader.LocatedEntry located =
                     reader.find(Objects.requireNonNull(store.files()), first.id(), memory);
             tier.store(newer); // replaced after it was found and before it is removed
-            assertFalse(new IndexCommitter(store, reader).remove(located));
+            assertFalse(new EntryRemover(store).remove(located));
             assertThat(tier.load(newer.id())).isHitOf(newer);
             tier.discard(first);
             assertThat(tier.load(newer.id())).isHitOf(newer);

@@ -29,6 +29,7 @@ import java.util.function.Supplier;
  */
 public final class BucketQuarantine implements AutoCloseable {
     private final BucketTier tier;
+    private final BucketEntryWriter writer;
     private final BucketLayout layout;
     private final ObjectStore store;
     private final QuarantineReports reports;
@@ -36,11 +37,13 @@ public final class BucketQuarantine implements AutoCloseable {
 
     BucketQuarantine(
             BucketTier tier,
+            BucketEntryWriter writer,
             BucketLayout layout,
             ObjectStore store,
             QuarantineReports reports,
             Supplier<BulkBucket> packed) {
         this.tier = tier;
+        this.writer = writer;
         this.layout = layout;
         this.store = store;
         this.reports = reports;
@@ -60,11 +63,11 @@ public final class BucketQuarantine implements AutoCloseable {
         if (fresh.contentHash().equals(content)) {
             throw new IllegalArgumentException("An entry does not replace itself: " + fresh);
         }
-        return tier.refusal().orElseGet(() -> switch (tier.load(fresh.id())) {
+        return writer.refusal().orElseGet(() -> switch (tier.load(fresh.id())) {
             case LoadResult.Hit(Entry stored)
             when stored.contentHash().equals(content) -> reportAndReplace(fresh, content, reporter);
             // a hit is no acknowledgement: only a store ensures that all readers find the entry
-            case LoadResult.Hit _, LoadResult.Absent _, LoadResult.Damaged _ -> tier.store(fresh);
+            case LoadResult.Hit _, LoadResult.Absent _, LoadResult.Damaged _ -> writer.store(fresh);
             case LoadResult.Unavailable lost -> new StoreResult.Failed(lost.cause());
         });
     }
@@ -73,9 +76,9 @@ public final class BucketQuarantine implements AutoCloseable {
         return switch (reports.report(
                 fresh.id().target().path(), fresh.id().hash(), content, reporter)) {
             case QuarantineReports.Reported.Done(QuarantineReport report) ->
-                report.isConfirmed() ? replace(fresh, content) : tier.store(fresh);
+                report.isConfirmed() ? replace(fresh, content) : writer.store(fresh);
             case QuarantineReports.Reported.Refused(StoreFailure failure) -> {
-                tier.suspendWrites(failure);
+                writer.suspendWrites(failure);
                 yield new StoreResult.Refused(failure.toString());
             }
             case QuarantineReports.Reported.Failed(String cause) ->
@@ -85,12 +88,12 @@ public final class BucketQuarantine implements AutoCloseable {
 
     private StoreResult replace(Entry fresh, Sha256 content) {
         return switch (packed.get().replacer(fresh.id().target().path()).replace(fresh, content)) {
-            case PackedEntryReplacer.Result.NotPacked _ -> tier.replaceUnpacked(fresh, content);
+            case PackedEntryReplacer.Result.NotPacked _ -> writer.replaceUnpacked(fresh, content);
             case PackedEntryReplacer.Result.Replaced(long bytes) -> {
                 replaceCopy(fresh, content);
                 yield new StoreResult.Stored(bytes);
             }
-            case PackedEntryReplacer.Result.OtherContent _ -> tier.store(fresh);
+            case PackedEntryReplacer.Result.OtherContent _ -> writer.store(fresh);
             case PackedEntryReplacer.Result.Refused(String reason) ->
                 new StoreResult.Refused(reason);
             case PackedEntryReplacer.Result.Failed(String cause) -> new StoreResult.Failed(cause);
@@ -103,7 +106,7 @@ public final class BucketQuarantine implements AutoCloseable {
      */
     private void replaceCopy(Entry fresh, Sha256 content) {
         if (store.head(layout.entry(fresh.id())) instanceof HeadResult.Found) {
-            StoreResult ignored = tier.replaceUnpacked(fresh, content);
+            StoreResult ignored = writer.replaceUnpacked(fresh, content);
         }
     }
 

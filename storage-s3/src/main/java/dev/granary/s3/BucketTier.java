@@ -11,7 +11,6 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
-import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.layout.QuarantineLayout;
@@ -28,12 +27,10 @@ import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.TrafficCounter;
 
 import java.io.IOException;
 import java.security.SecureRandom;
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -63,21 +60,18 @@ import java.util.random.RandomGenerator;
  */
 public final class BucketTier implements PersistentCache, EntryCatalog {
     private static final int ABSENT_CAPACITY = 100_000;
-    private static final int SUSPECT_CAPACITY = 10_000;
-    private static final Duration SUSPECT_MEMORY = Duration.ofHours(1);
 
     private final S3Config config;
     private final BucketLayout layout;
     private final RequestCounters counters = new RequestCounters();
     private final ResilientObjectStore store;
     private final CachedCapabilities capabilities;
-    private final EntryPublisher publisher;
     private final WriteSuspension writeSuspension;
     private final PackReader.Settings packSettings;
     private final Lazy<PackReader> packs;
     private final BucketEntryLoader loader;
+    private final BucketEntryWriter writer;
     private final ExpiringSet<Sha256> absent;
-    private final ExpiringSet<Sha256> suspects;
     private final AtomicBoolean closed = new AtomicBoolean();
     private final Ticker ticker;
     private final RandomGenerator random;
@@ -111,8 +105,6 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 store,
                 () -> new CapabilityProbe(store.forProbe(), layout, ticker, random),
                 ticker);
-        this.publisher = new EntryPublisher(
-                store, capabilities, writeSuspension, config.retention(), counters, ticker, random);
         this.packSettings = new PackReader.Settings(
                 layout.root(), config.packIndexCache(), random, ticker::pauseQuietly);
         this.packs = new Lazy<>(() -> new PackReader(
@@ -123,7 +115,22 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 ticker::nanos));
         this.loader = new BucketEntryLoader(layout, !config.manifestInterval().isZero(), packs);
         this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), ticker);
-        this.suspects = new ExpiringSet<>(SUSPECT_CAPACITY, SUSPECT_MEMORY, ticker);
+        this.writer = new BucketEntryWriter(
+                config,
+                layout,
+                store,
+                packs,
+                new EntryPublisher(
+                        store,
+                        capabilities,
+                        writeSuspension,
+                        config.retention(),
+                        counters,
+                        ticker,
+                        random),
+                writeSuspension,
+                absent,
+                ticker);
     }
 
     /** Opens the tier. Sends no request and loads no client library before the first use. */
@@ -148,7 +155,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         long mark = absent.mark();
         LoadResult result = loader.load(id, store.withinDeadline());
         switch (result) {
-            case LoadResult.Damaged _ -> suspects.add(hash, suspects.mark());
+            case LoadResult.Damaged _ -> writer.suspect(hash);
             case LoadResult.Absent _ -> absent.add(hash, mark);
             case LoadResult.Hit _, LoadResult.Unavailable _ -> {}
         }
@@ -167,69 +174,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     @Override
     public StoreResult store(Entry entry) {
         requireOpen();
-        Optional<StoreResult> refusal = refusal();
-        if (refusal.isPresent()) {
-            return refusal.get();
-        }
-        Sha256 hash = entry.id().hash();
-        PackReader reader = packs.peek();
-        if (reader != null
-                && !suspects.contains(hash)
-                && reader.isKnown(entry.id())
-                && reader.confirm(entry.id(), reader.mark(entry.id()), store.withinDeadline())
-                && reader.holds(entry.id(), store)) {
-            return StoreResult.DUPLICATE;
-        }
-        return storeUnpacked(
-                entry,
-                suspects.contains(hash)
-                        ? EntryPublisher.Existing.SUSPECT
-                        : EntryPublisher.Existing.TRUSTED);
-    }
-
-    /** Returns the result of a write that is not sent, if nothing may be written now. */
-    Optional<StoreResult> refusal() {
-        return config.access() == S3Access.READ
-                ? Optional.of(
-                        new StoreResult.Refused(config.location() + " is configured as read-only"))
-                : writeSuspension
-                        .reason()
-                        .map(failure -> new StoreResult.Refused(
-                                "read-only for a while, since the bucket refused a write: "
-                                        + failure));
-    }
-
-    /** Sends no write for a while, since the bucket refuses them. */
-    void suspendWrites(StoreFailure refusal) {
-        writeSuspension.suspend(refusal);
-    }
-
-    /** Stores an unpacked entry, also in place of this content of it. */
-    StoreResult replaceUnpacked(Entry entry, Sha256 content) {
-        return storeUnpacked(entry, new EntryPublisher.Existing.Quarantined(content));
-    }
-
-    private StoreResult storeUnpacked(Entry entry, EntryPublisher.Existing existing) {
-        Sha256 hash = entry.id().hash();
-        StoreResult result = publisher.publish(entry, layout.entry(entry.id()), existing);
-        absent.remove(hash);
-        if (result instanceof StoreResult.Stored
-                || result instanceof StoreResult.Duplicate
-                || result instanceof StoreResult.Divergent) {
-            suspects.remove(hash);
-            return makeVisible(entry.id(), result);
-        }
-        return result;
-    }
-
-    /**
-     * Changes the manifest if it states that its target has no unpacked entries, since lookups rely
-     * on it.
-     */
-    private StoreResult makeVisible(Id id, StoreResult result) {
-        return config.manifestInterval().isZero()
-                ? result
-                : packs.get().unseal(id).orElse(result);
+        return writer.store(entry);
     }
 
     /** Returns a finder of entries that the bucket already has, for one run of publications. */
@@ -256,6 +201,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         requireOpen();
         return new BucketQuarantine(
                 this,
+                writer,
                 layout,
                 store,
                 new QuarantineReports(

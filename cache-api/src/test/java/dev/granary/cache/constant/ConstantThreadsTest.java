@@ -11,6 +11,7 @@ import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.cache.constant.config.ConstantLimits;
 import dev.granary.cache.constant.config.ConstantPolicy;
 import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.testing.Race;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -24,9 +25,6 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Concurrency tests of one cache. */
@@ -42,16 +40,6 @@ class ConstantThreadsTest {
     private final ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
     private final ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
 
-    private static <T> List<T> together(List<Callable<T>> work) throws Exception {
-        List<T> results = new ArrayList<>();
-        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            for (Future<T> done : threads.invokeAll(work)) {
-                results.add(done.get());
-            }
-        }
-        return results;
-    }
-
     @Test
     @DisplayName(
             "M15 1,000 threads on one absent key: one computes it, all share it, it is freed once")
@@ -62,7 +50,7 @@ class ConstantThreadsTest {
             ConstantPromiseTest.until(() -> cache.waiting(key("k")) >= 500);
             return memory.allocate("k", MEGABYTE);
         });
-        List<ConstantHold<Piece>> all = together(Collections.nCopies(1000, lookup));
+        List<ConstantHold<Piece>> all = Race.run(Collections.nCopies(1000, lookup));
         assertEquals(1, makings.get());
         assertEquals(1, all.stream().map(ConstantHold::buffer).distinct().count());
         assertEquals(999, cache.statistics().reused());
@@ -118,7 +106,7 @@ class ConstantThreadsTest {
                 return true;
             });
         }
-        together(work);
+        Race.run(work);
         holders.forEach(ConstantHold::close);
         ConstantStatistics end = cache.statistics();
         assertEquals(0, end.promisedBytes());

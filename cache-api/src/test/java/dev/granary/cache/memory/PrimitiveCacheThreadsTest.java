@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.testing.Await;
+import dev.granary.testing.Race;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -29,16 +30,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** Concurrency tests: one build per key, exact size, changes of the capacity. */
 class PrimitiveCacheThreadsTest {
     private static final Duration GENEROUS = Duration.ofMinutes(10);
-
-    private static <T> List<T> together(List<Callable<T>> work) throws Exception {
-        List<T> results = new ArrayList<>();
-        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            for (Future<T> done : threads.invokeAll(work)) {
-                results.add(done.get());
-            }
-        }
-        return results;
-    }
 
     @Test
     @DisplayName("M7 a hit completes while another thread has the lock of changes, for rare and for"
@@ -78,7 +69,7 @@ class PrimitiveCacheThreadsTest {
                     return cache.get(key, k -> "value " + k);
                 });
             }
-            together(work);
+            Race.run(work);
             assertEquals(12, cache.size());
             for (int key = 0; key < 10; key++) {
                 assertEquals("value " + key, cache.get(key, _ -> {
@@ -102,7 +93,7 @@ class PrimitiveCacheThreadsTest {
                 Await.holds(() -> cache.misses() >= 500); // then half of the others are waiting
                 return new Object();
             });
-            List<Object> values = together(Collections.nCopies(1000, lookup));
+            List<Object> values = Race.run(Collections.nCopies(1000, lookup));
             assertEquals(1, builds.get());
             assertEquals(1, values.stream().distinct().count());
             assertEquals(1000, cache.hits() + cache.misses());
@@ -175,7 +166,7 @@ class PrimitiveCacheThreadsTest {
                     return true;
                 });
             }
-            together(work);
+            Race.run(work);
             cache.setCapacity(16);
             assertTrue(cache.size() <= 16);
             assertEquals(80_000, cache.hits() + cache.misses());
@@ -203,7 +194,7 @@ class PrimitiveCacheThreadsTest {
                 }
                 return true;
             };
-            together(List.of(busy, busy, busy));
+            Race.run(List.of(busy, busy, busy));
             for (int key = 100; key < 110; key++) {
                 cache.get(key, k -> k);
             }

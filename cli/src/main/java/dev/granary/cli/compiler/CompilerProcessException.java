@@ -1,5 +1,7 @@
 package dev.granary.cli.compiler;
 
+import dev.granary.cache.CompileException;
+
 /**
  * Thrown if a compiler process ends or hangs during a request, or returns binaries that cannot be
  * for its device.
@@ -27,5 +29,12 @@ public final class CompilerProcessException extends Exception {
     /** Returns the kind of failure. */
     public Kind kind() {
         return kind;
+    }
+
+    /** Returns the failure as that of an engine, with this exception as its cause. */
+    CompileException asCompileException() {
+        CompileException failure = new CompileException(String.valueOf(getMessage()), "");
+        failure.initCause(this);
+        return failure;
     }
 }

@@ -10,10 +10,11 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.StepProvider;
 import dev.granary.cache.Target;
 import dev.granary.cli.compiler.CompilerProcessException.Kind;
+import dev.granary.cli.compiler.CompilerProcessPool.RequestWriter;
+import dev.granary.cli.compiler.CompilerProcessPool.Transfer;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.UsageException;
-import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
@@ -24,10 +25,7 @@ import dev.granary.gpu.spirv.SpirvCompiler;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Collection;
-import java.util.Deque;
 import java.util.List;
-import java.util.concurrent.ConcurrentLinkedDeque;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * An engine whose driver runs in processes of its own, one for each thread that uses the engine at
@@ -40,38 +38,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class CompilerProcesses implements Engine<KernelDescriptor, TransferredPrimitive> {
     private static final Duration OPEN_LIMIT = Duration.ofMinutes(5);
 
-    private final TemporaryDirectory directory;
-    private final CompilerRequest.Open open;
-    private final Duration openLimit;
-    private final Duration limit;
-    private final Deque<CompilerProcess> idle = new ConcurrentLinkedDeque<>();
-    private final AtomicInteger started = new AtomicInteger();
+    private final CompilerProcessPool pool;
     private final FrontEnd frontEnd = new FrontEnd(new ProcessFrontEnd());
-    private final Target target;
 
-    private CompilerProcesses(
-            TemporaryDirectory directory,
-            CompilerRequest.Open open,
-            Duration openLimit,
-            Duration limit)
-            throws CompilerProcessException, CommandFailedException, UsageException,
-                    InterruptedException {
-        this.directory = directory;
-        this.open = open;
-        this.openLimit = openLimit;
-        this.limit = limit;
-        Opened first = openProcess();
-        this.target = first.target();
-        idle.push(first.process());
-    }
-
-    /** A process with its device. */
-    private record Opened(CompilerProcess process, Target target) {}
-
-    /** Request to a process, which may have to write files for it. */
-    @FunctionalInterface
-    private interface RequestWriter {
-        Record write(CompilerProcess process) throws IOException;
+    private CompilerProcesses(CompilerProcessPool pool) {
+        this.pool = pool;
     }
 
     /**
@@ -100,76 +71,13 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
             Duration openLimit,
             Duration limit)
             throws CommandFailedException, UsageException, IOException, InterruptedException {
-        TemporaryDirectory directory = new TemporaryDirectory("granary-compile-");
-        try {
-            return new CompilerProcesses(
-                    directory,
-                    new CompilerRequest.Open(
-                            device.backend().map(Backend::path).orElse(""),
-                            device.device(),
-                            geometries.stream()
-                                    .map(geometry -> new ProgramMessage.LaunchMessage(
-                                            "", geometry.global(), geometry.local()))
-                                    .toList()),
-                    openLimit,
-                    limit);
-        } catch (CompilerProcessException e) {
-            directory.close();
-            throw new CommandFailedException(
-                    "the device cannot be opened, nothing was compiled: " + e.getMessage());
-        } catch (CommandFailedException
-                | UsageException
-                | InterruptedException
-                | RuntimeException e) {
-            directory.close();
-            throw e;
-        }
-    }
-
-    private Opened openProcess()
-            throws CompilerProcessException, CommandFailedException, UsageException,
-                    InterruptedException {
-        CompilerProcess process;
-        try {
-            process = new CompilerProcess(
-                    directory.path().resolve("process-" + started.incrementAndGet()));
-        } catch (IOException e) {
-            throw new CompilerProcessException(
-                    Kind.CRASHED, "the compiler process cannot be started: " + e.getMessage());
-        }
-        try {
-            switch (process.request(open, openLimit)) {
-                case CompilerResponse.Opened(
-                        String backend,
-                        String vendor,
-                        String device,
-                        String driver) -> {
-                    return new Opened(
-                            process, new Target(Backend.valueOf(backend), vendor, device, driver));
-                }
-                case CompilerResponse.Misused misused -> {
-                    process.close();
-                    throw new UsageException(misused.cause());
-                }
-                case CompilerResponse.Failed failed -> {
-                    process.close();
-                    throw new CommandFailedException(failed.cause());
-                }
-                case CompilerResponse other -> throw unexpected(other);
-            }
-        } catch (CompilerProcessException | InterruptedException | RuntimeException e) {
-            process.close();
-            throw e;
-        }
-    }
-
-    private static IllegalStateException unexpected(CompilerResponse response) {
-        return new IllegalStateException("unexpected response of a compiler process: " + response);
+        return new CompilerProcesses(
+                CompilerProcessPool.start(device, geometries, openLimit, limit));
     }
 
     @Override
     public Target target() {
-        return target;
+        return pool.target();
     }
 
     @Override
@@ -181,7 +89,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
     @Override
     public TransferredPrimitive create(KernelDescriptor descriptor, StepProvider steps)
             throws CompileException {
-        return target.backend() == Backend.LEVEL_ZERO
+        return target().backend() == Backend.LEVEL_ZERO
                 ? frontEnd.compile(
                         descriptor,
                         steps,
@@ -195,9 +103,9 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
         Transfer transfer = compile(
                 process -> new CompilerRequest.Compile(program, process.write(intermediate)));
         try {
-            requireCompatible(target, transfer.binaries());
+            requireCompatible(target(), transfer.binaries());
         } catch (CompilerProcessException e) {
-            throw failure(e);
+            throw e.asCompileException();
         }
         return new TransferredPrimitive(descriptor, built(transfer), transfer.binaries());
     }
@@ -223,16 +131,10 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
 
     private Transfer compile(RequestWriter writer) throws CompileException {
         try {
-            return request(writer);
+            return pool.request(writer);
         } catch (CompilerProcessException e) {
-            throw failure(e);
+            throw e.asCompileException();
         }
-    }
-
-    private static CompileException failure(CompilerProcessException cause) {
-        CompileException failure = new CompileException(String.valueOf(cause.getMessage()), "");
-        failure.initCause(cause);
-        return failure;
     }
 
     private static CompilerResponse.Built built(Transfer transfer) throws CompileException {
@@ -241,7 +143,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
             case CompilerResponse.CompileFailed failed ->
                 throw new CompileException(failed.message(), failed.buildLog());
             case CompilerResponse.Failed failed -> throw new IllegalStateException(failed.cause());
-            case CompilerResponse other -> throw unexpected(other);
+            case CompilerResponse other -> throw CompilerProcessPool.unexpected(other);
         };
     }
 
@@ -256,9 +158,9 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
         ProgramMessage program = ProgramMessage.of(descriptor);
         Transfer transfer;
         try {
-            transfer = request(
+            transfer = pool.request(
                     process -> new CompilerRequest.Restore(program, process.write(binaries)));
-            requireCompatible(target, transfer.binaries());
+            requireCompatible(target(), transfer.binaries());
         } catch (CompilerProcessException e) {
             throw new RestoreException(descriptor.name() + ": " + e.getMessage());
         }
@@ -275,7 +177,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
                         ? RestoreException.missingKernel(refused.message())
                         : new RestoreException(refused.message());
             case CompilerResponse.Failed failed -> throw new RestoreException(failed.cause());
-            case CompilerResponse other -> throw unexpected(other);
+            case CompilerResponse other -> throw CompilerProcessPool.unexpected(other);
         };
     }
 
@@ -289,70 +191,9 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
         }
     }
 
-    /** A response and its binaries. */
-    private record Transfer(CompilerResponse response, KernelBinaries binaries) {}
-
-    private Transfer request(RequestWriter writer) throws CompilerProcessException {
-        try {
-            CompilerProcess process = acquire();
-            boolean isUsable = false;
-            try {
-                CompilerResponse response = process.request(writer.write(process), limit);
-                KernelBinaries binaries = response instanceof CompilerResponse.Built built
-                        ? process.read(built.binaries())
-                        : KernelBinaries.none();
-                isUsable = true;
-                return new Transfer(response, binaries);
-            } finally {
-                if (isUsable) {
-                    idle.push(process);
-                } else {
-                    process.close();
-                }
-            }
-        } catch (IOException e) {
-            throw new CompilerProcessException(
-                    Kind.CRASHED, "files for the compiler process cannot be used: " + e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new CompilerProcessException(Kind.CRASHED, "the command was interrupted");
-        }
-    }
-
-    /** Returns an idle process, or a new one. */
-    private CompilerProcess acquire() throws CompilerProcessException, InterruptedException {
-        for (CompilerProcess free = idle.poll(); free != null; free = idle.poll()) {
-            if (free.isAlive()) {
-                return free;
-            }
-            free.close(); // killed while it was idle, which is no failure of the next program
-        }
-        try {
-            Opened opened = openProcess();
-            if (!opened.target().equals(target)) {
-                opened.process().close();
-                throw new CompilerProcessException(
-                        Kind.CRASHED,
-                        "another process found another device: "
-                                + opened.target().name());
-            }
-            return opened.process();
-        } catch (CommandFailedException | UsageException e) {
-            throw new CompilerProcessException(Kind.CRASHED, String.valueOf(e.getMessage()));
-        }
-    }
-
     /** Ends all processes and deletes their files. To be called when no thread uses the engine. */
     @Override
     public void close() {
-        idle.forEach(CompilerProcess::finish);
-        for (CompilerProcess process = idle.poll(); process != null; process = idle.poll()) {
-            process.awaitEnd();
-        }
-        try {
-            directory.close();
-        } catch (IOException e) {
-            // the last process has deleted it, or the system will
-        }
+        pool.close();
     }
 }

@@ -104,11 +104,12 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
         try {
             return compiler.within(limit);
         } catch (TimeoutException e) {
-            throw failure(
-                    new CompilerProcessException(Kind.TIMED_OUT, CompilerProcess.overdue(limit)));
+            throw new CompilerProcessException(Kind.TIMED_OUT, CompilerProcess.overdue(limit))
+                    .asCompileException();
         } catch (IOException e) {
-            throw failure(new CompilerProcessException(
-                    Kind.CRASHED, "the compiler failed: " + e.getMessage()));
+            throw new CompilerProcessException(
+                            Kind.CRASHED, "the compiler failed: " + e.getMessage())
+                    .asCompileException();
         }
     }
 
@@ -119,7 +120,7 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
         try {
             kernels = kernels(binaries);
         } catch (CompilerProcessException e) {
-            throw failure(e);
+            throw e.asCompileException();
         }
         Optional<String> missing = missing(descriptor, kernels);
         if (missing.isPresent()) {
@@ -134,12 +135,6 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
                 System.nanoTime() - start,
                 kernels,
                 binaries);
-    }
-
-    private static CompileException failure(CompilerProcessException cause) {
-        CompileException failure = new CompileException(String.valueOf(cause.getMessage()), "");
-        failure.initCause(cause);
-        return failure;
     }
 
     @Override

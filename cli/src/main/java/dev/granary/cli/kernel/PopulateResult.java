@@ -21,16 +21,16 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * The state of the bucket after {@code populate}: which of the obtained kernels it has, and of the
- * intermediate programs that were compiled for them. Not thread-safe.
+ * The result of {@code populate}: the kernels, and the intermediate programs compiled for them,
+ * that the bucket has afterwards or lacks. Not thread-safe.
  */
 final class PopulateResult {
     private final BucketConfig target;
     private final int uploadLimit;
     private final PublishResults published;
-    private final Set<Id> expected = new LinkedHashSet<>();
-    private final Set<Id> pending = new LinkedHashSet<>();
-    private final Set<Id> toReadBack = new LinkedHashSet<>();
+    private final Set<Id> expected = new LinkedHashSet<>(); // all that the bucket should have
+    private final Set<Id> pending = new LinkedHashSet<>(); // not answered within the limit
+    private final Set<Id> toReadBack = new LinkedHashSet<>(); // acknowledged, or from the bucket
     private final Map<String, String> notCacheable = new TreeMap<>();
     private final List<KernelRunner.Result> results;
     private Map<Id, String> unreadable = Map.of();
@@ -75,11 +75,12 @@ final class PopulateResult {
                 });
     }
 
-    /** Returns the ids that the bucket should have. */
+    /** Returns the ids that the bucket has by its answers, which reading them back verifies. */
     Set<Id> toReadBack() {
         return toReadBack;
     }
 
+    /** Reads back {@link #toReadBack}, and records what cannot be read. */
     void readBack(ReadbackVerifier readback, ProgressLine progress)
             throws ConfigException, InterruptedException {
         unreadable = readback.unreadable(
@@ -164,6 +165,7 @@ final class PopulateResult {
                         : ", " + unreadable.size() + " of them cannot be read");
     }
 
+    /** Returns the numbers of ids by their state in the bucket, as JSON. */
     JsonObject json() {
         return JsonOutput.object(
                 "stored",

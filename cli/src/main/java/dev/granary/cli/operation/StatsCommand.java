@@ -80,14 +80,14 @@ public final class StatsCommand extends TierCommand {
             Map<String, Usage> usage = usage(inventory);
             Map<String, Long> totals = tier.isLocal() ? totals(config) : Map.of();
             if (isPrometheus) {
-                print(new PrometheusText(out), inventory, config, usage, totals);
+                printMetrics(new PrometheusText(out), inventory, config, usage, totals);
                 out.flush();
             } else if (isJson()) {
                 JsonOutput.print(out, json(inventory, config, usage, totals));
             } else {
-                print(out, inventory, config, usage);
+                printUsage(out, inventory, config, usage);
                 if (tier.isLocal()) {
-                    print(out, config, totals, usage);
+                    printTotals(out, config, totals, usage);
                     if (isReset) {
                         out.println();
                         out.println("All counters are 0 now.");
@@ -101,6 +101,7 @@ public final class StatsCommand extends TierCommand {
         }
     }
 
+    /** Returns the counters of all processes, and sets them to 0 if {@code --reset} was given. */
     private Map<String, Long> totals(GranaryConfig config) throws Exception {
         LifetimeStatistics statistics = new LifetimeStatistics(config.directory());
         if (!isReset) {
@@ -113,7 +114,7 @@ public final class StatsCommand extends TierCommand {
         }
     }
 
-    private void print(
+    private void printMetrics(
             PrometheusText text,
             TierInventory inventory,
             GranaryConfig config,
@@ -170,7 +171,7 @@ public final class StatsCommand extends TierCommand {
         return usage;
     }
 
-    private void print(
+    private void printUsage(
             PrintWriter out,
             TierInventory inventory,
             GranaryConfig config,
@@ -185,7 +186,7 @@ public final class StatsCommand extends TierCommand {
                 + Units.plural(count.entries(), "entry") + ", " + Units.bytes(count.bytes())));
     }
 
-    private static void print(
+    private static void printTotals(
             PrintWriter out,
             GranaryConfig config,
             Map<String, Long> totals,

@@ -18,6 +18,7 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.RestoreTrialPolicy;
+import dev.granary.coordinator.lookup.NamespaceIds;
 import dev.granary.coordinator.publish.ProducerName;
 import dev.granary.coordinator.session.QuarantineReader;
 import dev.granary.coordinator.stores.BucketTierFactory;
@@ -37,7 +38,6 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
 /**
  * Explainer of the lookups of a configuration: it makes the steps of {@code PrimitiveLookup}
@@ -87,13 +87,7 @@ public final class LookupExplainer {
         if (!config.enabled().contains(new EnabledEngines.Family(id.target().backend(), kind))) {
             return withoutSearch(id, "the setting enabled switches its engine off");
         }
-        List<Id> ids = Stream.concat(
-                        Stream.of(id),
-                        readable.stream()
-                                .filter(other -> !other.equals(id.target())
-                                        && id.target().backend().reads(other.backend()))
-                                .map(id::withTarget))
-                .toList();
+        List<Id> ids = NamespaceIds.of(id, readable);
         Search search = new Search();
         searchLocal(ids, search);
         for (BucketConfig layer : config.buckets()) {

@@ -4,7 +4,7 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.coordinator.claim.ClaimCoordinator;
-import dev.granary.coordinator.config.RestoreTrialPolicy;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.dispatch.EventDispatcher;
 import dev.granary.coordinator.layer.RemoteLayers;
 import dev.granary.coordinator.publish.WriteBehindQueue;
@@ -13,7 +13,6 @@ import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.coordinator.stores.OpenStores;
 
-import java.time.Duration;
 import java.util.Optional;
 
 /**
@@ -39,30 +38,29 @@ public record LookupTiers(
         LookupCounters counters,
         EventDispatcher events,
         EngineSwitch enabled) {
-    /** Returns the tiers of these stores, with claims that wait at most {@code localWait}. */
+    /** Returns the tiers of these stores, with the configured trials, claims and engines. */
     public static LookupTiers over(
+            GranaryConfig config,
             OpenStores stores,
-            RestoreTrialPolicy trials,
-            Duration localWait,
             RemoteLayers layers,
             WriteBehindQueue writeBehind,
             LookupCounters counters,
-            EventDispatcher events,
-            EngineSwitch enabled) {
+            EventDispatcher events) {
         return new LookupTiers(
                 stores.local(),
                 layers,
                 stores.quarantine(),
-                switch (trials) {
+                switch (config.restoreTrial()) {
                     case OFF -> Optional.empty();
                     case FOREIGN -> Optional.of(new RestoreTrials(stores.quarantine()));
                 },
                 stores.claims()
-                        .map(claims -> ClaimCoordinator.over(claims, localWait, counters, events)),
+                        .map(claims -> ClaimCoordinator.over(
+                                claims, config.localWait(), counters, events)),
                 writeBehind,
                 counters,
                 events,
-                enabled);
+                new EngineSwitch(config.enabled()));
     }
 
     /** Returns a lookup that has not begun. */

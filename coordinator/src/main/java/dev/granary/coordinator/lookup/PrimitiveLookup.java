@@ -15,61 +15,52 @@ import dev.granary.coordinator.claim.CompileClaim;
 import dev.granary.coordinator.dispatch.EventDispatcher;
 import dev.granary.coordinator.dispatch.EventKind;
 import dev.granary.coordinator.dispatch.EventSpan;
-import dev.granary.coordinator.event.CompileEvent;
 import dev.granary.coordinator.event.LookupEvent;
 import dev.granary.coordinator.layer.RemoteLayer;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.toml.SafeText;
 
 import org.jspecify.annotations.Nullable;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 
 /**
  * One lookup below the memory tier, in four steps:
  *
  * <ol>
- *   <li>Local tier: its entry is restored. Without one, that of another namespace is restored,
- *       which the engine reads: a cross-namespace hit.
+ *   <li>{@link LocalLoader}: the entry of the local tier is restored. Without one, that of another
+ *       namespace is restored, which the engine reads: a cross-namespace hit.
  *   <li>Claim of this machine, after a miss. While another process has the claim, step 1 is
  *       repeated.
  *   <li>Each {@link RemoteLayer} in order, with the namespaces in the same order: its entry is
  *       restored.
- *   <li>{@link Engine#create(PrimitiveDescriptor, dev.granary.cache.StepProvider)} compiles. It may
- *       look up the results of {@link EarlierSteps}.
+ *   <li>{@link PrimitiveCompiler}: the engine compiles.
  * </ol>
  *
- * <p>{@link WriteBehindQueue} then stores the entry if the local tier lacks it. Each of the first
- * three steps may fail, and a failure is a miss. The lookup has the claim until write-behind
- * receives it with the primitive; if the lookup fails, it closes the claim. Used once, by one
- * thread.
+ * <p>{@link EntryRestorer} restores entries. {@link WriteBehindQueue} then stores the entry if the
+ * local tier lacks it. Each of the first three steps may fail, and a failure is a miss. The lookup
+ * has the claim until write-behind receives it with the primitive; if the lookup fails, it closes
+ * the claim. Used once, by one thread.
  */
 public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Primitive> {
     private final LookupTiers tiers;
     private final Engine<D, P> engine;
     private final D descriptor;
-    private final EntryRestorer<D, P> restorer;
     private final Step step;
+    private final LocalLoader local;
+    private final EntryRestorer<D, P> restorer;
     private CompileClaim claim = CompileClaim.NONE;
-    // all loads of the local tier are counted as one result: the hit, else the first
-    private @Nullable LoadResult localResult;
-    private long localNanos;
-    private @Nullable EventSpan localSpan; // of the load that is counted
     private PrimitiveSource source = PrimitiveSource.MEMORY;
     private OptionalInt layer = OptionalInt.empty();
     private Optional<String> layerName = Optional.empty();
     private long restoredBytes;
     private boolean isFound;
-    private boolean isCached; // beyond memory
     private Optional<Target> from = Optional.empty();
-    private @Nullable List<Id> otherIds; // computed after the first miss
+    private @Nullable List<Id> namespaceIds; // computed after the first miss
     private Optional<StoredStep> stored = Optional.empty();
 
     /** The place of a lookup in a compile of several steps. */
@@ -92,6 +83,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         this.step = step;
         this.engine = engine;
         this.descriptor = descriptor;
+        this.local = new LocalLoader(tiers.local());
         this.restorer = new EntryRestorer<>(tiers, engine, descriptor);
     }
 
@@ -105,6 +97,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         StackReserve.require();
         EventSpan span = tiers.events().begin(EventKind.LOOKUP);
         try {
+            source = PrimitiveSource.COMPILED; // unless an entry is restored
             P primitive = search(descriptor.getId());
             isFound = true;
             return primitive;
@@ -121,13 +114,10 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
 
     private P search(Id id) throws CompileException {
         if (id.isEmpty()) {
-            tiers.counters().increment(LookupCounter.NOT_CACHEABLE);
-            return compile();
+            return compileUncached(LookupCounter.NOT_CACHEABLE);
         }
-        isCached = tiers.enabled().isOn(engine);
-        if (!isCached) {
-            tiers.counters().increment(LookupCounter.DISABLED);
-            return compile();
+        if (!tiers.enabled().isOn(engine)) {
+            return compileUncached(LookupCounter.DISABLED);
         }
         restorer.begin();
         try {
@@ -136,7 +126,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
             if (restored.isEmpty()) {
                 // 3 layers. Without a claim if step 1 had an entry: others would wait for one that
                 // this machine cannot use.
-                restored = tiers.layers().search(allIds(id), this::restoreFromBucket);
+                restored = tiers.layers().search(namespaceIds(id), this::restoreFromBucket);
             }
             // 4 compiler
             return restored.isPresent() ? restored.get() : compileOrTakeSlow(id);
@@ -172,7 +162,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
      */
     private Optional<Entry> loadOrClaim(Id id) {
         ClaimCoordinator.Outcome outcome =
-                switch (loadLocal(id)) {
+                switch (local.load(id)) {
                     case LoadResult.Hit(Entry entry) -> new ClaimCoordinator.Outcome.Stored(entry);
                     case LoadResult.Absent _, LoadResult.Damaged _ -> {
                         Optional<Entry> other = loadOther(id);
@@ -186,7 +176,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         if (outcome instanceof ClaimCoordinator.Outcome.Claimed(CompileClaim acquired)) {
             claim = acquired;
         }
-        countLocal(id);
+        local.count(id);
         return outcome instanceof ClaimCoordinator.Outcome.Stored(Entry entry)
                 ? Optional.of(entry)
                 : Optional.empty();
@@ -194,56 +184,28 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
 
     private ClaimCoordinator.Outcome claim(Id id) {
         return tiers.coordinator().isPresent()
-                ? tiers.coordinator().get().claim(id, () -> loadLocal(id))
+                ? tiers.coordinator().get().claim(id, () -> local.load(id))
                 : new ClaimCoordinator.Outcome.Unclaimed();
     }
 
     /** Returns the entry of another namespace in the local tier. */
     private Optional<Entry> loadOther(Id id) {
-        for (Id other : otherIds(id)) {
-            if (loadLocal(other) instanceof LoadResult.Hit(Entry entry)) {
+        List<Id> ids = namespaceIds(id);
+        for (Id other : ids.subList(1, ids.size())) {
+            if (local.load(other) instanceof LoadResult.Hit(Entry entry)) {
                 return Optional.of(entry);
             }
         }
         return Optional.empty();
     }
 
-    /** Returns the id, then those of the same inputs in the other namespaces. */
-    private List<Id> allIds(Id id) {
-        return otherIds(id).isEmpty()
-                ? List.of(id)
-                : Stream.concat(Stream.of(id), otherIds(id).stream()).toList();
-    }
-
-    private List<Id> otherIds(Id id) {
-        List<Id> known = otherIds;
-        if (known == null) {
-            known = engine.readableTargets().stream()
-                    .filter(other -> isOther(other) && id.target().backend().reads(other.backend()))
-                    .map(id::withTarget)
-                    .toList();
-            otherIds = known;
+    private List<Id> namespaceIds(Id id) {
+        List<Id> ids = namespaceIds;
+        if (ids == null) {
+            ids = NamespaceIds.of(id, engine.readableTargets());
+            namespaceIds = ids;
         }
-        return known;
-    }
-
-    private LoadResult loadLocal(Id id) {
-        EventSpan span = tiers.local().beginLoad();
-        long loadStart = System.nanoTime();
-        LoadResult latest = tiers.local().cache().load(id);
-        localNanos += System.nanoTime() - loadStart;
-        if (localResult == null || latest instanceof LoadResult.Hit) {
-            localResult = latest;
-            localSpan = span;
-            span.stop();
-        }
-        return latest;
-    }
-
-    private void countLocal(Id id) {
-        if (localResult != null && localSpan != null) {
-            tiers.local().count(id, localResult, localNanos, localSpan);
-        }
+        return ids;
     }
 
     /**
@@ -316,68 +278,28 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
     /** Step 4. An entry that was left since it is slow is better than a source that fails. */
     private P compileOrTakeSlow(Id id) throws CompileException {
         try {
-            return compile();
+            return compiler().compile(claim);
         } catch (CompileException e) {
             if (!restorer.takeSlow()) {
                 throw e;
             }
-            Optional<P> restored = loadLocal(id) instanceof LoadResult.Hit(Entry entry)
+            Optional<P> restored = local.load(id) instanceof LoadResult.Hit(Entry entry)
                     ? restoreLocal(entry)
                     : Optional.empty();
             if (restored.isEmpty()) {
-                restored = tiers.layers().search(allIds(id), this::restoreFromBucket);
+                restored = tiers.layers().search(namespaceIds(id), this::restoreFromBucket);
             }
             return restored.orElseThrow(() -> e);
         }
     }
 
-    /** Compiles the source. */
-    private P compile() throws CompileException {
-        EventSpan span = tiers.events().begin(EventKind.COMPILE);
-        long compileStart = System.nanoTime();
-        try {
-            P primitive = create();
-            span.stop();
-            restorer.rejectIncomplete();
-            long took = System.nanoTime() - compileStart;
-            switch (step) {
-                case LAST -> {
-                    tiers.counters().increment(LookupCounter.COMPILED);
-                    tiers.counters().add(LookupCounter.COMPILE_TIME, took);
-                }
-                case EARLIER -> tiers.counters().increment(LookupCounter.INTERMEDIATE_COMPILED);
-            }
-            span.end(_ -> event(Optional.empty(), Duration.ofNanos(took)));
-            if (isCached) {
-                tiers.layers()
-                        .compileTimes()
-                        .compiled(Math.max(took, primitive.compileTime().toNanos()));
-                tiers.writeBehind().compiled(primitive, took, claim);
-            }
-            source = PrimitiveSource.COMPILED;
-            return primitive;
-        } catch (CompileException e) {
-            if (step == Step.LAST) {
-                tiers.counters().increment(LookupCounter.COMPILE_FAILURES);
-            }
-            span.end(took ->
-                    event(Optional.of(SafeText.inOneLine(String.valueOf(e.getMessage()))), took));
-            throw e;
-        }
+    /** Compiles beside the tiers, for that reason. */
+    private P compileUncached(LookupCounter reason) throws CompileException {
+        tiers.counters().increment(reason);
+        return compiler().compileUncached();
     }
 
-    /** Compiles; the earlier steps are looked up too, unless nothing of this lookup is cached. */
-    private P create() throws CompileException {
-        if (!isCached) {
-            return engine.create(descriptor);
-        }
-        try (EarlierSteps steps = new EarlierSteps(tiers)) {
-            return engine.create(descriptor, steps);
-        }
-    }
-
-    private CompileEvent event(Optional<String> failure, Duration took) {
-        return new CompileEvent(
-                EventDispatcher.digest(descriptor.getId()), engine.target(), failure, took);
+    private PrimitiveCompiler<D, P> compiler() {
+        return new PrimitiveCompiler<>(tiers, engine, descriptor, step, restorer);
     }
 }

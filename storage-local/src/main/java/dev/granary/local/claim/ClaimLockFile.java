@@ -1,6 +1,5 @@
 package dev.granary.local.claim;
 
-import dev.granary.local.directory.DirectoryValidator;
 import dev.granary.local.file.InterruptGuard;
 import dev.granary.local.file.StoreLayout;
 
@@ -14,13 +13,11 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -144,14 +141,7 @@ final class ClaimLockFile {
         }
         abandon();
         StoreLayout.requireFileOrNothing(file);
-        FileChannel channel = FileChannel.open(
-                file,
-                Set.of(
-                        StandardOpenOption.READ,
-                        StandardOpenOption.WRITE,
-                        StandardOpenOption.CREATE,
-                        LinkOption.NOFOLLOW_LINKS),
-                DirectoryValidator.privateFile(file));
+        FileChannel channel = StoreLayout.openOrCreate(file);
         Opened now = new Opened(channel, currentKey());
         opened = now;
         return now;

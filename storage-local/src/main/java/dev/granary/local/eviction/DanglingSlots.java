@@ -5,7 +5,7 @@ import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.IndexSnapshot;
 import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.store.EntryReader;
-import dev.granary.local.store.IndexCommitter;
+import dev.granary.local.store.EntryRemover;
 import dev.granary.local.store.SegmentStore;
 
 import java.io.IOException;
@@ -77,7 +77,7 @@ final class DanglingSlots {
                     && (isDangling(files, index, slot, snapshot.location(rank))
                             || (overlapping.get(rank)
                                     && !reader.matchesSlot(files, index, slot)))) {
-                removed |= IndexCommitter.removeAt(files, index, slot, snapshot.location(rank));
+                removed |= EntryRemover.removeAt(files, index, slot, snapshot.location(rank));
             }
         }
         return removed;

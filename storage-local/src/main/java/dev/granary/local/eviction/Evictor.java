@@ -10,7 +10,7 @@ import dev.granary.local.file.MappingFault;
 import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
-import dev.granary.local.store.IndexCommitter;
+import dev.granary.local.store.EntryRemover;
 import dev.granary.local.store.IoFailureLog;
 import dev.granary.local.store.LastUseRecorder;
 import dev.granary.local.store.SegmentStore;
@@ -200,7 +200,7 @@ public final class Evictor {
             throws IOException {
         for (int i = first; i < end; i++) {
             // otherwise it was removed in the meantime
-            if (IndexCommitter.removeAt(
+            if (EntryRemover.removeAt(
                     files,
                     snapshot.index(),
                     snapshot.slot(ranks[i]),

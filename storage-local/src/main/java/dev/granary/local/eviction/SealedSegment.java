@@ -4,16 +4,19 @@ import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.IndexSnapshot;
 import dev.granary.local.file.SegmentFile;
 
-/** Closed segment with its space on disk, as one sweep finds it. For one thread. */
+/**
+ * A sealed segment in one sweep: the place of its entries in the snapshot, and its space on disk.
+ * For one thread.
+ */
 final class SealedSegment {
     private final SegmentFile segment;
     private long length;
     private int first;
     private int end;
     private long liveUnits;
-    private long disk;
+    private long diskBytes;
 
-    /** Creates a segment of {@code length} bytes that is not yet measured. */
+    /** Creates a segment of {@code length} bytes that is not measured yet. */
     SealedSegment(SegmentFile segment, long length) {
         this.segment = segment;
         this.length = length;
@@ -27,7 +30,7 @@ final class SealedSegment {
         for (int rank = first; rank < end; rank++) {
             liveUnits += snapshot.units(rank);
         }
-        disk = length;
+        diskBytes = length;
     }
 
     SegmentFile segment() {
@@ -54,30 +57,33 @@ final class SealedSegment {
         return end;
     }
 
+    /** Returns true if the snapshot has no entry in it. */
     boolean isEmpty() {
         return end <= first;
     }
 
+    /** Returns the units of its entries. */
     long liveUnits() {
         return liveUnits;
     }
 
     /** Returns the bytes of its entries. */
-    long live() {
+    long liveBytes() {
         return liveUnits * EntryLocation.UNIT;
     }
 
     /** Returns the bytes of its blocks on disk. */
-    long disk() {
-        return disk;
+    long diskBytes() {
+        return diskBytes;
     }
 
-    void setDisk(long bytes) {
-        disk = bytes;
+    /** Records the bytes of its blocks after it was truncated or punched. */
+    void setDiskBytes(long bytes) {
+        diskBytes = bytes;
     }
 
     /** Returns the bytes on disk that no entry covers. */
-    long wasted() {
-        return disk - live();
+    long wastedBytes() {
+        return diskBytes - liveBytes();
     }
 }

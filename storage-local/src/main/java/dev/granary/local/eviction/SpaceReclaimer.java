@@ -190,7 +190,7 @@ final class SpaceReclaimer {
         }
         disposer.remove(files, segment);
         store.steps().done(StoreStep.REMOVED);
-        deduct(EntryLocation.units(sealed.disk()));
+        deduct(EntryLocation.units(sealed.diskBytes()));
         files.segments().drop(segment);
     }
 
@@ -224,7 +224,7 @@ final class SpaceReclaimer {
             disposer.cut(files, sealed.segment(), holes.end());
             sealed.setLength(holes.end());
         }
-        sealed.setDisk(holes.end());
+        sealed.setDiskBytes(holes.end());
         if (!canPunch) {
             return;
         }
@@ -234,7 +234,7 @@ final class SpaceReclaimer {
                 disposer.punch(files, sealed.segment(), holes);
                 sealed.segment().setPunched(mark);
             }
-            sealed.setDisk(holes.blocks());
+            sealed.setDiskBytes(holes.blocks());
         } catch (FileDisposer.StaleException e) {
             throw e;
         } catch (IOException | RuntimeException | LinkageError e) {
@@ -255,20 +255,20 @@ final class SpaceReclaimer {
             throws IOException {
         long disk = EntryLocation.unit(files.state().appendPosition()) * EntryLocation.UNIT;
         for (SealedSegment each : sealed) {
-            disk += each.disk();
+            disk += each.diskBytes();
         }
         List<SealedSegment> worstFirst = new ArrayList<>(sealed);
         worstFirst.sort(Comparator.comparingDouble(
-                each -> -(double) each.wasted() / Math.max(1, each.disk())));
+                each -> -(double) each.wastedBytes() / Math.max(1, each.diskBytes())));
         long targetBytes = tolerated == 0 ? 0 : capacity - tolerated;
         for (SealedSegment each : worstFirst) {
-            boolean isSparse = each.live() < each.length() / SPARSE_FRACTION;
+            boolean isSparse = each.liveBytes() < each.length() / SPARSE_FRACTION;
             boolean isWasteful =
-                    disk > targetBytes && each.wasted() > each.disk() / WASTED_FRACTION;
+                    disk > targetBytes && each.wastedBytes() > each.diskBytes() / WASTED_FRACTION;
             if ((isSparse || isWasteful)
                     && mover.move(files, each, snapshot, capacity)
                     && disposer.confirmsEmpty(files, each.segment())) {
-                disk -= each.wasted();
+                disk -= each.wastedBytes();
                 remove(files, each);
                 sealed.remove(each);
             }
@@ -280,7 +280,7 @@ final class SpaceReclaimer {
         long units = 0;
         int last = EntryLocation.segment(files.state().appendPosition());
         for (SealedSegment each : sealed) {
-            units += EntryLocation.units(each.disk());
+            units += EntryLocation.units(each.diskBytes());
         }
         List<Integer> counted =
                 sealed.stream().map(each -> each.segment().number()).toList();

@@ -18,6 +18,7 @@ public final class OpenStoreFiles {
     private final SegmentPool segments;
     private volatile @Nullable EntryIndex index;
 
+    /** Creates the files of an open state page; the others are opened when they are needed. */
     public OpenStoreFiles(StoreLayout layout, StatePage state) {
         this.layout = layout;
         this.state = state;
@@ -38,13 +39,13 @@ public final class OpenStoreFiles {
     }
 
     /**
-     * Opens the named index here, since the first lookup would need another thread for it. A
-     * failure is left to that lookup.
+     * Opens the index that the state page names, on this thread of files: the first lookup would
+     * have to wait for one. A failure is left to that lookup.
      */
     private void openNamedIndex() {
         try {
             if (state.get(StatePage.MARK) == StatePage.MAGIC) {
-                open();
+                openIndex();
             }
             MappingFault.throwPending();
         } catch (IOException | InternalError e) {
@@ -73,10 +74,10 @@ public final class OpenStoreFiles {
         EntryIndex current = index;
         return current != null && current.generation() == state.get(StatePage.GENERATION)
                 ? current
-                : open();
+                : openIndex();
     }
 
-    private synchronized EntryIndex open() throws IOException {
+    private synchronized EntryIndex openIndex() throws IOException {
         for (int attempt = 1; ; attempt++) {
             long generation = state.get(StatePage.GENERATION);
             EntryIndex before = index;
@@ -121,12 +122,14 @@ public final class OpenStoreFiles {
         boolean _ = state.restore(layout.state());
     }
 
+    /** Writes the recorded last uses to the index, unless the directory is read-only. */
     public void writeUses(long nowMicros) throws IOException {
         if (state.isWritable()) {
             index().writeUses(nowMicros);
         }
     }
 
+    /** Discards the mappings and closes the state page. */
     public void close() {
         segments.close();
         state.close();

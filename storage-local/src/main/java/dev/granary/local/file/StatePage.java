@@ -1,6 +1,5 @@
 package dev.granary.local.file;
 
-import dev.granary.local.directory.DirectoryValidator;
 import dev.granary.local.store.StoreRecovery;
 
 import org.jspecify.annotations.Nullable;
@@ -22,7 +21,6 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 
 /**
  * State page of a directory, mapped by all its processes: the generation of the index, the append
@@ -95,14 +93,7 @@ public final class StatePage implements AutoCloseable {
     }
 
     private static StatePage create(Path file) throws IOException {
-        FileChannel channel = FileChannel.open(
-                file,
-                Set.of(
-                        StandardOpenOption.READ,
-                        StandardOpenOption.WRITE,
-                        StandardOpenOption.CREATE,
-                        LinkOption.NOFOLLOW_LINKS),
-                DirectoryValidator.privateFile(file));
+        FileChannel channel = StoreLayout.openOrCreate(file);
         try {
             fill(channel);
             return new StatePage(

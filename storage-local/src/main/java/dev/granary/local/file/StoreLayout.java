@@ -1,8 +1,11 @@
 package dev.granary.local.file;
 
+import dev.granary.local.directory.DirectoryValidator;
+
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
@@ -11,8 +14,10 @@ import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.function.Function;
 
 /**
@@ -124,6 +129,21 @@ public final class StoreLayout {
         if (attributes != null && !attributes.isRegularFile()) {
             throw new FileSystemException(file.toString(), null, "not a file; remove it");
         }
+    }
+
+    /**
+     * Opens a file for reading and writing, and creates it private to this user if it is missing.
+     * Follows no link.
+     */
+    public static FileChannel openOrCreate(Path file) throws IOException {
+        return FileChannel.open(
+                file,
+                Set.of(
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE,
+                        StandardOpenOption.CREATE,
+                        LinkOption.NOFOLLOW_LINKS),
+                DirectoryValidator.privateFile(file));
     }
 
     /**

@@ -2,7 +2,6 @@ package dev.granary.local.store;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
-import dev.granary.cache.LoadResult;
 import dev.granary.local.file.EntryIndex;
 import dev.granary.local.file.EntryLocation;
 import dev.granary.local.file.OpenStoreFiles;
@@ -21,11 +20,10 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 
 /**
- * Committer of changes to the set of entries: commits written entries, removes one, removes all.
- * Each is one change of the index under the commit lock. Thread-safe.
+ * Committer of entries: they are written, then enter the index with one change under the commit
+ * lock, in place of other entries of their ids. Thread-safe.
  */
 public final class IndexCommitter {
     private static final int ATTEMPTS = 5;
@@ -161,7 +159,7 @@ public final class IndexCommitter {
         StatePage state = files.state();
         EntryIndex index = indexWithRoom(files, nowMicros);
         List<Integer> replaced = slotsOf(files, index, id);
-        writeJournal(state, index, location, reader.tag(id), replaced);
+        CommitJournal.begin(state, index, location, reader.tag(id), replaced);
         store.steps().done(StoreStep.ANNOUNCED);
         int newSlots = index.insert(
                 reader.tag(id),
@@ -181,39 +179,10 @@ public final class IndexCommitter {
             state.add(StatePage.REPLACEMENTS, 1);
         }
         for (int slot : replaced) {
-            removeSlot(state, index, slot);
+            EntryRemover.removeSlot(state, index, slot);
         }
-        state.set(StatePage.COMMIT_LOCATION, 0);
+        CommitJournal.end(state);
         store.steps().done(StoreStep.COUNTED);
-    }
-
-    /** Writes the recovery journal, since old and new entry are both in the index for a moment. */
-    private static void writeJournal(
-            StatePage state, EntryIndex index, long location, long tag, List<Integer> replaced) {
-        for (int i = 0; i < StatePage.MAX_REPLACED; i++) {
-            state.set(
-                    StatePage.COMMIT_REPLACES + i * Long.BYTES,
-                    i < replaced.size() ? index.location(replaced.get(i)) : 0);
-        }
-        state.set(StatePage.COMMIT_TAG, tag);
-        state.set(StatePage.COMMIT_LOCATION, location);
-    }
-
-    /**
-     * Removes the replaced entries of a process that died before it removed them. Under the commit
-     * lock; the counts must be recounted afterwards.
-     */
-    static void finish(OpenStoreFiles files) throws IOException {
-        StatePage state = files.state();
-        long tag = state.get(StatePage.COMMIT_TAG);
-        if (state.get(StatePage.COMMIT_LOCATION) != 0
-                && files.index().find(tag, state.get(StatePage.COMMIT_LOCATION)) >= 0) {
-            state.add(StatePage.REPLACEMENTS, 1);
-            for (int i = 0; i < StatePage.MAX_REPLACED; i++) {
-                removeAt(files, tag, state.get(StatePage.COMMIT_REPLACES + i * Long.BYTES));
-            }
-        }
-        state.set(StatePage.COMMIT_LOCATION, 0);
     }
 
     /**
@@ -270,89 +239,5 @@ public final class IndexCommitter {
             }
         }
         return slots;
-    }
-
-    /**
-     * Removes an entry if it is still at its location; returns whether it was removed. After damage
-     * in the last segment the store continues in a new one. The append position may be stale, after
-     * a power cut that was not detected, so that new entries were overwriting others.
-     */
-    public boolean remove(EntryReader.LocatedEntry located) throws IOException {
-        return canBeRemoved(located) && store.change(removal(located));
-    }
-
-    /** Removes an entry for a lookup, with a short wait; the next lookup finds the damage again. */
-    boolean removeBriefly(EntryReader.LocatedEntry located) throws IOException {
-        return canBeRemoved(located) && store.changeBriefly(removal(located));
-    }
-
-    private static boolean canBeRemoved(EntryReader.LocatedEntry located) {
-        return located.index() != null && !(located.result() instanceof LoadResult.Absent);
-    }
-
-    private SegmentStore.Change removal(EntryReader.LocatedEntry located) {
-        long tag = Objects.requireNonNull(located.index()).tagOf(located.slot());
-        return files -> {
-            boolean removed = removeAt(files, tag, located.location());
-            if (removed
-                    && located.result() instanceof LoadResult.Damaged
-                    && EntryLocation.segment(located.location())
-                            == EntryLocation.segment(files.state().appendPosition())) {
-                appender.sealUntruncated(files, 0);
-            }
-            return removed;
-        };
-    }
-
-    /** Removes the entry with this tag at this location, if there is one. Under the commit lock. */
-    static boolean removeAt(OpenStoreFiles files, long tag, long location) throws IOException {
-        EntryIndex index = files.index();
-        int slot = index.find(tag, location);
-        if (slot >= 0) {
-            removeSlot(files.state(), index, slot);
-        }
-        return slot >= 0;
-    }
-
-    /**
-     * Removes the entry that was in this slot of {@code oldIndex}. Works as well if a damaged tag
-     * or a power cut made the slot unreachable for probes.
-     */
-    public static boolean removeAt(
-            OpenStoreFiles files, EntryIndex oldIndex, int slot, long location) throws IOException {
-        EntryIndex index = files.index();
-        if (index.generation() != oldIndex.generation()) {
-            return removeAt(files, oldIndex.tagOf(slot), location);
-        }
-        boolean there = index.location(slot) == location;
-        if (there) {
-            removeSlot(files.state(), index, slot);
-        }
-        return there;
-    }
-
-    private static void removeSlot(StatePage state, EntryIndex index, int slot) {
-        long units = index.units(slot);
-        int freed = index.remove(slot);
-        state.add(StatePage.OCCUPIED_SLOTS, -freed);
-        state.add(StatePage.LIVE_ENTRIES, -1);
-        state.add(StatePage.LIVE_UNITS, -units);
-    }
-
-    /**
-     * Removes all entries, and continues in a new segment. Allocates no disk blocks, so it works on
-     * a full disk too.
-     */
-    public boolean clear() throws IOException {
-        return store.files() != null
-                && store.change(files -> {
-                    files.index().removeAll();
-                    StatePage state = files.state();
-                    state.set(StatePage.OCCUPIED_SLOTS, 0);
-                    state.set(StatePage.LIVE_ENTRIES, 0);
-                    state.set(StatePage.LIVE_UNITS, 0);
-                    appender.seal(files, 0);
-                    return true;
-                });
     }
 }

@@ -1,9 +1,7 @@
 package dev.granary.local.store;
 
 import dev.granary.local.config.LocalTierConfig;
-import dev.granary.local.directory.DirectoryValidator;
 import dev.granary.local.file.InterruptGuard;
-import dev.granary.local.file.MappingFault;
 import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreLayout;
@@ -13,21 +11,18 @@ import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.nio.channels.FileLock;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
- * Store of one directory in this process. Opens its files on demand, and again after they were
- * removed; makes changes one at a time under the lock that all processes share. Thread-safe.
+ * Store of one directory in this process. Makes changes one at a time under the lock that all
+ * processes share; {@link StoreOpener} opens the files. Thread-safe.
  *
  * <p>One instance per directory and process. The system releases a process's locks on a file when
  * any of its channels on that file is closed. Java rejects a second lock of one region in one
@@ -43,14 +38,13 @@ public final class SegmentStore {
 
     private final Path directory;
     private final StoreLayout layout;
+    private final StoreOpener opener;
     private final long boot;
     private final StoreStep.Listener steps;
     private final CommitLockQueue queue = new CommitLockQueue();
     private final ReentrantLock sweeper = new ReentrantLock();
-    private volatile @Nullable OpenStoreFiles files;
     private volatile long timeoutNanos; // the longest timeout of its users
     private volatile boolean sweepRequested;
-    private volatile boolean released;
     private int users; // guarded by SHARED
 
     /** Change of the store, made under the commit lock. */
@@ -63,6 +57,7 @@ public final class SegmentStore {
     private SegmentStore(Path directory, long boot, StoreStep.Listener steps) {
         this.directory = directory;
         this.layout = new StoreLayout(directory);
+        this.opener = new StoreOpener(directory, layout);
         this.boot = boot;
         this.steps = steps;
     }
@@ -94,12 +89,7 @@ public final class SegmentStore {
         synchronized (SHARED) {
             if (--users == 0) {
                 SHARED.remove(directory);
-                released = true; // tasks left in an executor find nothing to do
-                OpenStoreFiles open = files;
-                files = null;
-                if (open != null) {
-                    open.close();
-                }
+                opener.close();
             }
         }
     }
@@ -114,13 +104,11 @@ public final class SegmentStore {
 
     /** Returns the files for reading, or null if nothing was stored yet. */
     public @Nullable OpenStoreFiles files() throws IOException {
-        if (released) {
+        if (opener.isClosed()) {
             return null;
         }
-        OpenStoreFiles open = files;
-        return open != null && !open.state().isLost() && isInitialised(open)
-                ? open
-                : openForReading();
+        OpenStoreFiles open = opener.currentForReading();
+        return open == null ? openForReading() : open;
     }
 
     /**
@@ -147,10 +135,7 @@ public final class SegmentStore {
      * in the directory.
      */
     OpenStoreFiles filesForWriting() throws IOException {
-        OpenStoreFiles open = files;
-        return open != null && open.state().isWritable() && !open.state().isLost()
-                ? open
-                : openForWriting();
+        return opener.forWriting();
     }
 
     /**
@@ -158,7 +143,7 @@ public final class SegmentStore {
      * append position is not valid.
      */
     boolean isRecovered(OpenStoreFiles open) {
-        return isInitialised(open) && open.state().get(StatePage.BOOT) == boot;
+        return StoreOpener.isInitialised(open) && open.state().get(StatePage.BOOT) == boot;
     }
 
     /**
@@ -166,7 +151,7 @@ public final class SegmentStore {
      * mapping.
      */
     void repair() throws IOException {
-        OpenStoreFiles broken = files;
+        OpenStoreFiles broken = opener.current();
         if (broken != null) {
             broken.discardMappings();
             if (broken.state().isWritable()) {
@@ -177,7 +162,7 @@ public final class SegmentStore {
 
     /** Discards the mappings of truncated segments. */
     void dropCutSegments() throws IOException {
-        OpenStoreFiles open = files;
+        OpenStoreFiles open = opener.current();
         if (open != null) {
             open.segments().dropCut();
         }
@@ -241,7 +226,7 @@ public final class SegmentStore {
         try (InterruptGuard _ = new InterruptGuard();
                 BoundedWait wait = new BoundedWait(allowed);
                 CommitLockQueue.Turn _ = queue.awaitTurn(wait)) {
-            OpenStoreFiles open = openForWriting();
+            OpenStoreFiles open = opener.forChange();
             try (FileLock _ = queue.lock(open.state(), wait, timeoutNanos)) {
                 wait.end();
                 steps.done(StoreStep.LOCKED);
@@ -299,10 +284,10 @@ public final class SegmentStore {
         }
         try {
             OpenStoreFiles open = filesForWriting();
-            if (!isInitialised(open)) {
+            if (!StoreOpener.isInitialised(open)) {
                 changeBriefly(_ -> true); // initialises it
             }
-            return isInitialised(open) ? open : null;
+            return StoreOpener.isInitialised(open) ? open : null;
         } catch (CommitLockQueue.BusyException e) {
             return null;
         } catch (FileSystemException e) {
@@ -310,57 +295,7 @@ public final class SegmentStore {
                 throw e;
             }
         }
-        synchronized (this) {
-            StatePage state = files == null ? StatePage.openForReading(layout.state()) : null;
-            if (state != null && state.get(StatePage.MARK) == StatePage.MAGIC) {
-                files = new OpenStoreFiles(layout, state);
-            }
-            return files;
-        }
-    }
-
-    /**
-     * Returns whether the page is initialised; one that is being initialised, is damaged or
-     * truncated counts as not.
-     */
-    private static boolean isInitialised(OpenStoreFiles open) {
-        try {
-            boolean isInitialised = open.state().get(StatePage.MARK) == StatePage.MAGIC;
-            MappingFault.throwPending();
-            return isInitialised;
-        } catch (InternalError e) {
-            return false; // truncated under the mapping
-        }
-    }
-
-    private OpenStoreFiles openForWriting() throws IOException {
-        if (released) {
-            throw new IOException("the local store on " + directory + " is closed");
-        }
-        OpenStoreFiles current = files;
-        if (current != null && canChange(current)) {
-            return current;
-        }
-        synchronized (this) {
-            current = files;
-            if (current != null && canChange(current)) {
-                return current;
-            }
-            Files.createDirectories(
-                    layout.segments(), DirectoryValidator.privateDirectory(directory));
-            OpenStoreFiles open = OpenStoreFiles.openForWriting(layout);
-            files = open;
-            if (current != null) {
-                current.close();
-            }
-            return open;
-        }
-    }
-
-    private boolean canChange(OpenStoreFiles open) throws IOException {
-        return open.state().isWritable()
-                && !open.state().isLost()
-                && open.state().restore(layout.state());
+        return opener.readOnly();
     }
 
     /**
@@ -368,11 +303,6 @@ public final class SegmentStore {
      * that is full or fails.
      */
     public boolean isReadOnly(IOException cause) {
-        try {
-            return cause instanceof AccessDeniedException
-                    || Files.getFileStore(Objects.requireNonNull(directory)).isReadOnly();
-        } catch (IOException e) {
-            return false;
-        }
+        return opener.isReadOnly(cause);
     }
 }

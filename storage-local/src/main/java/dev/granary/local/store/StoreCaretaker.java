@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.LongAdder;
  */
 public final class StoreCaretaker {
     private final SegmentStore store;
-    private final IndexCommitter committer;
+    private final EntryRemover remover;
     private final LastUseRecorder lastUses;
     private final EvictionPolicy policy;
     private final IoFailureLog failures;
@@ -24,12 +24,12 @@ public final class StoreCaretaker {
 
     public StoreCaretaker(
             SegmentStore store,
-            IndexCommitter committer,
+            EntryRemover remover,
             LastUseRecorder lastUses,
             EvictionPolicy policy,
             IoFailureLog failures) {
         this.store = store;
-        this.committer = committer;
+        this.remover = remover;
         this.lastUses = lastUses;
         this.policy = policy;
         this.failures = failures;
@@ -49,7 +49,7 @@ public final class StoreCaretaker {
     public boolean removeDamaged(EntryReader.LocatedEntry located, DamageKind damage) {
         boolean removed = damage != DamageKind.TOO_NEW
                 && damage != DamageKind.TOO_OLD
-                && remove(() -> committer.removeBriefly(located));
+                && remove(() -> remover.removeBriefly(located));
         if (removed) {
             countHealed();
         }

@@ -41,7 +41,7 @@ public final class StoreRecovery {
             return true;
         }
         if (state.get(StatePage.CHANGE_IN_PROGRESS) != 0 || !hasPlausibleCounts(state)) {
-            IndexCommitter.finish(files);
+            CommitJournal.recover(files);
             recount(files);
             return true;
         }
@@ -94,7 +94,7 @@ public final class StoreRecovery {
     private static void restart(OpenStoreFiles files, long boot) throws IOException {
         StatePage state = files.state();
         state.set(StatePage.APPEND_POSITION, 0);
-        state.set(StatePage.COMMIT_LOCATION, 0);
+        CommitJournal.end(state);
         dropEntriesWithoutFile(files);
         // processes may still map a removed segment with a lower number
         long next = state.get(StatePage.NEXT_SEGMENT);

@@ -252,8 +252,8 @@ final class FileDisposerTest {
         IndexSnapshot snapshot = IndexSnapshot.of(index);
         int slot = snapshot.slot(0);
         long location = snapshot.location(0);
-        assertFalse(IndexCommitter.removeAt(files(), index, slot, location + 1));
-        assertFalse(IndexCommitter.removeAt(files(), index.tagOf(slot), location + 1));
+        assertFalse(EntryRemover.removeAt(files(), index, slot, location + 1));
+        assertFalse(EntryRemover.removeAt(files(), index.tagOf(slot), location + 1));
         assertAllHit(tier, entries);
     }
 

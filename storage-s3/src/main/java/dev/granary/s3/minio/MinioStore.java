@@ -78,12 +78,7 @@ final class MinioStore implements ObjectStore {
     @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
         return read(
-                GetObjectArgs.builder()
-                        .bucket(bucket)
-                        .object(key)
-                        .offset(offset)
-                        .length((long) length)
-                        .build(),
+                rangeArguments(key, offset, length),
                 length,
                 response -> BoundedBodyReader.readInto(response, into, length));
     }
@@ -91,14 +86,18 @@ final class MinioStore implements ObjectStore {
     @Override
     public GetResult range(String key, long offset, int length) {
         return read(
-                GetObjectArgs.builder()
-                        .bucket(bucket)
-                        .object(key)
-                        .offset(offset)
-                        .length((long) length)
-                        .build(),
+                rangeArguments(key, offset, length),
                 length,
                 response -> BoundedBodyReader.read(response, length, length));
+    }
+
+    private GetObjectArgs rangeArguments(String key, long offset, int length) {
+        return GetObjectArgs.builder()
+                .bucket(bucket)
+                .object(key)
+                .offset(offset)
+                .length((long) length)
+                .build();
     }
 
     /** Reads a body; returns null if it exceeds the limit. */

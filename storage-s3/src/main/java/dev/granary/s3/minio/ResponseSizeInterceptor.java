@@ -3,17 +3,12 @@ package dev.granary.s3.minio;
 import dev.granary.s3.transport.ResponseSizeLimit;
 
 import okhttp3.Interceptor;
-import okhttp3.MediaType;
 import okhttp3.Request;
 import okhttp3.Response;
 import okhttp3.ResponseBody;
 
 import okio.Buffer;
-import okio.BufferedSource;
 import okio.ForwardingSource;
-import okio.Okio;
-
-import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 
@@ -28,7 +23,7 @@ final class ResponseSizeInterceptor implements Interceptor {
         return isObject(chain.request(), response)
                 ? response
                 : response.newBuilder()
-                        .body(new LimitedBody(response.body(), response.code()))
+                        .body(limited(response.body(), response.code()))
                         .build();
     }
 
@@ -38,37 +33,16 @@ final class ResponseSizeInterceptor implements Interceptor {
                 && request.url().queryParameter("list-type") == null;
     }
 
-    /** A body that throws an exception if it is too long. */
-    private static final class LimitedBody extends ResponseBody {
-        private final ResponseBody body;
-        private final BufferedSource source;
-
-        LimitedBody(ResponseBody body, int status) {
-            this.body = body;
-            ResponseSizeLimit limit = ResponseSizeLimit.ofStatus(status);
-            this.source = Okio.buffer(new ForwardingSource(body.source()) {
-                @Override
-                public long read(Buffer into, long bytes) throws IOException {
-                    long read = super.read(into, bytes);
-                    limit.add(read);
-                    return read;
-                }
-            });
-        }
-
-        @Override
-        public @Nullable MediaType contentType() {
-            return body.contentType();
-        }
-
-        @Override
-        public long contentLength() {
-            return body.contentLength();
-        }
-
-        @Override
-        public BufferedSource source() {
-            return source;
-        }
+    /** Returns a body that throws an exception if it is too long. */
+    private static ResponseBody limited(ResponseBody body, int status) {
+        ResponseSizeLimit limit = ResponseSizeLimit.ofStatus(status);
+        return new ForwardedBody(body, new ForwardingSource(body.source()) {
+            @Override
+            public long read(Buffer into, long bytes) throws IOException {
+                long read = super.read(into, bytes);
+                limit.add(read);
+                return read;
+            }
+        });
     }
 }

@@ -11,7 +11,6 @@ import okhttp3.ResponseBody;
 
 import okio.Buffer;
 import okio.BufferedSink;
-import okio.BufferedSource;
 import okio.ForwardingSink;
 import okio.ForwardingSource;
 import okio.Okio;
@@ -46,9 +45,7 @@ final class StallInterceptor implements Interceptor {
                                     .build());
             watch.responseStarted();
             isReading = true;
-            return response.newBuilder()
-                    .body(new WatchedResponseBody(response.body(), watch))
-                    .build();
+            return response.newBuilder().body(watched(response.body(), watch)).build();
         } catch (IOException e) {
             throw watch.translate(e);
         } finally {
@@ -97,46 +94,25 @@ final class StallInterceptor implements Interceptor {
         }
     }
 
-    /** A response body that reports the bytes received. */
-    private static final class WatchedResponseBody extends ResponseBody {
-        private final ResponseBody body;
-        private final BufferedSource source;
-
-        WatchedResponseBody(ResponseBody body, StallDetector.Watch watch) {
-            this.body = body;
-            this.source = Okio.buffer(new ForwardingSource(body.source()) {
-                @Override
-                public long read(Buffer into, long bytes) throws IOException {
-                    try {
-                        long read = super.read(into, bytes);
-                        watch.received(read);
-                        return read;
-                    } catch (IOException e) {
-                        throw watch.translate(e);
-                    }
+    /** Returns a body that reports the bytes received. */
+    private static ResponseBody watched(ResponseBody body, StallDetector.Watch watch) {
+        return new ForwardedBody(body, new ForwardingSource(body.source()) {
+            @Override
+            public long read(Buffer into, long bytes) throws IOException {
+                try {
+                    long read = super.read(into, bytes);
+                    watch.received(read);
+                    return read;
+                } catch (IOException e) {
+                    throw watch.translate(e);
                 }
+            }
 
-                @Override
-                public void close() throws IOException {
-                    watch.close();
-                    super.close();
-                }
-            });
-        }
-
-        @Override
-        public @Nullable MediaType contentType() {
-            return body.contentType();
-        }
-
-        @Override
-        public long contentLength() {
-            return body.contentLength();
-        }
-
-        @Override
-        public BufferedSource source() {
-            return source;
-        }
+            @Override
+            public void close() throws IOException {
+                watch.close();
+                super.close();
+            }
+        });
     }
 }

@@ -19,61 +19,42 @@ public abstract class RequestPipelineStore implements ObjectStore {
         this.counters = counters;
     }
 
-    /**
-     * Sends a read.
-     *
-     * @param counter the counter of each request
-     * @param request the request
-     * @param failure returns the failure of a result
-     * @param failed returns the result of a failure
-     */
-    abstract <R> R read(
-            LongAdder counter,
-            Function<ObjectStore, R> request,
-            Function<R, Optional<StoreFailure>> failure,
-            Function<StoreFailure, R> failed);
+    /** Sends a read. */
+    abstract <R> R read(BucketRequest<R> request);
 
-    /** Sends a write; as {@link #read}. */
-    abstract WriteResult write(
-            LongAdder counter,
-            Function<ObjectStore, WriteResult> request,
-            Function<WriteResult, Optional<StoreFailure>> failure,
-            Function<StoreFailure, WriteResult> failed);
+    /** Sends a write. */
+    abstract WriteResult write(BucketRequest<WriteResult> request);
 
     @Override
     public final GetResult get(String key, long limit) {
-        return read(
-                counters.get,
-                store -> store.get(key, limit),
-                RequestPipelineStore::failure,
-                GetResult.Unavailable::new);
+        return get(store -> store.get(key, limit));
     }
 
     @Override
     public final GetResult range(String key, long offset, int length, byte[] into) {
-        return read(
-                counters.get,
-                store -> store.range(key, offset, length, into),
-                RequestPipelineStore::failure,
-                GetResult.Unavailable::new);
+        return get(store -> store.range(key, offset, length, into));
     }
 
     @Override
     public final GetResult range(String key, long offset, int length) {
-        return read(
+        return get(store -> store.range(key, offset, length));
+    }
+
+    private GetResult get(Function<ObjectStore, GetResult> operation) {
+        return read(new BucketRequest<>(
                 counters.get,
-                store -> store.range(key, offset, length),
+                operation,
                 RequestPipelineStore::failure,
-                GetResult.Unavailable::new);
+                GetResult.Unavailable::new));
     }
 
     @Override
     public final HeadResult head(String key) {
-        return read(
+        return read(new BucketRequest<HeadResult>(
                 counters.head,
                 store -> store.head(key),
                 RequestPipelineStore::failure,
-                HeadResult.Unavailable::new);
+                HeadResult.Unavailable::new));
     }
 
     @Override
@@ -102,8 +83,9 @@ public abstract class RequestPipelineStore implements ObjectStore {
         return write(counters.delete, store -> store.delete(key));
     }
 
-    private WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> request) {
-        return write(counter, request, RequestPipelineStore::failure, WriteResult::failed);
+    private WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> operation) {
+        return write(new BucketRequest<>(
+                counter, operation, RequestPipelineStore::failure, WriteResult::failed));
     }
 
     private static Optional<StoreFailure> failure(GetResult result) {

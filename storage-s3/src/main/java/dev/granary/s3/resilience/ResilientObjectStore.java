@@ -12,13 +12,8 @@ import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.TrafficCounter;
 import dev.granary.s3.store.WriteResult;
 
-import io.github.resilience4j.retry.Retry;
-
-import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
@@ -122,12 +117,8 @@ public final class ResilientObjectStore extends RequestPipelineStore {
     }
 
     @Override
-    <R> R read(
-            LongAdder counter,
-            Function<ObjectStore, R> request,
-            Function<R, Optional<StoreFailure>> failure,
-            Function<StoreFailure, R> failed) {
-        return read(ticker.nanos(), "", counter, request, failure, failed);
+    <R> R read(BucketRequest<R> request) {
+        return read(ticker.nanos(), "", request);
     }
 
     /**
@@ -136,28 +127,19 @@ public final class ResilientObjectStore extends RequestPipelineStore {
      *
      * @param earlierFailure the failure that took the time so far, for messages; may be empty
      */
-    private <R> R read(
-            long start,
-            String earlierFailure,
-            LongAdder counter,
-            Function<ObjectStore, R> request,
-            Function<R, Optional<StoreFailure>> failure,
-            Function<StoreFailure, R> failed) {
+    private <R> R read(long start, String earlierFailure, BucketRequest<R> request) {
         if (ticker.nanos() - start > sendWindowNanos) {
             counters.unsent.increment();
-            return failed.apply(StoreFailure.of(
-                    StoreFailure.Kind.TIMEOUT,
-                    "earlier requests took all the time of the lookup" + earlierFailure));
+            return request.failed()
+                    .apply(StoreFailure.of(
+                            StoreFailure.Kind.TIMEOUT,
+                            "earlier requests took all the time of the lookup" + earlierFailure));
         }
-        Attempts attempts = new Attempts(start);
+        ReadAttempts attempts = new ReadAttempts(
+                breaker.get().attempts(), ticker, start + deadlineNanos - requestNanos);
         while (true) {
             R result = sendOnce(
-                    sendWindowNanos - (ticker.nanos() - start),
-                    counter,
-                    request,
-                    failure,
-                    attempts::isFinal,
-                    failed);
+                    sendWindowNanos - (ticker.nanos() - start), request, attempts::isFinal);
             if (attempts.hasEnded() || !attempts.pause()) {
                 return result;
             }
@@ -165,102 +147,24 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         }
     }
 
-    /** The attempts at one read, with a pause after each but the last. Not thread-safe. */
-    private final class Attempts {
-        private static final long NO_RETRY = -1;
-
-        /**
-         * Maximum number of attempts, unless the server itself asks for a retry: others may each
-         * take as long as a stall.
-         */
-        private static final int MAX_ATTEMPTS_UNLESS_ASKED = 3;
-
-        private int sent;
-
-        private final Retry.AsyncContext<Optional<StoreFailure>> context =
-                breaker.get().attempts();
-        private final long start;
-        private long pauseMillis = NO_RETRY;
-
-        Attempts(long start) {
-            this.start = start;
-        }
-
-        /**
-         * Returns true if a request with this outcome is not retried; called once for each that was
-         * sent.
-         */
-        boolean isFinal(Optional<StoreFailure> failure) {
-            long pause = ++sent >= MAX_ATTEMPTS_UNLESS_ASKED
-                            && failure.filter(Attempts::isServerStatus).isEmpty()
-                    ? NO_RETRY
-                    : context.onResult(failure);
-            boolean hasTime =
-                    deadlineNanos - (ticker.nanos() - start) - pause * 1_000_000 >= requestNanos;
-            pauseMillis = pause < 0 || !hasTime ? NO_RETRY : pause;
-            return hasEnded();
-        }
-
-        private static boolean isServerStatus(StoreFailure failure) {
-            return failure.kind() == StoreFailure.Kind.THROTTLED
-                    || failure.kind() == StoreFailure.Kind.SERVER;
-        }
-
-        boolean hasEnded() {
-            return pauseMillis == NO_RETRY;
-        }
-
-        /** Waits before the next attempt; returns false if this thread was interrupted. */
-        boolean pause() {
-            try {
-                ticker.pause(Duration.ofMillis(pauseMillis));
-                pauseMillis = NO_RETRY; // in case the next attempt is not sent
-                return true;
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                return false;
-            }
-        }
-    }
-
     @Override
-    WriteResult write(
-            LongAdder counter,
-            Function<ObjectStore, WriteResult> request,
-            Function<WriteResult, Optional<StoreFailure>> failure,
-            Function<StoreFailure, WriteResult> failed) {
-        return sendOnce(
-                breaker.get().connectionWaitNanos(), counter, request, failure, _ -> true, failed);
+    WriteResult write(BucketRequest<WriteResult> request) {
+        return sendOnce(breaker.get().connectionWaitNanos(), request, _ -> true);
     }
 
     private <R> R sendOnce(
-            long waitNanos,
-            LongAdder counter,
-            Function<ObjectStore, R> request,
-            Function<R, Optional<StoreFailure>> failure,
-            Predicate<Optional<StoreFailure>> isFinal,
-            Function<StoreFailure, R> failed) {
+            long waitNanos, BucketRequest<R> request, Predicate<Optional<StoreFailure>> isFinal) {
         R result = breaker.get()
                 .call(
                         waitNanos,
-                        () -> sendCounted(counter, request, failed),
-                        failure,
+                        () -> request.send(transport),
+                        request.failure(),
                         isFinal,
-                        failed);
-        if (failure.apply(result).filter(StoreFailure::isUnsent).isPresent()) {
+                        request.failed());
+        if (request.failure().apply(result).filter(StoreFailure::isUnsent).isPresent()) {
             counters.unsent.increment();
         }
         return result;
-    }
-
-    private <R> R sendCounted(
-            LongAdder counter, Function<ObjectStore, R> request, Function<StoreFailure, R> failed) {
-        return transport.call(
-                store -> {
-                    counter.increment();
-                    return request.apply(store);
-                },
-                failed);
     }
 
     /** A view for several requests of one lookup. */
@@ -279,28 +183,19 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         }
 
         @Override
-        <R> R read(
-                LongAdder counter,
-                Function<ObjectStore, R> request,
-                Function<R, Optional<StoreFailure>> failure,
-                Function<StoreFailure, R> failed) {
+        <R> R read(BucketRequest<R> request) {
             boolean isSent = remainingNanos() > 0;
-            R result = ResilientObjectStore.this.read(
-                    start, earlierFailure, counter, request, failure, failed);
+            R result = ResilientObjectStore.this.read(start, earlierFailure, request);
             // the first failure is the cause of the later ones
             if (isSent && earlierFailure.isEmpty()) {
-                failure.apply(result).ifPresent(cause -> earlierFailure = ": " + cause);
+                request.failure().apply(result).ifPresent(cause -> earlierFailure = ": " + cause);
             }
             return result;
         }
 
         @Override
-        WriteResult write(
-                LongAdder counter,
-                Function<ObjectStore, WriteResult> request,
-                Function<WriteResult, Optional<StoreFailure>> failure,
-                Function<StoreFailure, WriteResult> failed) {
-            return ResilientObjectStore.this.write(counter, request, failure, failed);
+        WriteResult write(BucketRequest<WriteResult> request) {
+            return ResilientObjectStore.this.write(request);
         }
 
         @Override
@@ -324,22 +219,13 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         }
 
         @Override
-        <R> R read(
-                LongAdder counter,
-                Function<ObjectStore, R> request,
-                Function<R, Optional<StoreFailure>> failure,
-                Function<StoreFailure, R> failed) {
-            return breaker.get()
-                    .callUnrecorded(() -> sendCounted(counter, request, failed), failed);
+        <R> R read(BucketRequest<R> request) {
+            return breaker.get().callUnrecorded(() -> request.send(transport), request.failed());
         }
 
         @Override
-        WriteResult write(
-                LongAdder counter,
-                Function<ObjectStore, WriteResult> request,
-                Function<WriteResult, Optional<StoreFailure>> failure,
-                Function<StoreFailure, WriteResult> failed) {
-            return read(counter, request, failure, failed);
+        WriteResult write(BucketRequest<WriteResult> request) {
+            return read(request);
         }
 
         @Override

@@ -170,6 +170,21 @@ public abstract class ObjectStoreContract extends ServerChecks {
         assertEquals(5, assertThat(store().range(key, 95, 20)).isFound().bytes().byteSize());
     }
 
+    private void assertOneWon(String key, List<WriteResult> results) {
+        assertEquals(1, wins(results), results::toString);
+        assertBody(key, body(winner(results)));
+        assertOthersLost(results);
+    }
+
+    private void assertBody(String key, byte[] expected) {
+        assertArrayEquals(
+                expected,
+                assertThat(store().get(key, LIMIT))
+                        .isFound()
+                        .bytes()
+                        .toArray(ValueLayout.JAVA_BYTE));
+    }
+
     @Test
     @DisplayName("of 32 concurrent creates exactly one wins, and the object has its body")
     void racingCreates() throws Exception {
@@ -180,15 +195,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
             assertThat(store().head(key)).isAbsent();
             return;
         }
-        assertEquals(1, wins(results), results::toString);
-        int winner = winner(results);
-        assertArrayEquals(
-                body(winner),
-                assertThat(store().get(key, LIMIT))
-                        .isFound()
-                        .bytes()
-                        .toArray(ValueLayout.JAVA_BYTE));
-        assertOthersLost(results);
+        assertOneWon(key, results);
     }
 
     @Test
@@ -203,23 +210,10 @@ public abstract class ObjectStoreContract extends ServerChecks {
                 Race.run(RACERS, i -> store().replaceIfMatch(key, etag, body(i), MARKS));
         if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
             results.forEach(ObjectStoreContract::assertRefused);
-            assertArrayEquals(
-                    before,
-                    assertThat(store().get(key, LIMIT))
-                            .isFound()
-                            .bytes()
-                            .toArray(ValueLayout.JAVA_BYTE));
+            assertBody(key, before);
             return;
         }
-        assertEquals(1, wins(results), results::toString);
-        int winner = winner(results);
-        assertArrayEquals(
-                body(winner),
-                assertThat(store().get(key, LIMIT))
-                        .isFound()
-                        .bytes()
-                        .toArray(ValueLayout.JAVA_BYTE));
-        assertOthersLost(results);
+        assertOneWon(key, results);
     }
 
     @Test
@@ -288,13 +282,13 @@ public abstract class ObjectStoreContract extends ServerChecks {
     void list() throws Exception {
         String below = prefix() + "list-" + random.nextInt(1 << 30) + "/";
         Set<String> expected = new HashSet<>();
-        List<WriteResult> written = Race.run(RACERS, i -> {
+        List<Integer> writers = Race.run(RACERS, i -> {
             for (int j = 0; j < 35; j++) { // more than one page of 1000
                 place(below + i + "/" + j, body(j), MARKS);
             }
-            return new WriteResult.Done("");
+            return i;
         });
-        for (int i = 0; i < written.size(); i++) {
+        for (int i : writers) {
             for (int j = 0; j < 35; j++) {
                 expected.add(below + i + "/" + j);
             }

@@ -18,9 +18,9 @@ import java.util.Set;
 import java.util.zip.CRC32C;
 
 /**
- * One version of the list of a target's packs, complete. Immutable.
+ * A manifest: one version of the complete list of a target's packs. Immutable.
  *
- * @param number its number; {@link #NONE} has 0
+ * @param number its number, one more than that of the manifest before; {@link #NONE} has 0
  * @param unpackedEntries whether the target may have unpacked entries
  * @param packs the packs; an entry in several is read from the first
  * @param retired packs that are no longer named, to be removed when no reader can be using them
@@ -90,18 +90,19 @@ public record PackManifest(
     }
 
     /**
-     * Returns the next manifest, with packs that replace others, which are retired. They take the
-     * place of the first of those, so that an entry which another pack has too is read from the
-     * same side as before; at the end if they replace none.
+     * Returns the next manifest, in which packs replace others, which are retired. They take the
+     * place of the first replaced pack, and come last without one. An entry is read from the first
+     * pack that has it, so their place among the remaining packs matters.
      */
     public PackManifest replacing(
-            Set<Sha256> old, List<PackInfo> with, UnpackedEntries unpackedEntries) {
-        List<PackInfo> added = with.stream().map(pack -> pack.since(number + 1)).toList();
+            Set<Sha256> replaced, List<PackInfo> successors, UnpackedEntries unpackedEntries) {
+        List<PackInfo> added =
+                successors.stream().map(pack -> pack.since(number + 1)).toList();
         List<PackInfo> all = new ArrayList<>();
         Set<Retired> gone = new LinkedHashSet<>(retired);
         boolean isAdded = false;
         for (PackInfo pack : packs) {
-            if (!old.contains(pack.name())) {
+            if (!replaced.contains(pack.name())) {
                 all.add(pack);
                 continue;
             }
@@ -123,12 +124,13 @@ public record PackManifest(
     }
 
     /**
-     * Returns the next manifest, with packs that replace unusable ones and are no longer retired.
+     * Returns the next manifest, in which packs replace unusable ones. A pack that was retired is
+     * listed again and not retired any more.
      */
-    public PackManifest restoring(Set<Sha256> unusable, List<PackInfo> with) {
+    public PackManifest restoring(Set<Sha256> unusable, List<PackInfo> restored) {
         Set<Sha256> back = new LinkedHashSet<>();
-        with.forEach(pack -> back.add(pack.name()));
-        PackManifest replaced = replacing(unusable, with, UnpackedEntries.POSSIBLE);
+        restored.forEach(pack -> back.add(pack.name()));
+        PackManifest replaced = replacing(unusable, restored, UnpackedEntries.POSSIBLE);
         return new PackManifest(
                 replaced.number(),
                 replaced.unpackedEntries(),
@@ -183,6 +185,7 @@ public record PackManifest(
                 + retired.size() * (long) (Sha256.BYTES + Long.BYTES);
     }
 
+    /** Returns the bytes as stored. */
     public byte[] encode() {
         ByteBuffer out = ByteBuffer.allocate((int) byteSize());
         out.put(MAGIC).putInt(VERSION).putInt(flags(unpackedEntries)).putLong(number);
@@ -202,8 +205,9 @@ public record PackManifest(
     }
 
     /**
-     * Returns true if the bytes begin the manifest of that number, in any version. Fewer than
-     * {@link #HEAD_BYTES} bytes are what is left of a truncated one, whose number is taken.
+     * Returns true if an object that begins with these bytes is the manifest of that number, in any
+     * version. An object of fewer than {@link #HEAD_BYTES} bytes counts as a truncated manifest of
+     * that number.
      */
     static boolean isHeadOf(byte[] first, long number) {
         int length = Math.min(first.length, MAGIC.length);
@@ -213,6 +217,7 @@ public record PackManifest(
                         || ByteBuffer.wrap(first).getLong(HEAD_BYTES - Long.BYTES) == number);
     }
 
+    /** Decodes stored bytes, and checks them completely. */
     public static Read decode(byte[] stored) {
         if (stored.length < FIXED_BYTES) {
             return new Read.Bad(
@@ -275,6 +280,7 @@ public record PackManifest(
                 : new Read.Ok(new PackManifest(number, unpackedEntries, packs, retired));
     }
 
+    /** Reads the number of elements of a list. */
     private static int count(ByteBuffer in) {
         int count = in.getInt();
         if (count < 0) {
