@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.function.Supplier;
@@ -50,6 +51,16 @@ final class EnginePrograms {
 
     /** Compiles a program. Requires an engine lease. */
     ProgramHandle compile(KernelDescriptor descriptor) throws CompileException {
+        if (descriptor.spirv().isPresent()) {
+            Optional<String> refusal = new SpirvSupport(engine.device().intermediateLanguages())
+                    .refusal(descriptor.spirv().get());
+            if (refusal.isPresent()) {
+                throw new CompileException(
+                        descriptor.name() + " does not compile: " + engine.device() + " "
+                                + refusal.get(),
+                        "");
+            }
+        }
         return handle(builder.compile(descriptor));
     }
 
