@@ -18,6 +18,12 @@ public sealed interface HostDevice {
     /** Returns the targets of other backends whose entries its engines read as well. */
     List<Target> readableTargets();
 
+    /**
+     * Returns the intermediate languages in which the device takes programs, with a version if the
+     * driver reports it.
+     */
+    List<String> intermediateLanguages();
+
     /** Returns the platform of OpenCL, else the vendor. */
     String platform();
 
@@ -46,6 +52,11 @@ public sealed interface HostDevice {
         @Override
         public List<Target> readableTargets() {
             return List.of();
+        }
+
+        @Override
+        public List<String> intermediateLanguages() {
+            return device.intermediateLanguages();
         }
 
         @Override
@@ -89,6 +100,12 @@ public sealed interface HostDevice {
         @Override
         public List<Target> readableTargets() {
             return device.readableTargets();
+        }
+
+        /** Returns SPIR-V, which every device of Level Zero takes. */
+        @Override
+        public List<String> intermediateLanguages() {
+            return List.of("SPIR-V");
         }
 
         @Override
