@@ -8,6 +8,7 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.driver.PoclLaunchLock;
 import dev.granary.gpu.opencl.driver.PoclSpecialization;
+import dev.granary.gpu.opencl.driver.SpirvSupport;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -52,7 +53,8 @@ final class EnginePrograms {
     /** Compiles a program. Requires an engine lease. */
     ProgramHandle compile(KernelDescriptor descriptor) throws CompileException {
         if (descriptor.spirv().isPresent()) {
-            Optional<String> refusal = new SpirvSupport(engine.device().intermediateLanguages())
+            Optional<String> refusal = new SpirvSupport(
+                            engine.target().vendor(), engine.device().intermediateLanguages())
                     .refusal(descriptor.spirv().get());
             if (refusal.isPresent()) {
                 throw new CompileException(

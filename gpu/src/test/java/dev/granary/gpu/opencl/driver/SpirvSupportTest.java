@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl;
+package dev.granary.gpu.opencl.driver;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -19,21 +19,25 @@ class SpirvSupportTest {
 
     @ParameterizedTest
     @CsvSource({
-        "SPIR-V_1.2, 0, ''",
-        "SPIR-V_1.2, 2, ''",
-        "SPIR-V_1.2, 3, 'up to 1.2, and this is SPIR-V 1.3'",
-        "SPIR-V_1.0 SPIR-V_1.10 SPIR-V_1.4, 10, ''",
-        "SPIR-V_1.0 SPIR-V_1.10 SPIR-V_1.4, 11, 'up to 1.10, and this is SPIR-V 1.11'",
-        "OTHER_1.5, 0, " + NONE,
-        "SPIR-V_x, 0, " + NONE,
-        "SPIR-V_1.12345678901, 0, " + NONE,
-        "'', 0, " + NONE
+        "vendor, SPIR-V_1.2, 0, ''",
+        "vendor, SPIR-V_1.2, 2, ''",
+        "vendor, SPIR-V_1.2, 3, 'up to 1.2, and this is SPIR-V 1.3'",
+        "intel, SPIR-V_1.2, 4, ''",
+        "intel, SPIR-V_1.2, 5, 'up to 1.4, and this is SPIR-V 1.5'",
+        "intel, SPIR-V_1.6, 6, ''",
+        "intel, '', 0, " + NONE,
+        "vendor, SPIR-V_1.0 SPIR-V_1.10 SPIR-V_1.4, 10, ''",
+        "vendor, SPIR-V_1.0 SPIR-V_1.10 SPIR-V_1.4, 11, 'up to 1.10, and this is SPIR-V 1.11'",
+        "vendor, OTHER_1.5, 0, " + NONE,
+        "vendor, SPIR-V_x, 0, " + NONE,
+        "vendor, SPIR-V_1.12345678901, 0, " + NONE,
+        "vendor, '', 0, " + NONE
     })
     @DisplayName("N14 a device takes the versions up to its highest; others are refused with both")
-    void versions(String languages, int minor, String refusal) {
+    void versions(String vendor, String languages, int minor, String refusal) {
         byte[] module = SampleBinaries.bytes("saxpy.spv");
         module[MINOR_VERSION_AT] = (byte) minor;
-        String found = new SpirvSupport(List.of(languages.split(" ")))
+        String found = new SpirvSupport(vendor, List.of(languages.split(" ")))
                 .refusal(MemorySegment.ofArray(module))
                 .orElse("");
         assertEquals(refusal.isEmpty(), found.isEmpty(), found);
