@@ -18,10 +18,7 @@ public sealed interface HostDevice {
     /** Returns the targets of other backends whose entries its engines read as well. */
     List<Target> readableTargets();
 
-    /**
-     * Returns the intermediate languages in which the device takes programs, with a version if the
-     * driver reports it.
-     */
+    /** Returns the intermediate languages in which the device takes programs. */
     List<String> intermediateLanguages();
 
     /** Returns the platform of OpenCL, else the vendor. */
@@ -102,10 +99,9 @@ public sealed interface HostDevice {
             return device.readableTargets();
         }
 
-        /** Returns SPIR-V, which every device of Level Zero takes. */
         @Override
         public List<String> intermediateLanguages() {
-            return List.of("SPIR-V");
+            return device.intermediateLanguages();
         }
 
         @Override

@@ -216,8 +216,9 @@ class LevelZeroCommandsTest {
         List<String> languages = devices.stream()
                 .map(device -> device.getAsJsonArray("intermediateLanguages").toString())
                 .toList();
-        assertTrue(languages.getFirst().contains("\"SPIR-V_1."), languages::toString);
-        assertEquals("[\"SPIR-V\"]", languages.getLast());
+        for (String each : languages) {
+            assertTrue(each.contains("\"SPIR-V_1."), languages::toString);
+        }
         assertEquals(
                 "compiled",
                 result(run("module", "", "run", moduleManifest, "--json"))

@@ -8,7 +8,7 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.driver.PoclLaunchLock;
 import dev.granary.gpu.opencl.driver.PoclSpecialization;
-import dev.granary.gpu.opencl.driver.SpirvSupport;
+import dev.granary.gpu.spirv.SpirvSupport;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,7 +19,6 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.function.Supplier;
@@ -52,16 +51,9 @@ final class EnginePrograms {
 
     /** Compiles a program. Requires an engine lease. */
     ProgramHandle compile(KernelDescriptor descriptor) throws CompileException {
-        if (descriptor.spirv().isPresent()) {
-            Optional<String> refusal = new SpirvSupport(
-                            engine.target().vendor(), engine.device().intermediateLanguages())
-                    .refusal(descriptor.spirv().get());
-            if (refusal.isPresent()) {
-                throw new CompileException(
-                        descriptor.name() + " does not compile: " + engine.device() + " "
-                                + refusal.get(),
-                        "");
-            }
+        if (descriptor.spirv().isPresent()) { // a query of the device
+            new SpirvSupport(engine.target().vendor(), engine.device().intermediateLanguages())
+                    .check(descriptor, engine.device().toString());
         }
         return handle(builder.compile(descriptor));
     }

@@ -1,14 +1,16 @@
-package dev.granary.gpu.opencl.driver;
+package dev.granary.gpu.spirv;
 
+import dev.granary.cache.CompileException;
+import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.BinaryContainer;
 import dev.granary.gpu.device.IntelDevice;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.Optional;
 
 /**
  * The versions of SPIR-V that a device takes. Those below its highest one are among them, since
@@ -24,8 +26,22 @@ public record SpirvSupport(String vendor, List<String> languages) {
     private static final Pattern VERSION = Pattern.compile("SPIR-V_1\\.(\\d{1,3})");
     private static final int INTEL_MINOR = 4;
 
+    /**
+     * Checks that the device takes the SPIR-V of a descriptor, if it has some.
+     *
+     * @param device the device, for the message
+     * @throws CompileException if not, with the reason
+     */
+    public void check(KernelDescriptor descriptor, String device) throws CompileException {
+        Optional<String> refusal = descriptor.spirv().flatMap(this::refusal);
+        if (refusal.isPresent()) {
+            throw new CompileException(
+                    descriptor.name() + " does not compile: " + device + " " + refusal.get(), "");
+        }
+    }
+
     /** Returns the reason why the device does not take a sound module; empty if it does. */
-    public Optional<String> refusal(MemorySegment module) {
+    Optional<String> refusal(MemorySegment module) {
         OptionalInt reported = languages.stream()
                 .map(VERSION::matcher)
                 .filter(Matcher::matches)
