@@ -43,7 +43,8 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
 
     private KernelDescriptor(Builder builder) {
         name = builder.name;
-        SortedSet<String> entries = Collections.unmodifiableSortedSet(new TreeSet<>(builder.entries));
+        SortedSet<String> entries =
+                Collections.unmodifiableSortedSet(new TreeSet<>(builder.entries));
         announcedLaunches = Launch.named(builder.launches, entries);
         inputs = new KernelInputs(
                 builder.target,
@@ -101,8 +102,8 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
 
         /**
          * Sets a module of SPIR-V, which is the program in place of sources. It is copied. A driver
-         * of Level Zero takes it as it is, one of OpenCL if SPIR-V is one of its
-         * device's intermediate languages. All options are then for the driver.
+         * of Level Zero takes it as it is, one of OpenCL if SPIR-V is one of its device's
+         * intermediate languages. All options are then for the driver.
          *
          * @throws IllegalArgumentException if the bytes are no sound module, or it has no kernel
          */

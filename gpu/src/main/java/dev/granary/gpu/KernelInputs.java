@@ -51,12 +51,9 @@ record KernelInputs(
                     + " has SPIR-V, and sources, headers or include directories beside it: remove"
                     + " one of them");
         }
-        options.stream()
-                .filter(BuildOptions::isForPreprocessor)
-                .findFirst()
-                .ifPresent(option -> {
-                    throw new IllegalArgumentException("The kernel " + kernel + " has SPIR-V, for"
-                            + " which no preprocessor runs: remove the option " + option);
-                });
+        options.stream().filter(BuildOptions::isForPreprocessor).findFirst().ifPresent(option -> {
+            throw new IllegalArgumentException("The kernel " + kernel + " has SPIR-V, for"
+                    + " which no preprocessor runs: remove the option " + option);
+        });
     }
 }

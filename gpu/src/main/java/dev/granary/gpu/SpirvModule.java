@@ -31,8 +31,8 @@ final class SpirvModule {
         SpirvModule copy = new SpirvModule(module.clone());
         Optional<String> defect = SpirVReader.defect(copy.bytes);
         if (defect.isPresent()) {
-            throw new IllegalArgumentException("The SPIR-V of the kernel " + kernel
-                    + " is damaged: " + defect.get());
+            throw new IllegalArgumentException(
+                    "The SPIR-V of the kernel " + kernel + " is damaged: " + defect.get());
         }
         if (DeviceKernels.of(copy.bytes).orElseGet(TreeSet::new).isEmpty()) {
             throw new IllegalArgumentException("The SPIR-V of the kernel " + kernel

@@ -92,7 +92,12 @@ class SpirvDescriptorTest {
                         .hex());
         assertEquals(
                 "f07994d5843bc5f2642ddb2c23606ccaee72658dbfea58b052e1251c6f0bd505",
-                builder(INTEL).source("kernel void k() {}").build().getId().hash().hex());
+                builder(INTEL)
+                        .source("kernel void k() {}")
+                        .build()
+                        .getId()
+                        .hash()
+                        .hex());
         assertTrue(with(b -> b).getId().length() < 300);
     }
 
@@ -122,9 +127,8 @@ class SpirvDescriptorTest {
         }
         assertTrue(refusal(b -> b.spirv(Arrays.copyOf(MODULE, MODULE.length + 4)))
                 .contains("is damaged"));
-        assertTrue(
-                refusal(b -> b.spirv("kernel void k() {}".getBytes(UTF_8)))
-                        .endsWith("it is no SPIR-V"));
+        assertTrue(refusal(b -> b.spirv("kernel void k() {}".getBytes(UTF_8)))
+                .endsWith("it is no SPIR-V"));
         assertEquals(
                 "The SPIR-V of the kernel name has no kernel: its entry points are those of"
                         + " shaders",

@@ -54,9 +54,7 @@ final class RestoreTurns<P extends Primitive> {
      *     one
      */
     RestoreTurns(
-            KernelEngine<P> engine,
-            Optional<SpirvCompiler> frontEnd,
-            Optional<String> simulation) {
+            KernelEngine<P> engine, Optional<SpirvCompiler> frontEnd, Optional<String> simulation) {
         this.engine = engine;
         this.frontEnd = frontEnd;
         this.simulation = simulation;
@@ -80,8 +78,8 @@ final class RestoreTurns<P extends Primitive> {
     }
 
     /** Returns the program that has the SPIR-V of a program's source. */
-    private static KernelDescriptor fromSpirv(
-            KernelDescriptor descriptor, SpirvCompiler frontEnd) throws CompileException {
+    private static KernelDescriptor fromSpirv(KernelDescriptor descriptor, SpirvCompiler frontEnd)
+            throws CompileException {
         return KernelDescriptor.builder(descriptor.target(), descriptor.name())
                 .spirv(frontEnd.compile(descriptor))
                 .options(SpirvCompiler.driverOptions(descriptor))
@@ -93,10 +91,7 @@ final class RestoreTurns<P extends Primitive> {
             throws Exception {
         for (int i = 0; i < BUILD_ROUNDS; i++) {
             times.record(
-                    RestoreWay.SPIRV,
-                    BUILD_ROUNDS,
-                    i,
-                    ready(kernel, () -> engine.create(spirv)));
+                    RestoreWay.SPIRV, BUILD_ROUNDS, i, ready(kernel, () -> engine.create(spirv)));
         }
     }
 

@@ -33,8 +33,8 @@ public record NearestEntry(Id id, List<KeyDifference> differences) {
 
     /**
      * Finds the entry among the most recently used ones of a tier. An entry is of the same kernel
-     * if it has the same source or SPIR-V, or if the source has one of its kernels. Of equally near ones, the
-     * most recently used is returned.
+     * if it has the same source or SPIR-V, or if the source has one of its kernels. Of equally near
+     * ones, the most recently used is returned.
      *
      * @param limit the number of entries that are read
      * @return empty if none is of the same kernel

@@ -15,8 +15,8 @@ final class SpirvFile {
     static boolean isSpirv(byte[] content) {
         return switch (BinaryContainer.read(MemorySegment.ofArray(content))) {
             case BinaryContainer.SpirV _ -> true;
-            case BinaryContainer.Malformed(BinaryContainer.Format format, _) ->
-                format == BinaryContainer.Format.SPIR_V;
+            case BinaryContainer.Malformed malformed ->
+                malformed.format() == BinaryContainer.Format.SPIR_V;
             default -> false;
         };
     }
@@ -27,12 +27,11 @@ final class SpirvFile {
      * @param isFurther true if the kernel has a module already
      * @throws IOException if it has, or if the module is not sound, with a message for the user
      */
-    static void add(
-            Path file, byte[] module, KernelDescriptor.Builder builder, boolean isFurther)
+    static void add(Path file, byte[] module, KernelDescriptor.Builder builder, boolean isFurther)
             throws IOException {
         if (isFurther) {
-            throw new IOException(file + " is a second module of SPIR-V: a kernel has one source of"
-                    + " SPIR-V");
+            throw new IOException(
+                    file + " is a second module of SPIR-V: a kernel has one source of" + " SPIR-V");
         }
         try {
             builder.spirv(module);

@@ -111,8 +111,9 @@ class CompilerProcessesTest {
             KernelDescriptor module = KernelDescriptor.builder(engine.target(), "program")
                     .spirv(SampleBinaries.bytes("saxpy.spv"))
                     .build();
-            String message = String.valueOf(
-                    assertThrows(CompileException.class, () -> engine.create(module)).getMessage());
+            String message =
+                    String.valueOf(assertThrows(CompileException.class, () -> engine.create(module))
+                            .getMessage());
             assertTrue(message.contains("takes no SPIR-V, only OpenCL C"), message);
             assertWorks(engine);
         }

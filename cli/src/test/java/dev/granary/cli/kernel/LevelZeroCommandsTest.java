@@ -68,7 +68,8 @@ class LevelZeroCommandsTest {
                         extra-digest = "simulated"
                         """).toString();
         Files.write(directory.resolve("saxpy.spv"), SampleBinaries.bytes("saxpy.spv"));
-        moduleManifest = Files.writeString(directory.resolve("module.toml"), """
+        moduleManifest =
+                Files.writeString(directory.resolve("module.toml"), """
                         [[kernel]]
                         name = "saxpy"
                         source = "saxpy.spv"

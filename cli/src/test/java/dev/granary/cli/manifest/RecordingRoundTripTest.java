@@ -138,8 +138,7 @@ class RecordingRoundTripTest {
         if (isText) {
             addTexts(builder);
         } else {
-            builder.spirv(
-                    random.nextBoolean() ? MODULE : SpirvModules.ofOtherKernel(MODULE));
+            builder.spirv(random.nextBoolean() ? MODULE : SpirvModules.ofOtherKernel(MODULE));
         }
         for (int i = random.nextInt(4); i > 0; i--) {
             builder.options(

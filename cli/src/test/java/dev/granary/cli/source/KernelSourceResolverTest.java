@@ -394,8 +394,9 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("N14 a source that begins as SPIR-V is a module, whichever its name is, with the id"
-            + " of the same module in code")
+    @DisplayName(
+            "N14 a source that begins as SPIR-V is a module, whichever its name is, with the id"
+                    + " of the same module in code")
     void module() throws Exception {
         byte[] module = SampleBinaries.bytes("saxpy.spv");
         manifest("entry = ['saxpy']\noptions = '-cl-mad-enable'\n");

@@ -43,7 +43,8 @@ public record RecordedKernel(KernelDescriptor descriptor, List<RecordedId> ids) 
             sources.add(files.store(source, ".cl"));
         }
         if (descriptor.spirv().isPresent()) {
-            sources.add(files.store(descriptor.spirv().get().toArray(ValueLayout.JAVA_BYTE), ".spv"));
+            sources.add(
+                    files.store(descriptor.spirv().get().toArray(ValueLayout.JAVA_BYTE), ".spv"));
         }
         lines.add("source = " + TomlText.strings(sources));
         List<String> headers = new ArrayList<>();

@@ -32,7 +32,8 @@ import java.util.concurrent.TimeoutException;
  * would make on a device, without device and driver. Thread-safe.
  *
  * <p>A binary for Level Zero is compiled from SPIR-V, as the engine does; one for OpenCL from the
- * source. A program that has SPIR-V is compiled from it for both. Each call has a temporary directory of its own, and runs one or two processes.
+ * source. A program that has SPIR-V is compiled from it for both. Each call has a temporary
+ * directory of its own, and runs one or two processes.
  */
 public final class Ocloc {
     private static final String NAME = "ocloc";
@@ -192,7 +193,8 @@ public final class Ocloc {
 
     /**
      * Compiles a module of SPIR-V for the target of a program: the second step of {@link #compile}
-     * for Level Zero, and the only one if the program has SPIR-V. The errors are those of {@link #compile}.
+     * for Level Zero, and the only one if the program has SPIR-V. The errors are those of
+     * {@link #compile}.
      *
      * @param spirv a module of the program
      */

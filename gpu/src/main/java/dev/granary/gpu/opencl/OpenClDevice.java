@@ -144,8 +144,8 @@ public final class OpenClDevice implements ConstantDevice {
      * 2.1.
      */
     public List<String> intermediateLanguages() {
-        String version = queryOrUnknown(
-                () -> binding.devices().deviceText(handle, CL10.CL_DEVICE_VERSION));
+        String version =
+                queryOrUnknown(() -> binding.devices().deviceText(handle, CL10.CL_DEVICE_VERSION));
         if (version.matches("OpenCL (1\\.|2\\.0).*")) {
             return List.of(); // the loader may have no function for it
         }

@@ -17,8 +17,8 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Builder of the native programs of one context, from source, from SPIR-V or from a binary. A failed build
- * leaves no native objects.
+ * Builder of the native programs of one context, from source, from SPIR-V or from a binary. A
+ * failed build leaves no native objects.
  *
  * @param calls the native calls
  * @param context the context

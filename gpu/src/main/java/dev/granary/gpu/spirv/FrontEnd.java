@@ -86,9 +86,9 @@ public final class FrontEnd implements Engine<IntermediateDescriptor, Intermedia
     }
 
     /**
-     * Compiles a kernel in both steps, the first one through a cache. A kernel that has SPIR-V needs
-     * one step, and is not a part of that cache. If the device refuses a kept
-     * program and the compiler makes another one, that takes its place.
+     * Compiles a kernel in both steps, the first one through a cache. A kernel that has SPIR-V
+     * needs one step, and is not a part of that cache. If the device refuses a kept program and the
+     * compiler makes another one, that takes its place.
      *
      * @param steps the cache of intermediate programs
      * @throws CompileException if no tier has the intermediate program and the compiler is missing

@@ -54,7 +54,7 @@ public record SpirvSupport(String vendor, List<String> languages) {
                 ? Math.max(INTEL_MINOR, reported.getAsInt())
                 : reported.getAsInt();
         BinaryContainer container = BinaryContainer.read(module);
-        return container instanceof BinaryContainer.SpirV(_, int minor) && minor <= highest
+        return container instanceof BinaryContainer.SpirV spirv && spirv.minor() <= highest
                 ? Optional.empty()
                 : Optional.of("takes SPIR-V up to 1." + highest + ", and this is "
                         + container.description() + ": compile it for that version");

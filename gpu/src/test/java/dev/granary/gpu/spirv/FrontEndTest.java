@@ -117,8 +117,9 @@ class FrontEndTest {
     }
 
     @Test
-    @DisplayName("N14 a module of the application is compiled as it is: no compiler runs, and nothing"
-            + " is kept beside the binary")
+    @DisplayName(
+            "N14 a module of the application is compiled as it is: no compiler runs, and nothing"
+                    + " is kept beside the binary")
     void moduleOfApplication() throws Exception {
         KernelDescriptor kernel = KernelDescriptor.builder(KERNEL.target(), "k")
                 .environment(Map.of())
