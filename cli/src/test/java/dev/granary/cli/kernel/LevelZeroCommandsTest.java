@@ -245,6 +245,7 @@ class LevelZeroCommandsTest {
                     backend));
             assertEquals("bucket", node.get("outcome").getAsString());
         }
+        run("any", "", "devices").exits(0).prints("takes SPIR-V_1.");
         run("ci-offline", "offline", "populate", moduleManifest, "--target", target("opencl"))
                 .exits(0);
         assertEquals(
