@@ -245,7 +245,7 @@ public final class KernelSourceResolver {
         }
     }
 
-    /** Adds the sources, and returns their texts. SPIR-V is known by its first bytes. */
+    /** Adds the sources, and returns their texts. SPIR-V is recognized by its first bytes. */
     private List<String> addSources(KernelDescriptor.Builder builder) throws IOException {
         List<String> texts = new ArrayList<>();
         int line = 1;
