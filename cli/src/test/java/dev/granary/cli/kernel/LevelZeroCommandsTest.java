@@ -211,8 +211,8 @@ class LevelZeroCommandsTest {
     }
 
     @Test
-    @DisplayName("N14 devices shows the intermediate languages of each device; run compiles a module"
-            + " of a manifest")
+    @DisplayName("N14 devices shows the intermediate languages of each device; run compiles a"
+            + " module of a manifest")
     void module() throws Exception {
         List<String> languages = devices.stream()
                 .map(device -> device.getAsJsonArray("intermediateLanguages").toString())
