@@ -63,6 +63,16 @@ class IntelNamespacesTest {
     private static String output(
             String machine, String backend, PublishMode publishing, Map<String, String> bucket)
             throws IOException, InterruptedException {
+        return output(machine, backend, publishing, NamespaceProcess.Program.SOURCE, bucket);
+    }
+
+    private static String output(
+            String machine,
+            String backend,
+            PublishMode publishing,
+            NamespaceProcess.Program program,
+            Map<String, String> bucket)
+            throws IOException, InterruptedException {
         Map<String, String> variables = new HashMap<>(bucket);
         variables.putAll(Map.of(
                 "XDG_CONFIG_HOME", "/nonexistent",
@@ -77,7 +87,7 @@ class IntelNamespacesTest {
                         NamespaceProcess.class, Files.createTempDirectory(directory, "process"))
                 .withoutVariables("GRANARY_", "AWS_")
                 .variables(variables)
-                .run(backend, publishing.name())
+                .run(backend, publishing.name(), program.name())
                 .output();
     }
 
@@ -94,6 +104,17 @@ class IntelNamespacesTest {
     private static String lookup(String machine, String backend, Map<String, String> bucket)
             throws Exception {
         return output(machine, backend, PublishMode.UNPACKED, bucket);
+    }
+
+    /** Looks the module of SPIR-V up on a machine, in a process of its own. */
+    private static String lookupModule(String machine, String backend, String prefix)
+            throws Exception {
+        return output(
+                machine,
+                backend,
+                PublishMode.UNPACKED,
+                NamespaceProcess.Program.MODULE,
+                bucket(prefix));
     }
 
     private static String source(String output) {
@@ -181,5 +202,38 @@ class IntelNamespacesTest {
                         "level-zero",
                         PublishMode.UNPACKED,
                         Map.of())));
+    }
+
+    @Test
+    @DisplayName("N14 a module of SPIR-V is compiled by OpenCL once, and another machine restores"
+            + " its binary")
+    void moduleByOpenCl() throws Exception {
+        String compiled = lookupModule("module", "opencl", "module");
+        assertTrue(DriverProcess.value(compiled, "languages").contains("SPIR-V_1."), compiled);
+        assertEquals("COMPILED", source(compiled));
+        assertEquals("[saxpy]", DriverProcess.value(compiled, "kernels"));
+        String restored = lookupModule("module-node", "opencl", "module");
+        assertEquals("BUCKET", source(restored));
+        assertEquals("RESTORED", DriverProcess.value(restored, "origin"));
+        assertEquals("[saxpy]", DriverProcess.value(restored, "kernels"));
+        System.out.println("a module of SPIR-V by OpenCL: compiled in "
+                + DriverProcess.value(compiled, "micros") + " us, from a bucket in "
+                + DriverProcess.value(restored, "micros") + " us");
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("N14 N11 a module of SPIR-V is compiled by Level Zero without a front end, and"
+            + " OpenCL's binary of it is restored")
+    void moduleByLevelZero() throws Exception {
+        String compiled = lookupModule("module-zero", "level-zero", "module-zero");
+        assertEquals("COMPILED", source(compiled));
+        assertEquals("0", DriverProcess.value(compiled, "intermediate"));
+        assertEquals("LOCAL", source(lookupModule("module-zero", "level-zero", "module-zero")));
+        String byOpenCl = lookupModule("module-cl", "opencl", "module-crossed");
+        assertEquals("COMPILED", source(byOpenCl));
+        String crossed = lookupModule("module-crossing", "level-zero", "module-crossed");
+        assertEquals("BUCKET from " + target(byOpenCl), source(crossed));
+        assertEquals("[saxpy]", DriverProcess.value(crossed, "kernels"));
     }
 }

@@ -7,6 +7,7 @@ import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.gpu.levelzero.LevelZero;
 import dev.granary.gpu.levelzero.LevelZeroEngine;
 import dev.granary.gpu.opencl.OpenCl;
@@ -35,20 +36,30 @@ public final class NamespaceProcess {
         }
         """;
 
+    /** The programs that a process may look up. */
+    enum Program {
+        /** OpenCL C with a header. */
+        SOURCE,
+        /** A module of SPIR-V. */
+        MODULE
+    }
+
     private NamespaceProcess() {}
 
-    /** Runs with a backend and a {@link PublishMode}. */
+    /** Runs with a backend, a {@link PublishMode} and a {@link Program}. */
     public static void main(String[] arguments) throws Exception {
         List<Target> openCl =
                 OpenCl.devices().stream().map(OpenClDevice::target).toList();
         PublishMode publishing = PublishMode.valueOf(arguments[1]);
+        Program program = Program.valueOf(arguments[2]);
         if (arguments[0].equals("opencl")) {
             if (openCl.isEmpty()) {
                 System.out.println("missing=no OpenCL device");
                 return;
             }
             try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst())) {
-                lookUp(engine, publishing);
+                System.out.println("languages=" + engine.device().intermediateLanguages());
+                lookUp(engine, publishing, program);
             }
             return;
         }
@@ -59,21 +70,33 @@ public final class NamespaceProcess {
                 try (LevelZeroEngine engine =
                         LevelZeroEngine.open(found.devices().getFirst().reading(openCl))) {
                     System.out.println("reads=" + engine.readableTargets());
-                    lookUp(engine, publishing);
+                    lookUp(engine, publishing, program);
                 }
             }
         }
     }
 
-    private static void lookUp(KernelEngine<?> engine, PublishMode publishing) throws Exception {
-        // the environment of a simulated device prevents caching; the digest stands for it
-        KernelDescriptor descriptor = KernelDescriptor.builder(engine.target(), "sample")
-                .source(SOURCE)
-                .header("factor.clh", "#define FACTOR 3\n")
-                .options("-D EXTRA=2 -cl-mad-enable")
-                .entry("scale")
-                .extraDigest("simulated")
-                .build();
+    /** The environment of a simulated device prevents caching; the digest stands for it. */
+    private static KernelDescriptor descriptor(KernelEngine<?> engine, Program program) {
+        KernelDescriptor.Builder builder =
+                KernelDescriptor.builder(engine.target(), "sample").extraDigest("simulated");
+        return switch (program) {
+            case SOURCE ->
+                builder.source(SOURCE)
+                        .header("factor.clh", "#define FACTOR 3\n")
+                        .options("-D EXTRA=2 -cl-mad-enable")
+                        .entry("scale")
+                        .build();
+            case MODULE ->
+                builder.spirv(SampleBinaries.bytes("saxpy.spv"))
+                        .options("-cl-mad-enable")
+                        .build();
+        };
+    }
+
+    private static void lookUp(KernelEngine<?> engine, PublishMode publishing, Program program)
+            throws Exception {
+        KernelDescriptor descriptor = descriptor(engine, program);
         try (Granary granary =
                 Granary.open(GranaryConfig.fromEnvironment(), publishing, (_, _) -> {})) {
             LookupResult<?> result = granary.obtain(engine, descriptor);
@@ -85,6 +108,9 @@ public final class NamespaceProcess {
             System.out.println("kernels=" + result.primitive().kernels());
             System.out.println(
                     "cross=" + granary.statistics().count(LookupCounter.CROSS_NAMESPACE));
+            System.out.println("intermediate="
+                    + (granary.statistics().count(LookupCounter.INTERMEDIATE_HITS)
+                            + granary.statistics().count(LookupCounter.INTERMEDIATE_COMPILED)));
             System.out.println("micros=" + result.took().toNanos() / 1000);
             System.out.println(
                     "bytes=" + result.primitive().getBinaries(BinaryKind.KERNEL).byteSize());

@@ -68,6 +68,11 @@ public final class BuildOptions {
                 " ", tokens.stream().map(BuildOptions::quotedForDriver).toList());
     }
 
+    /** Returns true for a macro, an include directory or an included file. */
+    static boolean isForPreprocessor(String token) {
+        return WITH_SEPARATE_VALUE.stream().anyMatch(token::startsWith);
+    }
+
     /**
      * Returns the tokens with each flag once, at the end, in alphabetical order. The tokens stay as
      * they are if one of them is neither a known flag nor independent of all flags.

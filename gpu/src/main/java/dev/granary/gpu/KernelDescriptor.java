@@ -6,6 +6,7 @@ import dev.granary.cache.Target;
 
 import org.jspecify.annotations.Nullable;
 
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -17,10 +18,10 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * Descriptor of a program of kernels: all inputs that decide what it compiles to. They are sources,
- * headers with their content, options, entry points, announced launches, an extra digest, a user
- * tag and the target. Environment variables that affect the driver's compiler are inputs as well.
- * Immutable; compared by value, with a cached hash code.
+ * Descriptor of a program of kernels: all inputs that decide what it compiles to. They are sources
+ * with the content of their headers or a module of SPIR-V, options, entry points, announced
+ * launches, an extra digest, a user tag and the target. Environment variables that affect the
+ * driver's compiler are inputs as well. Immutable; compared by value, with a cached hash code.
  *
  * <p>Line endings are normalized to {@code \n}, and the last source ends with exactly one. Of file
  * names, only the paths of headers relative to the source enter the key. Entry points do not: they
@@ -34,68 +35,36 @@ import java.util.TreeSet;
  */
 public final class KernelDescriptor implements PrimitiveDescriptor {
     private final String name;
-    private final Target target;
-    private final List<String> sources;
-    private final NavigableMap<String, String> headers;
-    private final List<String> includeDirectories;
-    private final List<String> options;
-    private final SortedSet<String> entries;
+    private final KernelInputs inputs;
     private final SortedSet<Launch> announcedLaunches;
-    private final SortedSet<Launch> launches;
-    private final boolean areFilesListed;
-    private final String extraDigest;
-    private final String tag;
-    private final CompilerEnvironment environment;
     private final int hash;
     // computed at first use; a race computes it twice, with the same result
     private @Nullable Id id;
 
     private KernelDescriptor(Builder builder) {
         name = builder.name;
-        target = builder.target;
-        sources = SourceText.ended(builder.sources);
-        headers = Collections.unmodifiableNavigableMap(new TreeMap<>(builder.headers));
-        includeDirectories = List.copyOf(builder.includeDirectories);
-        options = BuildOptions.ordered(builder.options);
-        entries = Collections.unmodifiableSortedSet(new TreeSet<>(builder.entries));
-        announcedLaunches =
-                Collections.unmodifiableSortedSet(launchesOf(builder.launches, entries));
-        launches = DriverTraits.of(target).compilesAtLaunch()
-                ? announcedLaunches
-                : Collections.emptySortedSet();
-        areFilesListed = builder.areFilesListed;
-        extraDigest = builder.extraDigest;
-        tag = builder.tag;
-        environment = builder.environment
-                .map(chosen -> CompilerEnvironment.of(target, chosen))
-                .orElseGet(() -> CompilerEnvironment.ofProcess(target));
-        hash = List.of(
-                        target,
-                        sources,
-                        headers,
-                        includeDirectories,
-                        options,
-                        entries,
-                        launches,
-                        areFilesListed,
-                        extraDigest,
-                        tag,
-                        environment)
-                .hashCode();
-    }
-
-    /** Returns the launches, with those of every kernel as one launch for each entry point. */
-    private static SortedSet<Launch> launchesOf(
-            SortedSet<Launch> announced, SortedSet<String> entries) {
-        TreeSet<Launch> named = new TreeSet<>();
-        for (Launch launch : announced) {
-            if (launch.kernel().equals(Launch.EVERY_KERNEL) && !entries.isEmpty()) {
-                entries.forEach(entry -> named.add(new Launch(entry, launch.geometry())));
-            } else {
-                named.add(launch);
-            }
-        }
-        return named;
+        SortedSet<String> entries =
+                Collections.unmodifiableSortedSet(new TreeSet<>(builder.entries));
+        announcedLaunches = Launch.named(builder.launches, entries);
+        inputs = new KernelInputs(
+                builder.target,
+                builder.sources.isEmpty() ? List.of() : SourceText.ended(builder.sources),
+                builder.spirv,
+                Collections.unmodifiableNavigableMap(new TreeMap<>(builder.headers)),
+                List.copyOf(builder.includeDirectories),
+                BuildOptions.ordered(builder.options),
+                entries,
+                DriverTraits.of(builder.target).compilesAtLaunch()
+                        ? announcedLaunches
+                        : Collections.emptySortedSet(),
+                builder.areFilesListed,
+                builder.extraDigest,
+                builder.tag,
+                builder.environment
+                        .map(chosen -> CompilerEnvironment.of(builder.target, chosen))
+                        .orElseGet(() -> CompilerEnvironment.ofProcess(builder.target)));
+        inputs.check(name);
+        hash = inputs.hashCode();
     }
 
     /** Returns a new builder; {@code name} is for display only and does not enter the id. */
@@ -108,6 +77,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         private final Target target;
         private final String name;
         private final List<String> sources = new ArrayList<>();
+        private Optional<SpirvModule> spirv = Optional.empty();
         private final TreeMap<String, String> headers = new TreeMap<>();
         private final List<String> includeDirectories = new ArrayList<>();
         private final List<String> options = new ArrayList<>();
@@ -127,6 +97,18 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         /** Adds a source text. Several texts are compiled as one program, in order. */
         public Builder source(String text) {
             sources.add(SourceText.normalized(text));
+            return this;
+        }
+
+        /**
+         * Sets a module of SPIR-V, which is the program in place of sources. It is copied. A driver
+         * of Level Zero takes it as it is, one of OpenCL if SPIR-V is one of its device's
+         * intermediate languages. All options are then for the driver.
+         *
+         * @throws IllegalArgumentException if the bytes are no sound module, or it has no kernel
+         */
+        public Builder spirv(byte[] module) {
+            spirv = Optional.of(SpirvModule.of(name, module));
             return this;
         }
 
@@ -235,12 +217,10 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         /**
          * Returns the descriptor.
          *
-         * @throws IllegalArgumentException if there is no source
+         * @throws IllegalArgumentException if there is no source and no SPIR-V, or if there are
+         *     inputs of a preprocessor beside SPIR-V
          */
         public KernelDescriptor build() {
-            if (sources.stream().allMatch(String::isBlank)) {
-                throw new IllegalArgumentException("The kernel " + name + " has no source");
-            }
             return new KernelDescriptor(this);
         }
 
@@ -265,7 +245,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
 
     @Override
     public Target target() {
-        return target;
+        return inputs.target();
     }
 
     @Override
@@ -275,24 +255,30 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
 
     /**
      * Returns the source texts in order, with {@code \n} as line ending; the last ends with one.
+     * None beside SPIR-V.
      */
     public List<String> sources() {
-        return sources;
+        return inputs.sources();
+    }
+
+    /** Returns the module of SPIR-V, read-only, which then takes the place of the sources. */
+    public Optional<MemorySegment> spirv() {
+        return inputs.spirv().map(SpirvModule::bytes);
     }
 
     /** Returns the include directories searched after the source's own, relative to the source. */
     public List<String> includeDirectories() {
-        return includeDirectories;
+        return inputs.includeDirectories();
     }
 
     /** Returns the headers by their path relative to the source. */
     public NavigableMap<String, String> headers() {
-        return headers;
+        return inputs.headers();
     }
 
     /** Returns the options as one string, as drivers take them. */
     public String options() {
-        return BuildOptions.forDriver(options);
+        return BuildOptions.forDriver(inputs.options());
     }
 
     /**
@@ -300,12 +286,12 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
      * options.
      */
     public List<String> optionTokens() {
-        return options;
+        return inputs.options();
     }
 
     /** Returns the kernels that must exist; none means all. */
     public SortedSet<String> entries() {
-        return entries;
+        return inputs.entries();
     }
 
     /**
@@ -318,27 +304,27 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
 
     /** Returns the announced launches; none if the driver does not compile at launch. */
     public SortedSet<Launch> launches() {
-        return launches;
+        return inputs.launches();
     }
 
     /** Returns true if {@link Builder#everyFileListed} was declared. */
     public boolean isEveryFileListed() {
-        return areFilesListed;
+        return inputs.areFilesListed();
     }
 
     /** Returns the digest of inputs that the key cannot cover; empty for none. */
     public String extraDigest() {
-        return extraDigest;
+        return inputs.extraDigest();
     }
 
     /** Returns the text that separates ids on purpose; empty for none. */
     public String tag() {
-        return tag;
+        return inputs.tag();
     }
 
     /** Returns the environment variables that affect the compiler, part of the key, by name. */
     public NavigableMap<String, String> compilerVariables() {
-        return environment.variables();
+        return inputs.environment().variables();
     }
 
     /**
@@ -349,9 +335,9 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         return SourcePortability.isPortable(this);
     }
 
-    /** Returns the environment that affects the compiler. */
-    CompilerEnvironment environment() {
-        return environment;
+    /** Returns all inputs. */
+    KernelInputs inputs() {
+        return inputs;
     }
 
     @Override
@@ -364,17 +350,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         return this == other
                 || (other instanceof KernelDescriptor that
                         && hash == that.hash
-                        && target.equals(that.target)
-                        && sources.equals(that.sources)
-                        && headers.equals(that.headers)
-                        && includeDirectories.equals(that.includeDirectories)
-                        && options.equals(that.options)
-                        && entries.equals(that.entries)
-                        && launches.equals(that.launches)
-                        && areFilesListed == that.areFilesListed
-                        && extraDigest.equals(that.extraDigest)
-                        && tag.equals(that.tag)
-                        && environment.equals(that.environment));
+                        && inputs.equals(that.inputs));
     }
 
     @Override
@@ -384,6 +360,6 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
 
     @Override
     public String toString() {
-        return name + " for " + target.name();
+        return name + " for " + target().name();
     }
 }

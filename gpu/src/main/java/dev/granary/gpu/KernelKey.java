@@ -21,14 +21,17 @@ final class KernelKey {
     /** Returns the id; an empty one with the reason if an input cannot be covered. */
     static Id id(KernelDescriptor kernel) {
         Optional<String> untracked = kernel.extraDigest().isEmpty()
-                ? kernel.environment().untracked().or(() -> untrackedInputs(kernel))
+                ? kernel.inputs().environment().untracked().or(() -> untrackedInputs(kernel))
                 : Optional.empty();
         if (untracked.isPresent()) {
             return Id.notCacheable(untracked.get());
         }
-        Id.Builder key = Id.builder(kernel.target()).field("kind", "kernel-source");
+        Optional<SpirvModule> spirv = kernel.inputs().spirv();
+        Id.Builder key = Id.builder(kernel.target())
+                .field("kind", spirv.isPresent() ? "kernel-spirv" : "kernel-source");
         kernel.sources().forEach(text -> key.field("source", text));
-        // Headers by digest: they may be megabytes, and the key is stored in every entry.
+        // Modules and headers by digest: they may be megabytes, and every entry stores the key.
+        spirv.ifPresent(module -> key.field("spirv", module.digest().hex()));
         kernel.headers().forEach((path, text) -> key.field("header", path)
                 .field("sha256", Sha256.of(text.getBytes(UTF_8)).bytes()));
         kernel.includeDirectories().forEach(directory -> key.field("include-directory", directory));
@@ -60,8 +63,9 @@ final class KernelKey {
         int characters = kernel.sources().stream().mapToInt(String::length).sum();
         StringBuilder text = new StringBuilder(kernel.name())
                 .append(", ")
-                .append(characters)
-                .append(" characters of source");
+                .append(kernel.spirv()
+                        .map(module -> module.byteSize() + " bytes of SPIR-V")
+                        .orElse(characters + " characters of source"));
         append(text, "headers", readableHeaders(kernel.headers().keySet()));
         append(text, "options", BuildOptions.format(kernel.optionTokens()));
         append(text, "entries", String.join(" ", kernel.entries()));

@@ -120,7 +120,10 @@ public final class RestoreBenchmark extends BenchmarkCommand {
                     case OpenCl.Probe.Missing missing -> throw wrong(missing.cause());
                 };
         try (OpenClEngine engine = OpenClEngine.open(device)) {
-            measure(engine, Optional.empty(), device.toString());
+            measure(
+                    engine,
+                    device.intermediateLanguages().isEmpty() ? Optional.empty() : frontEnd(),
+                    device.toString());
         }
     }
 
@@ -134,11 +137,14 @@ public final class RestoreBenchmark extends BenchmarkCommand {
     }
 
     private void measure(LevelZeroDevice device) throws Exception {
-        SpirvCompiler kept = new KeptSpirv(SpirvCompiler.onPath());
-        try (LevelZeroEngine engine = LevelZeroEngine.open(device);
-                LevelZeroEngine fromSpirv = LevelZeroEngine.open(device, kept)) {
-            measure(engine, Optional.of(fromSpirv), device.toString());
+        try (LevelZeroEngine engine = LevelZeroEngine.open(device)) {
+            measure(engine, frontEnd(), device.toString());
         }
+    }
+
+    private static Optional<SpirvCompiler> frontEnd() {
+        return Optional.of(SpirvCompiler.onPath())
+                .filter(found -> !(found.presence() instanceof SpirvCompiler.Presence.Absent));
     }
 
     /**
@@ -175,10 +181,10 @@ public final class RestoreBenchmark extends BenchmarkCommand {
     }
 
     private <P extends Primitive> void measure(
-            KernelEngine<P> engine, Optional<? extends KernelEngine<P>> fromSpirv, String device)
+            KernelEngine<P> engine, Optional<SpirvCompiler> frontEnd, String device)
             throws Exception {
         Optional<String> simulation = DeviceSimulation.digest(System.getenv());
-        RestoreTurns<P> turns = new RestoreTurns<>(engine, fromSpirv, simulation);
+        RestoreTurns<P> turns = new RestoreTurns<>(engine, frontEnd, simulation);
         try (RestoreStores stores = new RestoreStores(
                 parent(null), Optional.ofNullable(bucket), endpoint, progress())) {
             Report report = report(Map.of(

@@ -1,6 +1,7 @@
 package dev.granary.benchmarks.restore;
 
 import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.coordinator.Granary;
@@ -10,6 +11,7 @@ import dev.granary.demo.kernels.KernelCheckResult;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.spirv.SpirvCompiler;
 
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -36,7 +38,7 @@ final class RestoreTurns<P extends Primitive> {
             List.of(RestoreWay.DRIVER, RestoreWay.LOCAL, RestoreWay.BUCKET);
 
     private final KernelEngine<P> engine;
-    private final Optional<? extends KernelEngine<P>> fromSpirv;
+    private final Optional<SpirvCompiler> frontEnd;
     private final Optional<String> simulation;
     private final Map<DemoKernel, Stored> programs = new LinkedHashMap<>();
 
@@ -47,17 +49,14 @@ final class RestoreTurns<P extends Primitive> {
     /**
      * Creates turns without a program.
      *
-     * @param fromSpirv an engine of the same device whose compiler keeps the SPIR-V; empty if the
-     *     engine takes none
+     * @param frontEnd a compiler to SPIR-V; empty if there is none, or if the device takes none
      * @param simulation the digest of a simulated device, which launches nothing; empty for a real
      *     one
      */
     RestoreTurns(
-            KernelEngine<P> engine,
-            Optional<? extends KernelEngine<P>> fromSpirv,
-            Optional<String> simulation) {
+            KernelEngine<P> engine, Optional<SpirvCompiler> frontEnd, Optional<String> simulation) {
         this.engine = engine;
-        this.fromSpirv = fromSpirv;
+        this.frontEnd = frontEnd;
         this.simulation = simulation;
     }
 
@@ -70,24 +69,29 @@ final class RestoreTurns<P extends Primitive> {
                     RestoreWay.COMPILE,
                     BUILD_ROUNDS,
                     i,
-                    ready(engine, kernel, () -> engine.create(descriptor)));
+                    ready(kernel, () -> engine.create(descriptor)));
         }
-        if (fromSpirv.isPresent()) {
-            buildFromSpirv(fromSpirv.get(), kernel, descriptor, times);
+        if (frontEnd.isPresent()) {
+            buildFromSpirv(fromSpirv(descriptor, frontEnd.get()), kernel, times);
         }
         programs.put(kernel, new Stored(descriptor, store(filler, kernel, descriptor), times));
     }
 
-    private void buildFromSpirv(
-            KernelEngine<P> on, DemoKernel kernel, KernelDescriptor descriptor, RestoreTimes times)
+    /** Returns the program that has the SPIR-V of a program's source. */
+    private static KernelDescriptor fromSpirv(KernelDescriptor descriptor, SpirvCompiler frontEnd)
+            throws CompileException {
+        return KernelDescriptor.builder(descriptor.target(), descriptor.name())
+                .spirv(frontEnd.compile(descriptor))
+                .options(SpirvCompiler.driverOptions(descriptor))
+                .entry(descriptor.entries().toArray(String[]::new))
+                .build();
+    }
+
+    private void buildFromSpirv(KernelDescriptor spirv, DemoKernel kernel, RestoreTimes times)
             throws Exception {
-        ready(on, kernel, () -> on.create(descriptor)); // makes the SPIR-V, which is kept
         for (int i = 0; i < BUILD_ROUNDS; i++) {
             times.record(
-                    RestoreWay.SPIRV,
-                    BUILD_ROUNDS,
-                    i,
-                    ready(on, kernel, () -> on.create(descriptor)));
+                    RestoreWay.SPIRV, BUILD_ROUNDS, i, ready(kernel, () -> engine.create(spirv)));
         }
     }
 
@@ -95,7 +99,7 @@ final class RestoreTurns<P extends Primitive> {
     private KernelBinaries store(Granary filler, DemoKernel kernel, KernelDescriptor descriptor)
             throws Exception {
         P primitive = filler.primitive(engine, descriptor);
-        ready(engine, kernel, () -> primitive);
+        ready(kernel, () -> primitive);
         KernelBinaries binaries = primitive.getBinaries(BinaryKind.KERNEL);
         if (!filler.flush(Duration.ofMinutes(1))) {
             throw new IllegalStateException("The tiers could not be filled");
@@ -123,7 +127,6 @@ final class RestoreTurns<P extends Primitive> {
             RestoreWay way, DemoKernel kernel, Stored stored, Granary local, Granary bucket)
             throws Exception {
         return ready(
-                engine,
                 kernel,
                 switch (way) {
                     case LOCAL -> () -> lookup(local, kernel, stored, PrimitiveSource.LOCAL);
@@ -149,16 +152,16 @@ final class RestoreTurns<P extends Primitive> {
      * Returns the milliseconds until every kernel of the program has run once, or on a simulated
      * device until it can be launched.
      */
-    private double ready(KernelEngine<P> on, DemoKernel kernel, Callable<P> way) throws Exception {
+    private double ready(DemoKernel kernel, Callable<P> way) throws Exception {
         long start = System.nanoTime();
         P primitive = way.call();
-        try (LoadedKernels live = on.load(primitive)) {
+        try (LoadedKernels live = engine.load(primitive)) {
             if (simulation.isPresent()) {
                 live.createKernels();
                 return (System.nanoTime() - start) / 1e6;
             }
             long loaded = System.nanoTime() - start;
-            if (kernel.verify(on, live, new SplittableRandom(1))
+            if (kernel.verify(engine, live, new SplittableRandom(1))
                     instanceof KernelCheckResult.Wrong wrong) {
                 throw new IllegalStateException(
                         kernel.name() + " computes wrong results: " + wrong.difference());

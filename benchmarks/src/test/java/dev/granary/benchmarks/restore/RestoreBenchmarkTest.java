@@ -8,7 +8,9 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 
 import dev.granary.benchmarks.harness.BenchmarkCommand;
+import dev.granary.demo.DeviceSimulation;
 import dev.granary.demo.DriverCacheSettings;
+import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
@@ -19,20 +21,28 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
 /** Tests that a run with one program has a figure for each way, of any value. */
 class RestoreBenchmarkTest {
     private static final int USAGE = 2;
+    private static final Path INTEL = Path.of("/etc/OpenCL/vendors/intel.icd");
 
     @TempDir
     private Path directory = Path.of("");
 
     private JsonObject row(String backend, List<String> measured) throws Exception {
+        return row(backend, measured, Map.of());
+    }
+
+    private JsonObject row(String backend, List<String> measured, Map<String, String> variables)
+            throws Exception {
         Path json = directory.resolve("figures.json");
         ChildJvm.Result result = ChildJvm.of(RestoreBenchmark.class)
                 .variables(DriverCacheSettings.ONE_THREAD)
+                .variables(variables)
                 .directory(directory)
                 .mergeErrors()
                 .run("--backend", backend, "--kernel", "vector-add", "--json", json.toString());
@@ -58,7 +68,22 @@ class RestoreBenchmarkTest {
     @DisplayName("O10 OpenCL: compiled, restored by the driver, by the local tier and a bucket")
     void openCl() throws Exception {
         JsonObject row = row("opencl", List.of("compile", "driver", "local", "bucket"));
-        assertTrue(row.get("spirv").isJsonNull(), row::toString);
+        assertEquals(
+                OpenCl.devices().getFirst().intermediateLanguages().isEmpty(),
+                row.get("spirv").isJsonNull(),
+                row::toString);
+    }
+
+    @Test
+    @DisplayName("O10 N14 Intel's OpenCL, simulated: the same, and from SPIR-V")
+    void intelOpenCl() throws Exception {
+        assumeTrue(
+                Files.exists(INTEL), "Intel's driver, on Debian: apt-get install intel-opencl-icd");
+        Path vendors = Files.createDirectory(directory.resolve("vendors"));
+        Files.copy(INTEL, vendors.resolve("intel.icd")); // two in one process may clash
+        Map<String, String> variables = new HashMap<>(DeviceSimulation.variables(directory));
+        variables.put("OCL_ICD_VENDORS", vendors.toString());
+        row("opencl", List.of("compile", "spirv", "driver", "local", "bucket"), variables);
     }
 
     @Test

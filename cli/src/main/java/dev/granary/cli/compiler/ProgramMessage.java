@@ -4,16 +4,21 @@ import dev.granary.cache.Target;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 
+import java.lang.foreign.ValueLayout;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 
 /**
  * The inputs of a compile, for another process. It has the texts and no paths, so that the process
  * compiles what the id was computed of, even if a file changes meanwhile.
+ *
+ * @param spirv the module in place of sources, in Base64; empty if there is none
  */
 record ProgramMessage(
         String name,
         List<String> sources,
+        String spirv,
         Map<String, String> headers,
         List<String> includeDirectories,
         List<String> options,
@@ -29,6 +34,11 @@ record ProgramMessage(
         return new ProgramMessage(
                 descriptor.name(),
                 descriptor.sources(),
+                descriptor
+                        .spirv()
+                        .map(module -> Base64.getEncoder()
+                                .encodeToString(module.toArray(ValueLayout.JAVA_BYTE)))
+                        .orElse(""),
                 descriptor.headers(),
                 descriptor.includeDirectories(),
                 descriptor.optionTokens(),
@@ -46,6 +56,9 @@ record ProgramMessage(
         KernelDescriptor.Builder builder =
                 KernelDescriptor.builder(target, name).options(options).extraDigest(DIGEST);
         sources.forEach(builder::source);
+        if (!spirv.isEmpty()) {
+            builder.spirv(Base64.getDecoder().decode(spirv));
+        }
         headers.forEach(builder::header);
         includeDirectories.forEach(builder::includeDirectory);
         entries.forEach(builder::entry);

@@ -18,6 +18,9 @@ public sealed interface HostDevice {
     /** Returns the targets of other backends whose entries its engines read as well. */
     List<Target> readableTargets();
 
+    /** Returns the intermediate languages in which the device takes programs. */
+    List<String> intermediateLanguages();
+
     /** Returns the platform of OpenCL, else the vendor. */
     String platform();
 
@@ -46,6 +49,11 @@ public sealed interface HostDevice {
         @Override
         public List<Target> readableTargets() {
             return List.of();
+        }
+
+        @Override
+        public List<String> intermediateLanguages() {
+            return device.intermediateLanguages();
         }
 
         @Override
@@ -89,6 +97,11 @@ public sealed interface HostDevice {
         @Override
         public List<Target> readableTargets() {
             return device.readableTargets();
+        }
+
+        @Override
+        public List<String> intermediateLanguages() {
+            return device.intermediateLanguages();
         }
 
         @Override

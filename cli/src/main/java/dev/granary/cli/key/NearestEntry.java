@@ -24,6 +24,7 @@ import java.util.stream.Collectors;
  */
 public record NearestEntry(Id id, List<KeyDifference> differences) {
     private static final String SOURCE = "source";
+    private static final String SPIRV = "spirv";
 
     /** Copies the list. */
     public NearestEntry {
@@ -32,8 +33,8 @@ public record NearestEntry(Id id, List<KeyDifference> differences) {
 
     /**
      * Finds the entry among the most recently used ones of a tier. An entry is of the same kernel
-     * if it has the same source, or if the source has one of its kernels. Of equally near ones, the
-     * most recently used is returned.
+     * if it has the same source or SPIR-V, or if the source has one of its kernels. Of equally near
+     * ones, the most recently used is returned.
      *
      * @param limit the number of entries that are read
      * @return empty if none is of the same kernel
@@ -91,7 +92,7 @@ public record NearestEntry(Id id, List<KeyDifference> differences) {
 
     private static List<String> sources(Id id) {
         return id.fields().stream()
-                .filter(field -> field.name().equals(SOURCE))
+                .filter(field -> field.name().equals(SOURCE) || field.name().equals(SPIRV))
                 .map(Id.Field::text)
                 .toList();
     }

@@ -39,6 +39,9 @@ public final class DevicesCommand extends OutputCommand {
                 out().println("  " + device.target().path());
                 device.readableTargets()
                         .forEach(target -> out().println("  reads " + target.path()));
+                if (!device.intermediateLanguages().isEmpty()) {
+                    out().println("  takes " + String.join(" ", device.intermediateLanguages()));
+                }
             }
         }
         for (HostDevices backend : backends) {
@@ -78,6 +81,7 @@ public final class DevicesCommand extends OutputCommand {
                 "driver", target.driver(),
                 "target", target.path(),
                 "reads", reads,
+                "intermediateLanguages", JsonOutput.strings(device.intermediateLanguages()),
                 "subDevices", device.subDevices());
     }
 }

@@ -54,6 +54,7 @@ public final class KernelSourceResolver {
     private long bytes;
     private boolean hasComputedInclude;
     private boolean hasUnseen;
+    private boolean hasSpirv;
 
     /**
      * A directory that is searched for included files.
@@ -149,16 +150,15 @@ public final class KernelSourceResolver {
      */
     public static KernelDescriptor descriptor(
             KernelSpec kernel, RecordedInputs inputs, RecordedId id) throws IOException {
-        return new KernelSourceResolver(kernel)
+        return built(new KernelSourceResolver(kernel)
                 .builder(inputs, id.target())
-                .environment(id.environment())
-                .build();
+                .environment(id.environment()));
     }
 
     private KernelDescriptor resolve(Target target) throws IOException {
         if (kernel.recorded().isPresent()) {
             RecordedInputs inputs = kernel.recorded().get();
-            KernelDescriptor descriptor = builder(inputs, target).build();
+            KernelDescriptor descriptor = built(builder(inputs, target));
             checkEnvironment(inputs, descriptor);
             return descriptor;
         }
@@ -184,7 +184,16 @@ public final class KernelSourceResolver {
                 .forEach(root -> builder.includeDirectory(root.place().toString()));
         kernel.entries().forEach(builder::entry);
         kernel.launches().forEach(launch -> builder.launch(launch.kernel(), launch.geometry()));
-        return builder.tag(kernel.tag()).extraDigest(kernel.extraDigest()).build();
+        return built(builder.tag(kernel.tag()).extraDigest(kernel.extraDigest()));
+    }
+
+    /** Builds a descriptor; inputs that do not go together are an error of the manifest. */
+    private static KernelDescriptor built(KernelDescriptor.Builder builder) throws IOException {
+        try {
+            return builder.build();
+        } catch (IllegalArgumentException e) {
+            throw new IOException(e.getMessage(), e);
+        }
     }
 
     /** Returns the builder of a recorded kernel. */
@@ -192,7 +201,7 @@ public final class KernelSourceResolver {
             throws IOException {
         KernelDescriptor.Builder builder =
                 KernelDescriptor.builder(target, kernel.name()).options(kernel.options());
-        if (addSources(builder).stream().allMatch(String::isBlank)) {
+        if (addSources(builder).stream().allMatch(String::isBlank) && !hasSpirv) {
             throw new IOException(
                     kernel.sources().getFirst() + " is empty: correct source in the manifest");
         }
@@ -236,18 +245,28 @@ public final class KernelSourceResolver {
         }
     }
 
-    /** Adds the sources, and returns their texts. */
+    /** Adds the sources, and returns their texts. SPIR-V is recognized by its first bytes. */
     private List<String> addSources(KernelDescriptor.Builder builder) throws IOException {
         List<String> texts = new ArrayList<>();
         int line = 1;
         for (Path source : kernel.sources()) {
-            String text = text(source);
+            byte[] content = content(source);
+            if (SpirvFile.isSpirv(content)) {
+                SpirvFile.add(source, content, builder, hasSpirv);
+                hasSpirv = true;
+                sourcesByLine.put(line, source);
+                continue;
+            }
+            String text = new String(content, UTF_8);
             builder.source(text);
             texts.add(text);
             // the compiler counts the lines of all texts together; a line that two of them share
             // has the rest of the later one below it
             sourcesByLine.put(line, source);
             line += lineEndings(text);
+        }
+        if (hasSpirv && !texts.isEmpty()) {
+            throw new IOException("SPIR-V and OpenCL C are no one program: name either in source");
         }
         return texts;
     }
@@ -326,6 +345,10 @@ public final class KernelSourceResolver {
     }
 
     private String text(Path file) throws IOException {
+        return new String(content(file), UTF_8);
+    }
+
+    private byte[] content(Path file) throws IOException {
         try {
             BasicFileAttributes kind = Files.readAttributes(file, BasicFileAttributes.class);
             if (kind.isDirectory()) {
@@ -342,7 +365,7 @@ public final class KernelSourceResolver {
                     throw new IOException("there are more than " + (MAX_BYTES >> 20)
                             + " MiB of sources and headers; name smaller directories");
                 }
-                return new String(content, UTF_8);
+                return content;
             }
         } catch (NoSuchFileException e) {
             throw new IOException(

@@ -18,6 +18,7 @@ import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.UsageException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.testing.Await;
@@ -97,6 +98,24 @@ class CompilerProcessesTest {
                                     CompilerProcessException.class,
                                     () -> CompilerProcesses.requireCompatible(other, own))
                             .kind());
+        }
+    }
+
+    @Test
+    @DisplayName("N14 a module reaches the process, whose device refuses it with the reason")
+    void module() throws Exception {
+        Assumptions.assumeTrue(
+                OpenCl.devices().getFirst().intermediateLanguages().isEmpty(),
+                "a device without SPIR-V, such as that of PoCL 3.1");
+        try (CompilerProcesses engine = start()) {
+            KernelDescriptor module = KernelDescriptor.builder(engine.target(), "program")
+                    .spirv(SampleBinaries.bytes("saxpy.spv"))
+                    .build();
+            String message =
+                    String.valueOf(assertThrows(CompileException.class, () -> engine.create(module))
+                            .getMessage());
+            assertTrue(message.contains("takes no SPIR-V, only OpenCL C"), message);
+            assertWorks(engine);
         }
     }
 

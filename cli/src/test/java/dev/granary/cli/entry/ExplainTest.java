@@ -56,6 +56,13 @@ class ExplainTest {
         return id.build();
     }
 
+    private static Id moduleId(String driver, String digest) {
+        return Id.builder(new Target(Backend.OPENCL, "nvidia", "Device sm 7.0", driver))
+                .field("kind", "kernel-spirv")
+                .field("spirv", digest)
+                .build();
+    }
+
     private void store(String binary, Id... ids) throws Exception {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(local).build())) {
             for (Id id : ids) {
@@ -79,7 +86,7 @@ class ExplainTest {
                 .filter(field -> field.name().equals("source"))
                 .map(field -> field.text().replaceAll("(?s).*void (\\w+)\\(.*", "$1"))
                 .findFirst()
-                .orElseThrow();
+                .orElse("module");
     }
 
     /** Writes an id as a file, which needs no entry and no device. */
@@ -175,6 +182,17 @@ class ExplainTest {
                 flat(explain(file(id("535.1", SOURCE.replace("+=", "-=")))).exits(0)),
                 "nearest " + stored.hash(),
                 "source ... { a[0] -= STEP; } ... { a[0] += STEP; }");
+    }
+
+    @Test
+    @DisplayName("O11 N14 an entry of the same module of SPIR-V is the nearest")
+    void sameModule() throws Exception {
+        Id stored = moduleId("550.7", "a".repeat(64));
+        store("x", moduleId("535.1", "b".repeat(64)), stored);
+        assertContains(
+                flat(explain(file(moduleId("535.1", "a".repeat(64)))).exits(0)),
+                "nearest " + stored.hash(),
+                "driver 535.1 550.7");
     }
 
     @Test

@@ -2,6 +2,7 @@ package dev.granary.cli.kernel;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.gson.JsonElement;
@@ -9,6 +10,7 @@ import com.google.gson.JsonObject;
 
 import dev.granary.cli.Cli;
 import dev.granary.cli.Main;
+import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.testing.ChildJvm;
 
@@ -39,6 +41,7 @@ class LevelZeroCommandsTest {
     private static EmbeddedS3 server;
     private static Path vendors; // only Intel's OpenCL: two in one process may clash
     private static String manifest;
+    private static String moduleManifest; // of a kernel that has SPIR-V
     private static List<JsonObject> devices = List.of();
 
     @BeforeAll
@@ -62,6 +65,14 @@ class LevelZeroCommandsTest {
                         [[kernel]]
                         name = "twice"
                         source = "twice.cl"
+                        extra-digest = "simulated"
+                        """).toString();
+        Files.write(directory.resolve("saxpy.spv"), SampleBinaries.bytes("saxpy.spv"));
+        moduleManifest =
+                Files.writeString(directory.resolve("module.toml"), """
+                        [[kernel]]
+                        name = "saxpy"
+                        source = "saxpy.spv"
                         extra-digest = "simulated"
                         """).toString();
     }
@@ -197,5 +208,50 @@ class LevelZeroCommandsTest {
         run("w", "any", "warm", "--target", "opencl/a", "--device", "0")
                 .exits(2)
                 .reports("--target selects entries without a device");
+    }
+
+    @Test
+    @DisplayName("N14 devices shows the intermediate languages of each device; run compiles a"
+            + " module of a manifest")
+    void module() throws Exception {
+        List<String> languages = devices.stream()
+                .map(device -> device.getAsJsonArray("intermediateLanguages").toString())
+                .toList();
+        for (String each : languages) {
+            assertTrue(each.contains("\"SPIR-V_1."), languages::toString);
+        }
+        assertEquals(
+                "compiled",
+                result(run("module", "", "run", moduleManifest, "--json"))
+                        .get("outcome")
+                        .getAsString());
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("N14 populate publishes a module's binary by compiler processes of both backends,"
+            + " also for a device that is not here; nodes get them")
+    void populatedModules() throws Exception {
+        for (String backend : List.of("opencl", "level-zero")) {
+            run("ci-" + backend, backend, "populate", moduleManifest, "--backend", backend)
+                    .exits(0);
+            JsonObject node = result(run(
+                    "node-" + backend,
+                    backend,
+                    "run",
+                    moduleManifest,
+                    "--json",
+                    "--backend",
+                    backend));
+            assertEquals("bucket", node.get("outcome").getAsString());
+        }
+        run("any", "", "devices").exits(0).prints("takes SPIR-V_1.");
+        run("ci-offline", "offline", "populate", moduleManifest, "--target", target("opencl"))
+                .exits(0);
+        assertEquals(
+                "bucket",
+                result(run("offline-node", "offline", "run", moduleManifest, "--json"))
+                        .get("outcome")
+                        .getAsString());
     }
 }

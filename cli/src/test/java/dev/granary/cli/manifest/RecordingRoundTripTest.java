@@ -13,6 +13,8 @@ import dev.granary.coordinator.recording.RecordedKernel;
 import dev.granary.coordinator.recording.RecordingFile;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.binary.SampleBinaries;
+import dev.granary.gpu.spirv.SpirvModules;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -37,6 +39,8 @@ class RecordingRoundTripTest {
     private static final List<Target> TARGETS = List.of(
             new Target(Backend.OPENCL, "pocl", "cpu \"x\" \\ 1", "3.1"),
             new Target(Backend.OPENCL, "nvidia", "sm_90 ü\t'", "550\u2028\n"));
+
+    private static final byte[] MODULE = SampleBinaries.bytes("saxpy.spv");
 
     /** Texts that a TOML file, a path or an option may get wrong. */
     private static final List<String> PIECES = List.of(
@@ -130,18 +134,15 @@ class RecordingRoundTripTest {
     private KernelDescriptor descriptor() {
         KernelDescriptor.Builder builder =
                 KernelDescriptor.builder(TARGETS.get(random.nextInt(TARGETS.size())), text(2));
-        for (int i = 1 + random.nextInt(3); i > 0; i--) {
-            builder.source(i == 1 ? nonBlank(6) : text(6));
-        }
-        for (int i = random.nextInt(3); i > 0; i--) {
-            builder.header(path(), text(4));
-        }
-        for (int i = random.nextInt(3); i > 0; i--) {
-            builder.includeDirectory(path());
+        boolean isText = random.nextInt(6) > 0;
+        if (isText) {
+            addTexts(builder);
+        } else {
+            builder.spirv(random.nextBoolean() ? MODULE : SpirvModules.ofOtherKernel(MODULE));
         }
         for (int i = random.nextInt(4); i > 0; i--) {
             builder.options(
-                    random.nextInt(3) == 0
+                    random.nextInt(3) == 0 || !isText
                             ? List.of("-cl-mad-enable")
                             : List.of("-D" + nonBlank(3)));
         }
@@ -152,13 +153,27 @@ class RecordingRoundTripTest {
             builder.launch(random.nextInt(3) == 0 ? "*" : "k" + text(1), geometry());
         }
         if (random.nextInt(4) == 0) {
-            builder.everyFileListed();
-        }
-        if (random.nextInt(4) == 0) {
             builder.environment(Map.of("POCL_" + nonBlank(1), text(2), "CUDA_FORCE_JIT", text(1)));
         }
+        // there are two modules only, and equal ids would be one kernel
+        String tag = isText ? text(2) : "module " + random.nextLong();
         // with a digest every descriptor is cacheable
-        return builder.tag(text(2)).extraDigest(nonBlank(2)).build();
+        return builder.tag(tag).extraDigest(nonBlank(2)).build();
+    }
+
+    private void addTexts(KernelDescriptor.Builder builder) {
+        for (int i = 1 + random.nextInt(3); i > 0; i--) {
+            builder.source(i == 1 ? nonBlank(6) : text(6));
+        }
+        for (int i = random.nextInt(3); i > 0; i--) {
+            builder.header(path(), text(4));
+        }
+        for (int i = random.nextInt(3); i > 0; i--) {
+            builder.includeDirectory(path());
+        }
+        if (random.nextInt(4) == 0) {
+            builder.everyFileListed();
+        }
     }
 
     private static RecordedKernel recorded(KernelDescriptor descriptor) {

@@ -62,6 +62,11 @@ class DevicesCommandTest {
                     device.getAsJsonArray("reads").asList().stream()
                             .map(JsonElement::getAsString)
                             .toList());
+            assertEquals(
+                    expected.intermediateLanguages(),
+                    device.getAsJsonArray("intermediateLanguages").asList().stream()
+                            .map(JsonElement::getAsString)
+                            .toList());
             int most = device.get("subDevices").getAsInt();
             assertTrue(most >= 0 && most <= expected.computeUnits(), device::toString);
         }

@@ -13,6 +13,7 @@ import dev.granary.cache.Target;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.DisplayName;
@@ -28,6 +29,7 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -385,6 +387,55 @@ class KernelSourceResolverTest {
         assertMessage("k.cl is a directory");
         manifest("include = ['missing']");
         assertMessage("there is no include directory " + tree.resolve("m/missing"));
+    }
+
+    private void writeModule(String name, byte[] module) throws IOException {
+        Files.write(write(name, ""), module);
+    }
+
+    @Test
+    @DisplayName(
+            "N14 a source that begins as SPIR-V is a module, whichever its name is, with the id"
+                    + " of the same module in code")
+    void module() throws Exception {
+        byte[] module = SampleBinaries.bytes("saxpy.spv");
+        manifest("entry = ['saxpy']\noptions = '-cl-mad-enable'\n");
+        writeModule("m/src/k.cl", module);
+        assertEquals(
+                KernelDescriptor.builder(TARGET, "other")
+                        .spirv(module)
+                        .options("-cl-mad-enable")
+                        .entry("saxpy")
+                        .build(),
+                descriptor());
+        assertFalse(descriptor().getId().isEmpty(), descriptor().getId().reason());
+        write("m/src/k.cl", BODY);
+        assertTrue(descriptor().spirv().isEmpty());
+    }
+
+    @Test
+    @DisplayName("N14 a damaged module is no source text, and each input that has no effect on a"
+            + " module is refused with its name")
+    void unsoundModule() throws Exception {
+        byte[] module = SampleBinaries.bytes("saxpy.spv");
+        manifest("");
+        writeModule("m/src/k.cl", Arrays.copyOf(module, module.length - 4));
+        assertMessage("m/src/k.cl: The SPIR-V of the kernel k is damaged: ");
+        writeModule("m/src/k.cl", Arrays.copyOf(module, 4));
+        assertMessage("m/src/k.cl: The SPIR-V of the kernel k is damaged: ");
+        writeModule("m/src/k.cl", module);
+        manifest("define = { A = 1 }\n");
+        assertMessage("no preprocessor runs: remove the option -DA=1");
+        Files.createDirectories(tree.resolve("m/include"));
+        manifest("include = ['include']\n");
+        assertMessage("headers or include directories beside it");
+        write("m/kernels.toml", "[[kernel]]\nname = 'k'\nsource = ['src/k.cl', 'src/k.cl']\n");
+        assertMessage("m/src/k.cl is a second module of SPIR-V");
+        write("m/src/blank.cl", "");
+        for (String sources : List.of("'src/k.cl', 'src/blank.cl'", "'src/blank.cl', 'src/k.cl'")) {
+            write("m/kernels.toml", "[[kernel]]\nname = 'k'\nsource = [" + sources + "]\n");
+            assertMessage("SPIR-V and OpenCL C are no one program");
+        }
     }
 
     private void assertMessage(String expected) {

@@ -13,6 +13,7 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.plan.tuning.TuningDescriptor;
 
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -163,6 +164,7 @@ public final class KernelRecorder implements AutoCloseable {
 
     private static long bytes(KernelDescriptor kernel) {
         return kernel.sources().stream().mapToLong(String::length).sum()
+                + kernel.spirv().map(MemorySegment::byteSize).orElse(0L)
                 + kernel.headers().values().stream().mapToLong(String::length).sum();
     }
 

@@ -6,6 +6,7 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
 
 import java.io.IOException;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -40,6 +41,10 @@ public record RecordedKernel(KernelDescriptor descriptor, List<RecordedId> ids) 
         List<String> sources = new ArrayList<>();
         for (String source : descriptor.sources()) {
             sources.add(files.store(source, ".cl"));
+        }
+        if (descriptor.spirv().isPresent()) {
+            sources.add(
+                    files.store(descriptor.spirv().get().toArray(ValueLayout.JAVA_BYTE), ".spv"));
         }
         lines.add("source = " + TomlText.strings(sources));
         List<String> headers = new ArrayList<>();

@@ -29,14 +29,18 @@ final class SourceDirectory {
         this.directory = directory;
     }
 
+    /** Stores a text, as {@link #store(byte[], String)} does. */
+    String store(String text, String ending) throws IOException {
+        return store(text.getBytes(UTF_8), ending);
+    }
+
     /**
-     * Stores a text, unless the directory has it.
+     * Stores a content, unless the directory has it.
      *
      * @param ending the end of the file's name
      * @return the path for the manifest beside the directory
      */
-    String store(String text, String ending) throws IOException {
-        byte[] content = text.getBytes(UTF_8);
+    String store(byte[] content, String ending) throws IOException {
         String name = Sha256.of(content).hex().substring(0, NAME_DIGITS);
         String known = stored.get(name + ending);
         if (known != null) {

@@ -111,6 +111,17 @@ public final class LevelZeroDevice implements ConstantDevice {
         return index;
     }
 
+    /**
+     * Returns the intermediate languages in which the device takes programs, each with its highest
+     * version, such as {@code SPIR-V_1.2}. None if the driver does not report it.
+     */
+    public List<String> intermediateLanguages() {
+        int version = calls.spirvVersion(handle);
+        return version == 0
+                ? List.of()
+                : List.of("SPIR-V_" + (version >>> 16) + "." + (version & 0xffff));
+    }
+
     /** Returns the number of compute units. */
     public int computeUnits() {
         return info.computeUnits();

@@ -14,6 +14,7 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.spirv.FrontEnd;
 import dev.granary.gpu.spirv.SpirvCompiler;
+import dev.granary.gpu.spirv.SpirvSupport;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -291,6 +292,10 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
     private ModuleBuilder.BuiltModule build(KernelDescriptor descriptor, MemorySegment module)
             throws CompileException {
         try (var _ = context.lease()) {
+            if (descriptor.spirv().isPresent()) { // a query of the device
+                new SpirvSupport(target().vendor(), device().intermediateLanguages())
+                        .check(descriptor, device().toString());
+            }
             return builder.compile(descriptor, module);
         } catch (DriverException e) {
             throw new CompileException(

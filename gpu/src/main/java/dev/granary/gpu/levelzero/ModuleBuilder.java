@@ -19,7 +19,6 @@ import org.slf4j.LoggerFactory;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 
 /**
  * Builder of the modules of one engine, from source or from a native binary. A failed build leaves
@@ -111,9 +110,7 @@ record ModuleBuilder(ZeContext context) {
 
     private ModuleBuild build(
             KernelDescriptor descriptor, ModuleCalls.Format format, MemorySegment code) {
-        String flags = descriptor.optionTokens().stream()
-                .filter(SpirvCompiler::isForDriver)
-                .collect(Collectors.joining(" "));
+        String flags = String.join(" ", SpirvCompiler.driverOptions(descriptor));
         return context.calls()
                 .modules()
                 .build(context.handle(), context.device().handle(), format, code, flags);

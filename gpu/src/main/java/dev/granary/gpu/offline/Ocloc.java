@@ -15,6 +15,8 @@ import dev.granary.gpu.tool.ToolPath;
 import dev.granary.gpu.tool.ToolRun;
 
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -30,7 +32,8 @@ import java.util.concurrent.TimeoutException;
  * would make on a device, without device and driver. Thread-safe.
  *
  * <p>A binary for Level Zero is compiled from SPIR-V, as the engine does; one for OpenCL from the
- * source. Each call has a temporary directory of its own, and runs one or two processes.
+ * source. A program that has SPIR-V is compiled from it for both. Each call has a temporary
+ * directory of its own, and runs one or two processes.
  */
 public final class Ocloc {
     private static final String NAME = "ocloc";
@@ -154,6 +157,10 @@ public final class Ocloc {
      */
     public byte[] compile(KernelDescriptor descriptor, Duration limit)
             throws CompileException, IOException, TimeoutException {
+        Optional<MemorySegment> spirv = descriptor.spirv();
+        if (spirv.isPresent()) {
+            return fromSpirv(descriptor, spirv.get().toArray(ValueLayout.JAVA_BYTE), limit);
+        }
         return descriptor.target().backend() == Backend.OPENCL
                 ? fromSource(descriptor, limit)
                 : fromSpirv(descriptor, toSpirv(descriptor, limit), limit);
@@ -186,28 +193,24 @@ public final class Ocloc {
 
     /**
      * Compiles a module of SPIR-V for the target of a program: the second step of {@link #compile}
-     * for Level Zero. The errors are those of {@link #compile}.
+     * for Level Zero, and the only one if the program has SPIR-V. The errors are those of
+     * {@link #compile}.
      *
      * @param spirv a module of the program
      */
     public byte[] fromSpirv(KernelDescriptor descriptor, byte[] spirv, Duration limit)
             throws CompileException, IOException, TimeoutException {
-        List<String> options = descriptor.optionTokens().stream()
-                .filter(SpirvCompiler::isForDriver)
-                .toList();
+        List<String> options = SpirvCompiler.driverOptions(descriptor);
+        // the driver of Level Zero keeps no SPIR-V in its binaries
+        String[] more = descriptor.target().backend() == Backend.LEVEL_ZERO
+                ? new String[] {"-spirv_input", "-exclude_ir"}
+                : new String[] {"-spirv_input"};
         return inDirectory(
                 (device, directory) -> {
                     Path module = Files.write(directory.resolve(MODULE), spirv);
                     return run(
                             descriptor,
-                            // the driver of Level Zero keeps no SPIR-V in its binaries
-                            command(
-                                    directory,
-                                    module,
-                                    device,
-                                    options,
-                                    "-spirv_input",
-                                    "-exclude_ir"),
+                            command(directory, module, device, options, more),
                             directory,
                             limit,
                             OUTPUT);

@@ -8,6 +8,7 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.driver.PoclLaunchLock;
 import dev.granary.gpu.opencl.driver.PoclSpecialization;
+import dev.granary.gpu.spirv.SpirvSupport;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,6 +51,10 @@ final class EnginePrograms {
 
     /** Compiles a program. Requires an engine lease. */
     ProgramHandle compile(KernelDescriptor descriptor) throws CompileException {
+        if (descriptor.spirv().isPresent()) { // a query of the device
+            new SpirvSupport(engine.target().vendor(), engine.device().intermediateLanguages())
+                    .check(descriptor, engine.device().toString());
+        }
         return handle(builder.compile(descriptor));
     }
 

@@ -11,6 +11,7 @@ import dev.granary.gpu.opencl.driver.OpenClTargets;
 
 import org.lwjgl.opencl.CL10;
 import org.lwjgl.opencl.CL12;
+import org.lwjgl.opencl.CL21;
 
 import java.util.List;
 import java.util.function.Supplier;
@@ -135,6 +136,22 @@ public final class OpenClDevice implements ConstantDevice {
     @Override
     public int index() {
         return index;
+    }
+
+    /**
+     * Returns the intermediate languages in which the device takes programs, each with a version,
+     * such as {@code SPIR-V_1.2}. None if it takes OpenCL C only, or has a version before OpenCL
+     * 2.1.
+     */
+    public List<String> intermediateLanguages() {
+        String version =
+                queryOrUnknown(() -> binding.devices().deviceText(handle, CL10.CL_DEVICE_VERSION));
+        if (version.matches("OpenCL (1\\.|2\\.0).*")) {
+            return List.of(); // the loader may have no function for it
+        }
+        String languages = queryOrUnknown(
+                () -> binding.devices().deviceText(handle, CL21.CL_DEVICE_IL_VERSION));
+        return languages.equals(Target.UNKNOWN) ? List.of() : List.of(languages.split("\\s+"));
     }
 
     /** Returns the number of compute units. */

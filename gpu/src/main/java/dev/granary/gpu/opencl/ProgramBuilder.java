@@ -17,8 +17,8 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Builder of the native programs of one context, from source or from a binary. A failed build
- * leaves no native objects.
+ * Builder of the native programs of one context, from source, from SPIR-V or from a binary. A
+ * failed build leaves no native objects.
  *
  * @param calls the native calls
  * @param context the context
@@ -48,7 +48,10 @@ record ProgramBuilder(ProgramCalls calls, long context, long device) {
     record Restored(Built program, Primitive.Origin origin) {}
 
     Built compile(KernelDescriptor descriptor) throws CompileException {
-        long program = calls.createProgramWithSource(context, descriptor.sources());
+        Optional<MemorySegment> spirv = descriptor.spirv();
+        long program = spirv.isPresent()
+                ? calls.createProgramWithIL(context, spirv.get())
+                : calls.createProgramWithSource(context, descriptor.sources());
         try {
             build(program, descriptor);
             List<String> kernels = compiledKernels(program, descriptor);

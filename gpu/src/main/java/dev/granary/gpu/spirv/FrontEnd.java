@@ -12,6 +12,7 @@ import dev.granary.gpu.KernelDescriptor;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * The first step of a compile for drivers that take SPIR-V. To a cache it is an engine that creates
@@ -75,15 +76,19 @@ public final class FrontEnd implements Engine<IntermediateDescriptor, Intermedia
         return IntermediateProgram.restored(descriptor, binaries);
     }
 
-    /** Compiles a kernel in both steps, without a cache. */
+    /** Compiles a kernel in both steps, without a cache; in one step if it has SPIR-V. */
     public <R> R compile(KernelDescriptor kernel, DeviceCompiler<R> device)
             throws CompileException {
-        return device.compile(MemorySegment.ofArray(compiler.compile(kernel)));
+        Optional<MemorySegment> spirv = kernel.spirv();
+        return spirv.isPresent()
+                ? device.compile(spirv.get())
+                : device.compile(MemorySegment.ofArray(compiler.compile(kernel)));
     }
 
     /**
-     * Compiles a kernel in both steps, the first one through a cache. If the device refuses a kept
-     * program and the compiler makes another one, that takes its place.
+     * Compiles a kernel in both steps, the first one through a cache. A kernel that has SPIR-V
+     * needs one step, and is not a part of that cache. If the device refuses a kept program and the
+     * compiler makes another one, that takes its place.
      *
      * @param steps the cache of intermediate programs
      * @throws CompileException if no tier has the intermediate program and the compiler is missing
@@ -91,6 +96,9 @@ public final class FrontEnd implements Engine<IntermediateDescriptor, Intermedia
      */
     public <R> R compile(KernelDescriptor kernel, StepProvider steps, DeviceCompiler<R> device)
             throws CompileException {
+        if (kernel.spirv().isPresent()) {
+            return compile(kernel, device);
+        }
         SpirvCompiler.Presence presence = compiler.presence();
         if (presence instanceof SpirvCompiler.Presence.Unidentified) {
             return compile(kernel, device);

@@ -4,6 +4,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.gpu.KernelDescriptor;
 
 import java.nio.file.Path;
+import java.util.List;
 
 /** A compiler of OpenCL C to SPIR-V. Thread-safe. */
 @FunctionalInterface
@@ -59,5 +60,15 @@ public interface SpirvCompiler {
      */
     static boolean isForDriver(String option) {
         return option.startsWith("-ze-");
+    }
+
+    /**
+     * Returns the options of a program that the driver gets with its SPIR-V: those
+     * {@linkplain #isForDriver for the driver}, and all of them if no compiler has made the SPIR-V.
+     */
+    static List<String> driverOptions(KernelDescriptor descriptor) {
+        return descriptor.optionTokens().stream()
+                .filter(option -> descriptor.spirv().isPresent() || isForDriver(option))
+                .toList();
     }
 }

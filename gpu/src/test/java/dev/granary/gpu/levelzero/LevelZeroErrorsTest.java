@@ -15,6 +15,7 @@ import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.AfterEach;
@@ -26,6 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Tests of failures of a driver: exceptions with call and code, and no objects that stay. */
@@ -59,6 +61,22 @@ class LevelZeroErrorsTest {
 
     private KernelDescriptor vectors() {
         return VectorPrograms.vectors(device.target(), 1).build();
+    }
+
+    @Test
+    @DisplayName("N14 a driver that reports no version of SPIR-V gets no module of the application")
+    void noSpirv() {
+        assertEquals(List.of(), device.intermediateLanguages());
+        KernelDescriptor module = KernelDescriptor.builder(device.target(), "sample")
+                .spirv(SampleBinaries.bytes("saxpy.spv"))
+                .build();
+        try (LevelZeroEngine engine = open()) {
+            assertEquals(
+                    "sample does not compile: " + device
+                            + " takes no SPIR-V, only OpenCL C: give this device sources",
+                    assertThrows(CompileException.class, () -> engine.create(module))
+                            .getMessage());
+        }
     }
 
     private static float[] doubled(LevelZeroEngine engine, LevelZeroKernels kernels) {

@@ -2,6 +2,7 @@ package dev.granary.gpu.offline;
 
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.binary.SampleBinaries;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -64,6 +65,13 @@ final class OfflineSamples {
                         .header("factor.clh", "#include <more/other.clh>\n#define FACTOR 3\n")
                         .header("include/more/other.clh", "#define OTHER 5\n")
                         .includeDirectory("include")
+                        .extraDigest("simulated")
+                        .build());
+        samples.put(
+                "module",
+                KernelDescriptor.builder(target, "module")
+                        .spirv(SampleBinaries.bytes("saxpy.spv"))
+                        .options("-cl-mad-enable")
                         .extraDigest("simulated")
                         .build());
         return samples;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
@@ -13,6 +14,7 @@ import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.LocalMemory;
+import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.AfterEach;
@@ -50,6 +52,21 @@ class OpenClErrorsTest {
     private static void assertSays(Class<? extends Throwable> type, String part, Executable call) {
         String message = String.valueOf(assertThrows(type, call).getMessage());
         assertTrue(message.contains(part), message);
+    }
+
+    @Test
+    @DisplayName("N14 a device that takes no SPIR-V: the message says so, and the driver gets none")
+    void noSpirv() {
+        assumeTrue(
+                engine.device().intermediateLanguages().isEmpty(),
+                "PoCL without SPIR-V, such as version 3.1 of Debian 12");
+        String message = refused(KernelDescriptor.builder(engine.target(), "sample")
+                .spirv(SampleBinaries.bytes("saxpy.spv")));
+        assertEquals(
+                "sample does not compile: " + engine.device()
+                        + " takes no SPIR-V, only OpenCL C: give this device sources",
+                message);
+        assertEquals(0, spy.created("program"));
     }
 
     @Test

@@ -120,6 +120,12 @@ class SpyBinding {
         }
 
         @Override
+        public long createProgramWithIL(long context, MemorySegment module) {
+            calls.add("createProgramWithIL");
+            return created("program", super.createProgramWithIL(context, module));
+        }
+
+        @Override
         public long createProgramWithBinary(long context, long device, MemorySegment binary) {
             before("createProgramWithBinary");
             calls.add("createProgramWithBinary");

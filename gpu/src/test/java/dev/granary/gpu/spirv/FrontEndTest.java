@@ -117,6 +117,31 @@ class FrontEndTest {
     }
 
     @Test
+    @DisplayName(
+            "N14 a module of the application is compiled as it is: no compiler runs, and nothing"
+                    + " is kept beside the binary")
+    void moduleOfApplication() throws Exception {
+        KernelDescriptor kernel = KernelDescriptor.builder(KERNEL.target(), "k")
+                .environment(Map.of())
+                .spirv(OTHER)
+                .build();
+        for (SpirvCompiler.Presence presence : List.of(
+                new SpirvCompiler.Presence.Installed("a 1"),
+                new SpirvCompiler.Presence.Absent(),
+                new SpirvCompiler.Presence.Unidentified())) {
+            FrontEnd frontEnd = frontEnd(presence);
+            assertArrayEquals(OTHER, frontEnd.compile(kernel, FrontEndTest::accept));
+            assertArrayEquals(OTHER, frontEnd.compile(kernel, store, FrontEndTest::accept));
+            assertThrows(
+                    CompileException.class,
+                    () -> frontEnd.compile(kernel, store, this::refuseOther));
+        }
+        assertEquals(3, deviceCompiles);
+        assertEquals(0, compiles);
+        assertEquals(Map.of(), store.entries);
+    }
+
+    @Test
     @DisplayName("N13 a machine with a compiler uses the programs of that compiler, each compiled"
             + " once; one without uses the first")
     void compilers() throws Exception {

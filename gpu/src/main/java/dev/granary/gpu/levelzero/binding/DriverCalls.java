@@ -17,6 +17,7 @@ public final class DriverCalls {
 
     private static final int DRIVER_PROPERTIES = 0x1;
     private static final int DEVICE_PROPERTIES = 0x3;
+    private static final int MODULE_PROPERTIES = 0x5;
     private static final int COMMAND_QUEUE_GROUP_PROPERTIES = 0x6;
     private static final int DEVICE_IP_VERSION = 0x1000f;
 
@@ -31,6 +32,7 @@ public final class DriverCalls {
     private final MethodHandle deviceGet;
     private final MethodHandle subDevices;
     private final MethodHandle deviceProperties;
+    private final MethodHandle moduleProperties;
     private final MethodHandle queueGroups;
 
     /** Finds the functions in the loader. */
@@ -43,6 +45,7 @@ public final class DriverCalls {
         deviceGet = library.function("zeDeviceGet", POINTER, POINTER, POINTER);
         subDevices = library.function("zeDeviceGetSubDevices", POINTER, POINTER, POINTER);
         deviceProperties = library.function("zeDeviceGetProperties", POINTER, POINTER);
+        moduleProperties = library.function("zeDeviceGetModuleProperties", POINTER, POINTER);
         queueGroups = library.function(
                 "zeDeviceGetCommandQueueGroupProperties", POINTER, POINTER, POINTER);
     }
@@ -99,6 +102,20 @@ public final class DriverCalls {
                             * properties.get(JAVA_INT, 68)
                             * properties.get(JAVA_INT, 72),
                     properties.getString(112));
+        }
+    }
+
+    /**
+     * Returns the highest version of SPIR-V that a device takes, with the major version in the
+     * upper half; 0 if it takes none, or if the driver does not report it.
+     */
+    public int spirvVersion(long device) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment properties = arena.allocate(64, 8);
+            properties.set(JAVA_INT, 0, MODULE_PROPERTIES);
+            int status = ZeLibrary.status("zeDeviceGetModuleProperties", () ->
+                    (int) moduleProperties.invokeExact(device, properties.address()));
+            return status == 0 ? properties.get(JAVA_INT, 16) : 0;
         }
     }
 

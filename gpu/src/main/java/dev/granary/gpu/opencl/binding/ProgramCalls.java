@@ -6,7 +6,9 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.lwjgl.opencl.CL;
 import org.lwjgl.opencl.CL10;
+import org.lwjgl.opencl.CL21;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -49,14 +51,36 @@ public class ProgramCalls extends CheckedCalls {
         }
     }
 
+    /** Creates a program from a sound module of SPIR-V, for devices from OpenCL 2.1 on. */
+    public long createProgramWithIL(long context, MemorySegment module) {
+        if (CL.getICD().clCreateProgramWithIL == 0) {
+            throw failed("clCreateProgramWithIL (a loader before 2.1)", CL10.CL_INVALID_OPERATION);
+        }
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment status = arena.allocate(JAVA_INT);
+            MemorySegment bytes = outOfHeap(arena, module);
+            return checked(
+                    "clCreateProgramWithIL",
+                    CL21.nclCreateProgramWithIL(
+                            context, bytes.address(), bytes.byteSize(), status.address()),
+                    status);
+        } finally {
+            Reference.reachabilityFence(module); // the driver has read it by now
+        }
+    }
+
+    private static MemorySegment outOfHeap(Arena arena, MemorySegment bytes) {
+        return bytes.isNative()
+                ? bytes
+                : arena.allocateFrom(JAVA_BYTE, bytes, JAVA_BYTE, 0, bytes.byteSize());
+    }
+
     /** Creates a program from verified bytes: drivers abort the process on damaged ones. */
     public long createProgramWithBinary(long context, long device, MemorySegment binary) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
             MemorySegment binaryStatus = arena.allocate(JAVA_INT);
-            MemorySegment bytes = binary.isNative()
-                    ? binary
-                    : arena.allocateFrom(JAVA_BYTE, binary, JAVA_BYTE, 0, binary.byteSize());
+            MemorySegment bytes = outOfHeap(arena, binary);
             MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
             MemorySegment lengths = arena.allocateFrom(JAVA_LONG, binary.byteSize());
             MemorySegment binaries = arena.allocateFrom(JAVA_LONG, bytes.address());
