@@ -236,7 +236,9 @@ class LauncherTest {
     @DisplayName("all tests: the modules after one that fails run too, and the exit code is 1")
     void failedModule() throws Exception {
         for (String result : List.of("SUCCESS", "FAILURE")) {
-            program("bin/mvn", "echo \"$*\"; echo '[INFO] Granary :: gpu .... " + result + " [9 s]'");
+            program(
+                    "bin/mvn",
+                    "echo \"$*\"; echo '[INFO] Granary :: gpu .... " + result + " [9 s]'");
             LaunchResult ended = launch(1000, "test", "--all");
             assertEquals(result.equals("SUCCESS") ? 0 : 1, ended.exitCode(), ended::toString);
             assertTrue(ended.out().contains(" verify --fail-never "), ended::toString);

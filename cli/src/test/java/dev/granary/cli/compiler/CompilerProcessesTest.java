@@ -282,8 +282,7 @@ class CompilerProcessesTest {
                 if (isKill) {
                     parent.kill();
                 } else {
-                    ProcessHandle process =
-                            ProcessHandle.of(parent.pid()).orElseThrow();
+                    ProcessHandle process = ProcessHandle.of(parent.pid()).orElseThrow();
                     process.destroy();
                     process.onExit().join(); // it deletes its files at last
                 }

@@ -47,8 +47,7 @@ class PopulateDevicesTest {
                         "-Daws.accessKeyId=" + System.getProperty("aws.accessKeyId"),
                         "-Daws.secretAccessKey=" + System.getProperty("aws.secretAccessKey"))
                 // hits are expected, however busy the machine is
-                .variables(
-                        Map.of("POCL_DEVICES", "pthread basic", "GRANARY_BUCKET_WAIT", "1m"))
+                .variables(Map.of("POCL_DEVICES", "pthread basic", "GRANARY_BUCKET_WAIT", "1m"))
                 .run(all.toArray(String[]::new)));
     }
 

@@ -66,9 +66,11 @@ class OclgrindTest {
                         .location(MemoryLocation.LOCAL)
                         .build());
         assertEquals("", Oclgrind.report(directory, plan, plan.source()), plan::source);
-        String race = Oclgrind.report(directory, plan, plan.source().replace("barrier(CLK_LOCAL_MEM_FENCE);", ""));
+        String race = Oclgrind.report(
+                directory, plan, plan.source().replace("barrier(CLK_LOCAL_MEM_FENCE);", ""));
         assertTrue(race.contains("race"), race);
-        String outside = Oclgrind.report(directory, plan, plan.source().replace("if (i + ii < 7", "if (i + ii < 9"));
+        String outside = Oclgrind.report(
+                directory, plan, plan.source().replace("if (i + ii < 7", "if (i + ii < 9"));
         assertTrue(outside.contains("Invalid"), outside);
     }
 }

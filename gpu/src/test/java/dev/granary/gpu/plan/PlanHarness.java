@@ -27,6 +27,7 @@ final class PlanHarness implements AutoCloseable {
             .filter(device -> device.target().vendor().equals(DriverTraits.POCL))
             .findFirst()
             .orElseThrow());
+
     OpenClEngine engine() {
         return engine;
     }

@@ -18,9 +18,8 @@ final class RandomPlans {
     /** Returns plans that are the same in each run. */
     static List<KernelPlan> fixed(int count) {
         return IntStream.range(0, count)
-                .mapToObj(number -> new PlanGenerator(
-                                new SplittableRandom(number), "fixed" + number)
-                        .plan())
+                .mapToObj(number ->
+                        new PlanGenerator(new SplittableRandom(number), "fixed" + number).plan())
                 .toList();
     }
 }
