@@ -25,7 +25,7 @@ import java.util.Map;
  * compiles nothing. Each step is a process with a directory of its own.
  */
 @ExtendWith(WithDevice.class)
-@Timeout(600)
+@Timeout(1800)
 class RecordingTest {
     private final Path directory;
     private final Path recording;
