@@ -1,0 +1,194 @@
+package dev.granary.cli.source;
+
+import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.gpu.IncludeDirectives;
+import dev.granary.gpu.KernelDescriptor;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.FileVisitOption;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * Collector of the files that the sources of a kernel may include. Used once, by one thread.
+ *
+ * <p>An included file is searched beside the including file and in all include directories. Every
+ * match becomes a header: the compiler chooses in its own order, but only among hashed files. A
+ * name without a match is left to the compiler: it may be in an untaken branch, or belong to the
+ * driver. If a macro expands to the name, all files of the include directories and of the source's
+ * directory become headers. The directories of further sources are include directories.
+ */
+final class IncludeCollector {
+    private static final String DEEP = "/d/d/d/d";
+    private static final int MAX_FILES = 10_000;
+
+    private final SourceFileReader reader;
+    private final List<Root> roots = new ArrayList<>();
+    private final Map<String, String> headers = new LinkedHashMap<>();
+    private final Map<String, Path> headerFiles = new LinkedHashMap<>();
+    private boolean hasComputedInclude;
+    private boolean hasUnseen;
+
+    /**
+     * A directory that is searched for included files.
+     *
+     * @param directory its path on this machine
+     * @param place its path in the compiler's tree, relative to the source; the same on every
+     *     machine
+     */
+    private record Root(Path directory, Path place) {
+        IncludedFile file(String name) {
+            return new IncludedFile(
+                    directory.resolve(name).normalize(), place.resolve(name).normalize());
+        }
+    }
+
+    /** A file, and its path in the tree that the compiler gets. */
+    private record IncludedFile(Path file, Path place) {
+        Root directory() {
+            Path parent = place.getParent();
+            return new Root(parentOf(file), parent == null ? Path.of("") : parent);
+        }
+    }
+
+    /**
+     * Creates a collector for a kernel, whose own directory and include directories it searches.
+     *
+     * @throws IOException if an include directory is missing; with a message for the user
+     */
+    IncludeCollector(KernelSpec kernel, SourceFileReader reader) throws IOException {
+        this.reader = reader;
+        this.hasUnseen =
+                kernel.options().stream().anyMatch(option -> option.startsWith("-include"));
+        Path sourceDirectory = parentOf(kernel.sources().getFirst());
+        roots.add(new Root(sourceDirectory, Path.of("")));
+        kernel.sources().stream()
+                .map(IncludeCollector::parentOf)
+                .distinct()
+                .skip(1)
+                .forEach(this::addRoot);
+        for (Path directory : kernel.includeDirectories()) {
+            if (!Files.isDirectory(directory)) {
+                throw new IOException("there is no include directory " + directory
+                        + ": correct include or -I in the manifest");
+            }
+            if (!directory.equals(sourceDirectory)) { // that one is always searched first
+                addRoot(directory);
+            }
+        }
+    }
+
+    private void addRoot(Path directory) {
+        Path sourceDirectory = roots.getFirst().directory();
+        roots.add(new Root(
+                directory,
+                directory.startsWith(sourceDirectory)
+                        ? sourceDirectory.relativize(directory)
+                        : Path.of("include-" + roots.size() + DEEP))); // deep enough for "../"
+    }
+
+    /**
+     * Collects the files that the sources include, transitively.
+     *
+     * @throws IOException if a file cannot be read, or there are too many; with a message for the
+     *     user
+     */
+    void collect(List<String> texts) throws IOException {
+        record PendingFile(Root directory, String text) {}
+        Deque<PendingFile> toScan = new ArrayDeque<>();
+        texts.forEach(text -> toScan.add(new PendingFile(roots.getFirst(), text)));
+        while (!toScan.isEmpty()) {
+            PendingFile pending = toScan.remove();
+            IncludeDirectives directives = IncludeDirectives.of(pending.text());
+            hasComputedInclude |= directives.hasComputed();
+            for (String name : directives.names()) {
+                for (IncludedFile found : find(pending.directory(), name)) {
+                    if (!headers.containsKey(found.place().toString())) {
+                        String text = reader.text(found.file());
+                        headers.put(found.place().toString(), text);
+                        headerFiles.put(found.place().toString(), found.file());
+                        toScan.add(new PendingFile(found.directory(), text));
+                    }
+                }
+            }
+        }
+        if (hasComputedInclude) {
+            collectAll();
+        }
+    }
+
+    /** Adds the collected files and the include directories to a descriptor. */
+    void addTo(KernelDescriptor.Builder builder) {
+        if (hasComputedInclude && !hasUnseen) {
+            builder.everyFileListed();
+        }
+        headers.forEach(builder::header);
+        roots.stream()
+                .skip(1)
+                .forEach(root -> builder.includeDirectory(root.place().toString()));
+    }
+
+    /** Returns the collected files by their paths in the tree that the compiler gets. */
+    Map<String, Path> files() {
+        return headerFiles;
+    }
+
+    private List<IncludedFile> find(Root includer, String name) {
+        if (!isRelative(name)) {
+            hasUnseen = true; // not in the tree that the compiler gets
+            return List.of();
+        }
+        Stream<Root> searched = Stream.concat(Stream.of(includer), roots.stream());
+        return searched.map(root -> root.file(name))
+                .filter(found -> Files.isRegularFile(found.file()))
+                .toList();
+    }
+
+    private static boolean isRelative(String name) {
+        try {
+            return !Path.of(name).isAbsolute();
+        } catch (InvalidPathException e) {
+            return false;
+        }
+    }
+
+    private void collectAll() throws IOException {
+        int files = 0;
+        for (Root root : roots) {
+            try (Stream<Path> all = Files.walk(root.directory(), FileVisitOption.FOLLOW_LINKS)) {
+                for (Path file :
+                        (Iterable<Path>) all.filter(Files::isRegularFile).sorted()::iterator) {
+                    if (++files > MAX_FILES) {
+                        throw new IOException("there are more than " + MAX_FILES
+                                + " files in the include directories; name smaller ones");
+                    }
+                    IncludedFile found =
+                            root.file(root.directory().relativize(file).toString());
+                    if (!headers.containsKey(found.place().toString())) {
+                        headers.put(found.place().toString(), reader.text(file));
+                        headerFiles.put(found.place().toString(), file);
+                    }
+                }
+            } catch (UncheckedIOException e) {
+                throw new IOException(
+                        "the include directory " + root.directory() + " cannot be read: "
+                                + e.getCause(),
+                        e);
+            }
+        }
+    }
+
+    private static Path parentOf(Path file) {
+        Path parent = file.toAbsolutePath().getParent();
+        return parent == null ? file.toAbsolutePath() : parent;
+    }
+}
