@@ -158,7 +158,8 @@ public record IdArgument(TierOpener tier, DeviceOption device) {
                             ? Optional.empty()
                             : Id.parse(stored.toArray(ValueLayout.JAVA_BYTE)))
                     .orElseThrow(() -> new CommandFailedException(
-                            file + " is neither an entry nor the key of one"));
+                            file + " is neither an entry nor the key of one; a kernel of a"
+                                    + " manifest is MANIFEST#KERNEL"));
         } catch (IOException e) {
             throw new CommandFailedException(file + " cannot be read: " + e);
         }
