@@ -338,6 +338,24 @@ class IntermediateProgramsTest {
         assertArrayEquals(sound.get(0), kept("refused").get(0));
     }
 
+    @Test
+    @DisplayName("N6 N13 N14 a program of a later version than the device takes never reaches the"
+            + " driver, which would end the process: it is compiled again and replaced; without a"
+            + " compiler the version is the failure")
+    void laterVersion() throws Exception {
+        List<byte[]> sound = kept("probe");
+        byte[] later = sound.get(0).clone();
+        later[5] = 5; // the minor version
+        keep("later", later, sound.get(1));
+        String bare = new Machine("later", TIGER_LAKE).withoutCompiler().lookup();
+        assertTrue(value(bare, "failure").contains("and this is SPIR-V 1.5"), bare);
+        assertCounts(bare, 1, 0);
+        String output = new Machine("later", TIGER_LAKE).lookup();
+        assertEquals("COMPILED", value(output, "source"));
+        assertCounts(output, 1, 1);
+        assertArrayEquals(sound.get(0), kept("later").get(0));
+    }
+
     /** Publishes the kept program of a machine in a bucket. */
     private static void publish(String machine, String prefix) throws Exception {
         GranaryConfig config = GranaryConfig.builder()

@@ -292,10 +292,8 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
     private ModuleBuilder.BuiltModule build(KernelDescriptor descriptor, MemorySegment module)
             throws CompileException {
         try (var _ = context.lease()) {
-            if (descriptor.spirv().isPresent()) { // a query of the device
-                new SpirvSupport(target().vendor(), device().intermediateLanguages())
-                        .check(descriptor, device().toString());
-            }
+            new SpirvSupport(target().vendor(), device().intermediateLanguages())
+                    .check(descriptor, module, device().toString());
             return builder.compile(descriptor, module);
         } catch (DriverException e) {
             throw new CompileException(

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.WeakHashMap;
 import java.util.function.Supplier;
@@ -51,9 +52,10 @@ final class EnginePrograms {
 
     /** Compiles a program. Requires an engine lease. */
     ProgramHandle compile(KernelDescriptor descriptor) throws CompileException {
-        if (descriptor.spirv().isPresent()) { // a query of the device
+        Optional<MemorySegment> module = descriptor.spirv();
+        if (module.isPresent()) { // a query of the device
             new SpirvSupport(engine.target().vendor(), engine.device().intermediateLanguages())
-                    .check(descriptor, engine.device().toString());
+                    .check(descriptor, module.get(), engine.device().toString());
         }
         return handle(builder.compile(descriptor));
     }

@@ -27,13 +27,18 @@ public record SpirvSupport(String vendor, List<String> languages) {
     private static final int INTEL_MINOR = 4;
 
     /**
-     * Checks that the device takes the SPIR-V of a descriptor, if it has some.
+     * Checks that the device takes the module of a descriptor, or one that a front end has made of
+     * its source. A driver that reports no version decides on the latter itself.
      *
      * @param device the device, for the message
      * @throws CompileException if not, with the reason
      */
-    public void check(KernelDescriptor descriptor, String device) throws CompileException {
-        Optional<String> refusal = descriptor.spirv().flatMap(this::refusal);
+    public void check(KernelDescriptor descriptor, MemorySegment module, String device)
+            throws CompileException {
+        boolean isKnown = descriptor.spirv().isPresent()
+                || (highest().isPresent()
+                        && BinaryContainer.read(module) instanceof BinaryContainer.SpirV);
+        Optional<String> refusal = isKnown ? refusal(module) : Optional.empty();
         if (refusal.isPresent()) {
             throw new CompileException(
                     descriptor.name() + " does not compile: " + device + " " + refusal.get(), "");
@@ -42,21 +47,27 @@ public record SpirvSupport(String vendor, List<String> languages) {
 
     /** Returns the reason why the device does not take a sound module; empty if it does. */
     Optional<String> refusal(MemorySegment module) {
+        OptionalInt highest = highest();
+        if (highest.isEmpty()) {
+            return Optional.of("takes no SPIR-V, only OpenCL C: give this device sources");
+        }
+        BinaryContainer container = BinaryContainer.read(module);
+        return container instanceof BinaryContainer.SpirV spirv
+                        && spirv.minor() <= highest.getAsInt()
+                ? Optional.empty()
+                : Optional.of("takes SPIR-V up to 1." + highest.getAsInt() + ", and this is "
+                        + container.description() + ": compile it for that version");
+    }
+
+    /** Returns the highest minor version that the device takes; empty if it takes none. */
+    private OptionalInt highest() {
         OptionalInt reported = languages.stream()
                 .map(VERSION::matcher)
                 .filter(Matcher::matches)
                 .mapToInt(version -> Integer.parseInt(version.group(1)))
                 .max();
-        if (reported.isEmpty()) {
-            return Optional.of("takes no SPIR-V, only OpenCL C: give this device sources");
-        }
-        int highest = vendor.equals(IntelDevice.VENDOR)
-                ? Math.max(INTEL_MINOR, reported.getAsInt())
-                : reported.getAsInt();
-        BinaryContainer container = BinaryContainer.read(module);
-        return container instanceof BinaryContainer.SpirV spirv && spirv.minor() <= highest
-                ? Optional.empty()
-                : Optional.of("takes SPIR-V up to 1." + highest + ", and this is "
-                        + container.description() + ": compile it for that version");
+        return reported.isPresent() && vendor.equals(IntelDevice.VENDOR)
+                ? OptionalInt.of(Math.max(INTEL_MINOR, reported.getAsInt()))
+                : reported;
     }
 }

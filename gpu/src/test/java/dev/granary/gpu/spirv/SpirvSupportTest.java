@@ -1,11 +1,18 @@
 package dev.granary.gpu.spirv;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Backend;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Target;
+import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.SampleBinaries;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -42,5 +49,31 @@ class SpirvSupportTest {
                 .orElse("");
         assertEquals(refusal.isEmpty(), found.isEmpty(), found);
         assertTrue(found.contains(refusal), found);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "SPIR-V_1.2, saxpy.spv, 4, true",
+        "SPIR-V_1.2, saxpy.spv, 5, false",
+        "'', saxpy.spv, 5, true",
+        "SPIR-V_1.2, no module, 0, true"
+    })
+    @DisplayName("N14 a module that another machine's front end has made of a source does not reach"
+            + " a driver that ends the process on its version")
+    void intermediate(String languages, String file, int minor, boolean isTaken) {
+        byte[] module = file.endsWith(".spv") ? SampleBinaries.bytes(file) : new byte[100];
+        module[MINOR_VERSION_AT] = (byte) minor;
+        Target target = new Target(Backend.LEVEL_ZERO, "intel", "gpu", "1.3");
+        KernelDescriptor source = KernelDescriptor.builder(target, "saxpy")
+                .source("kernel void saxpy() {}")
+                .build();
+        SpirvSupport support = new SpirvSupport("intel", List.of(languages.split(" ")));
+        Executable check = () -> support.check(source, MemorySegment.ofArray(module), "a GPU");
+        if (isTaken) {
+            assertDoesNotThrow(check);
+        } else {
+            CompileException refusal = assertThrows(CompileException.class, check);
+            assertTrue(refusal.getMessage().contains("a GPU takes SPIR-V up to 1.4"));
+        }
     }
 }
