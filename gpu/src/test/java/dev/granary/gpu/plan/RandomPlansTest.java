@@ -118,7 +118,8 @@ class RandomPlansTest {
                 .lines()
                 .filter(line -> !line.startsWith("granary.seed="))
                 .collect(Collectors.joining("\n"));
-        String outcome = hasEnded ? "exit code " + result.exitCode() : "no end within " + limit + " s";
+        String outcome =
+                hasEnded ? "exit code " + result.exitCode() : "no end within " + limit + " s";
         return isRight ? "" : outcome + ", " + difference;
     }
 }
