@@ -235,12 +235,11 @@ class LauncherTest {
     @Test
     @DisplayName("all tests: the modules after one that fails run too, and the exit code is 1")
     void failedModule() throws Exception {
-        for (String result : List.of("SUCCESS", "FAILURE")) {
-            program(
-                    "bin/mvn",
-                    "echo \"$*\"; echo '[INFO] Granary :: gpu .... " + result + " [9 s]'");
+        for (boolean hasFailed : new boolean[] {false, true}) {
+            String last = hasFailed ? "Build failures were ignored." : "Finished";
+            program("bin/mvn", "echo \"$*\"; echo '[INFO] " + last + "'");
             LaunchResult ended = launch(1000, "test", "--all");
-            assertEquals(result.equals("SUCCESS") ? 0 : 1, ended.exitCode(), ended::toString);
+            assertEquals(hasFailed ? 1 : 0, ended.exitCode(), ended::toString);
             assertTrue(ended.out().contains(" verify --fail-never "), ended::toString);
         }
     }

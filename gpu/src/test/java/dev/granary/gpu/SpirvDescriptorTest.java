@@ -102,7 +102,7 @@ class SpirvDescriptorTest {
     }
 
     @Test
-    @DisplayName("N14 a descriptor has a copy of its module, which nobody can change")
+    @DisplayName("N14 a descriptor has a copy of its module, which is read-only")
     void copied() {
         byte[] given = MODULE.clone();
         KernelDescriptor descriptor = builder(INTEL).spirv(given).build();
