@@ -66,7 +66,7 @@ public final class TunedPlans {
 
         @Override
         public TunedPlan create(TuningDescriptor descriptor) throws CompileException {
-            TunedPlan own = tuner.create(descriptor);
+            TunedPlan own = tune(tuner, descriptor);
             if (!tiers.enabled().isOn(this)) {
                 return own;
             }
@@ -150,7 +150,7 @@ public final class TunedPlans {
      */
     public TunedPlan tuneAgain(PlanTuner tuner, PlanSpace space) throws CompileException {
         TuningDescriptor descriptor = TuningDescriptor.of(space, tuner.target());
-        TunedPlan own = tuner.create(descriptor);
+        TunedPlan own = tune(tuner, descriptor);
         if (!tiers.enabled().isOn(tuner)) {
             return own;
         }
@@ -159,6 +159,16 @@ public final class TunedPlans {
         TunedPlan best = local.filter(theirs -> !own.outcome().isBetterThan(theirs.outcome()))
                 .orElse(own);
         return shared.isEmpty() ? publish(own) : merge(best, shared.get());
+    }
+
+    /** Tunes without the plans during whose trial a process ended. */
+    private TunedPlan tune(PlanTuner tuner, TuningDescriptor descriptor) throws CompileException {
+        return tiers.quarantine()
+                .map(quarantine -> tuner.guard(source -> quarantine
+                        .beginTrial(descriptor.getId().hash(), source)
+                        .map(trial -> trial::close)))
+                .orElse(tuner)
+                .create(descriptor);
     }
 
     /** Returns the better of two plans, of which the first one is published if it is better. */

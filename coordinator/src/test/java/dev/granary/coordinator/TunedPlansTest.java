@@ -2,17 +2,21 @@ package dev.granary.coordinator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Sha256;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.DriverTraits;
+import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
@@ -29,6 +33,7 @@ import dev.granary.gpu.plan.tuning.TuningDescriptor;
 import dev.granary.gpu.plan.tuning.TuningSettings;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.testing.ChildJvm;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.AfterEach;
@@ -54,10 +59,7 @@ class TunedPlansTest {
 
     private static final long BAD = Long.MAX_VALUE / 4;
 
-    private final OpenClEngine engine = OpenClEngine.open(OpenCl.devices().stream()
-            .filter(device -> device.target().vendor().equals(DriverTraits.POCL))
-            .findFirst()
-            .orElseThrow());
+    private final OpenClEngine engine = openPocl();
     private final PlanSpace space = space();
     private final TuningDescriptor descriptor = TuningDescriptor.of(space, engine.target());
     private final AtomicInteger trials = new AtomicInteger();
@@ -72,6 +74,47 @@ class TunedPlansTest {
     void close() throws Exception {
         engine.close();
         fleet.close();
+    }
+
+    private static OpenClEngine openPocl() {
+        return OpenClEngine.open(OpenCl.devices().stream()
+                .filter(device -> device.target().vendor().equals(DriverTraits.POCL))
+                .findFirst()
+                .orElseThrow());
+    }
+
+    /** A process that tunes with a driver which does not survive one of the plans. */
+    static final class DiesInTrial {
+        private DiesInTrial() {}
+
+        public static void main(String[] arguments) throws Exception {
+            try (OpenClEngine engine = openPocl();
+                    Granary granary = Granary.open(GranaryConfig.builder()
+                            .directory(Path.of(arguments[0]))
+                            .build())) {
+                KernelPlan deadly = arguments[1].equals("naive")
+                        ? space().naive()
+                        : space().plan(space().point(Integer.parseInt(arguments[1])));
+                KernelEngine<?> dying = new DyingEngine(
+                        engine,
+                        deadly.descriptor(engine.target(), engine.device().limits())
+                                .getId());
+                TunedPlan tuned = granary.plans()
+                        .plan(
+                                PlanTuner.of(
+                                        dying,
+                                        engine.device().limits(),
+                                        TuningSettings.of(LONG, 1).rounds(1)),
+                                space());
+                System.out.println(tuned.outcome().counts());
+            }
+        }
+    }
+
+    private static ChildJvm.Result tuneInProcess(Path directory, String deadly) throws Exception {
+        return ChildJvm.of(DiesInTrial.class)
+                .shortLived()
+                .run(directory.toString(), deadly);
     }
 
     /** Two plans of a copy of 64 elements. */
@@ -270,6 +313,30 @@ class TunedPlansTest {
         fleet.publishUnpacked(List.of(entry(2, text.replace("tile=8", "tile=4"))));
         assertEquals(tuned.primitive().outcome(), stored("one").orElseThrow().outcome());
         assertNotEquals(16, stored("one").orElseThrow().outcome().parameters().number("tile"));
+    }
+
+    @Test
+    @DisplayName("N7 P11 a plan whose trial ended a process is not tried for a day, the others are")
+    void ended(@TempDir Path directory) throws Exception {
+        assertEquals(DyingEngine.DEATH, tuneInProcess(directory, "1").exitCode());
+        ChildJvm.Result next = tuneInProcess(directory, "1");
+        assertEquals(0, next.exitCode());
+        assertEquals("1 measured, 0 slow, 0 unsuitable, 1 refused, 0 wrong", next.output().strip());
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("N7 P11 if the trial of the naive plan ended a process, a tuning ends with that")
+    void endedByNaive(@TempDir Path directory) throws Exception {
+        assertEquals(DyingEngine.DEATH, tuneInProcess(directory, "naive").exitCode());
+        try (Granary granary =
+                Granary.open(GranaryConfig.builder().directory(directory).build())) {
+            CompileException e = assertThrows(
+                    CompileException.class, () -> granary.plans().plan(tuner(), space));
+            assertEquals(
+                    "The naive plan of copy is not tried: a process ended during its trial",
+                    e.getMessage());
+        }
     }
 
     @Test

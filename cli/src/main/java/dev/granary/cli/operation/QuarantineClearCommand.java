@@ -17,13 +17,14 @@ import picocli.CommandLine.Mixin;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** {@code granary quarantine clear}: ends the quarantine of entries, or withdraws reports. */
 @Command(
         name = "clear",
         mixinStandardHelpOptions = true,
         description = {
-            "End the quarantine of entries: processes that start later try to restore them again."
+            "End the quarantine of entries and plans: processes that start later try them again."
                     + " With --tier bucket, withdraw reports instead."
         })
 final class QuarantineClearCommand extends QuarantineTierCommand {
@@ -44,27 +45,38 @@ final class QuarantineClearCommand extends QuarantineTierCommand {
     void run(QuarantineInventory inventory, LocalTier local, GranaryConfig config)
             throws IOException, CommandFailedException {
         List<QuarantinedEntry> entries = inventory.entries();
-        List<Sha256> all = entries.stream().map(QuarantinedEntry::id).toList();
+        List<QuarantinedEntry> plans = inventory.plans();
+        List<Sha256> all = Stream.concat(entries.stream(), plans.stream())
+                .map(QuarantinedEntry::id)
+                .toList();
         ids.requireIn(all, "no entry in quarantine");
+        int cleared = clear(inventory, entries);
+        int clearedPlans = clear(inventory, plans);
+        int kept = inventory.entries().size();
+        int keptPlans = inventory.plans().size();
+        if (isJson()) {
+            JsonOutput.print(
+                    out(),
+                    JsonOutput.object(
+                            "directory", config.directory(),
+                            "cleared", cleared + clearedPlans,
+                            "kept", kept + keptPlans));
+        } else {
+            out().println(config.directory());
+            out().println(count(cleared, clearedPlans) + " allowed again, "
+                    + count(kept, keptPlans) + " in quarantine");
+        }
+    }
+
+    private int clear(QuarantineInventory inventory, List<QuarantinedEntry> entries)
+            throws IOException {
         int cleared = 0;
         for (QuarantinedEntry entry : entries) {
             if (ids.isSelected(entry.id()) && inventory.remove(entry)) {
                 cleared++;
             }
         }
-        int remaining = inventory.entries().size();
-        if (isJson()) {
-            JsonOutput.print(
-                    out(),
-                    JsonOutput.object(
-                            "directory", config.directory(),
-                            "cleared", cleared,
-                            "kept", remaining));
-        } else {
-            out().println(config.directory());
-            out().println(Units.plural(cleared, "entry") + " allowed again, "
-                    + Units.plural(remaining, "entry") + " in quarantine");
-        }
+        return cleared;
     }
 
     @Override

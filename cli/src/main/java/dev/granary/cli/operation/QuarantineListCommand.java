@@ -30,8 +30,8 @@ import java.util.Map;
         name = "list",
         mixinStandardHelpOptions = true,
         description = {
-            "List the entries whose restore ended a process of this machine. They are not tried"
-                    + " for a day. With --tier bucket, list what machines have reported to it."
+            "List the entries whose restore ended a process of this machine, and the plans whose"
+                    + " trial did. They are not tried for a day. With --tier bucket, list what machines have reported to it."
         })
 final class QuarantineListCommand extends QuarantineTierCommand {
     @Override
@@ -43,26 +43,22 @@ final class QuarantineListCommand extends QuarantineTierCommand {
     void run(QuarantineInventory inventory, LocalTier local, GranaryConfig config)
             throws IOException {
         List<QuarantinedEntry> entries = inventory.entries();
+        List<QuarantinedEntry> plans = inventory.plans();
         Map<String, String> namespaces = namespaces(local);
         if (isJson()) {
-            JsonArray all = new JsonArray();
-            for (QuarantinedEntry entry : entries) {
-                String namespace = namespaces.get(entry.id().hex());
-                all.add(JsonOutput.object(
-                        "id", entry.id().hex(),
-                        "content", entry.content().hex(),
-                        "namespace",
-                                namespace == null
-                                        ? JsonNull.INSTANCE
-                                        : new JsonPrimitive(namespace),
-                        "end", entry.end().toString()));
-            }
             JsonOutput.print(
-                    out(), JsonOutput.object("directory", config.directory(), "quarantine", all));
+                    out(),
+                    JsonOutput.object(
+                            "directory",
+                            config.directory(),
+                            "quarantine",
+                            array(entries, "content", namespaces),
+                            "plans",
+                            array(plans, "source", namespaces)));
             return;
         }
         out().println(config.directory());
-        if (!entries.isEmpty()) {
+        if (!entries.isEmpty() || !plans.isEmpty()) {
             TextTable table = new TextTable("id", "<until", "<target of the local entry");
             for (QuarantinedEntry entry : entries) {
                 table.row(
@@ -70,10 +66,37 @@ final class QuarantineListCommand extends QuarantineTierCommand {
                         EntryFormatter.minute(entry.end().toEpochMilli()),
                         namespaces.getOrDefault(entry.id().hex(), "-"));
             }
+            for (QuarantinedEntry plan : plans) {
+                table.row(
+                        plan.id().hex().substring(0, Units.SHORT_ID),
+                        EntryFormatter.minute(plan.end().toEpochMilli()),
+                        "plan " + plan.content().hex().substring(0, Units.SHORT_ID)
+                                + " of this tuning");
+            }
             table.print(out());
         }
-        out().println(Units.plural(entries.size(), "entry") + " in quarantine"
-                + (entries.isEmpty() ? "" : "; granary quarantine clear allows them again"));
+        out().println(count(entries.size(), plans.size())
+                + " in quarantine"
+                + (entries.isEmpty() && plans.isEmpty()
+                        ? ""
+                        : "; granary quarantine clear allows them again"));
+    }
+
+    private static JsonArray array(
+            List<QuarantinedEntry> entries, String content, Map<String, String> namespaces) {
+        JsonArray all = new JsonArray();
+        for (QuarantinedEntry entry : entries) {
+            String namespace = namespaces.get(entry.id().hex());
+            all.add(JsonOutput.object(
+                    "id", entry.id().hex(),
+                    content, entry.content().hex(),
+                    "namespace",
+                            namespace == null
+                                    ? JsonNull.INSTANCE
+                                    : new JsonPrimitive(namespace),
+                    "end", entry.end().toString()));
+        }
+        return all;
     }
 
     @Override

@@ -4,6 +4,7 @@ import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.TierOption;
 import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.QuarantineInventory;
 import dev.granary.coordinator.admin.SharedQuarantine;
 import dev.granary.coordinator.config.BucketConfig;
@@ -44,6 +45,12 @@ abstract class QuarantineTierCommand extends TierCommand {
         }
         out().flush();
         return 0;
+    }
+
+    /** Returns text such as {@code 2 entries} or, if there are plans, {@code 2 entries, 1 plan}. */
+    static String count(int entries, int plans) {
+        return Units.plural(entries, "entry")
+                + (plans == 0 ? "" : ", " + Units.plural(plans, "plan"));
     }
 
     /** Rejects invalid parameters before anything is opened. */

@@ -44,6 +44,19 @@ class QuarantineCommandTest {
     @TempDir
     private Path directory;
 
+    /** A process that ends during the trial of a plan of the tuning with each id. */
+    static final class DiesInTrial {
+        private DiesInTrial() {}
+
+        public static void main(String[] arguments) throws Exception {
+            OpenStores stores = OpenStores.open(config(Path.of(arguments[0])));
+            for (String name : List.of(arguments).subList(1, arguments.length)) {
+                stores.quarantine().orElseThrow().beginTrial(id(name).hash(), id("plan").hash());
+            }
+            Runtime.getRuntime().halt(DEATH);
+        }
+    }
+
     /** A process that ends during the restore of entries, as a driver ends it by an abort. */
     static final class DiesInRestore {
         private DiesInRestore() {}
@@ -70,6 +83,17 @@ class QuarantineCommandTest {
         return id(name).hash().hex();
     }
 
+    private void dieIn(Class<?> program, String... names) throws Exception {
+        List<String> arguments = new ArrayList<>(List.of(directory.toString()));
+        arguments.addAll(List.of(names));
+        assertEquals(
+                DEATH,
+                ChildJvm.of(program)
+                        .shortLived()
+                        .run(arguments.toArray(String[]::new))
+                        .exitCode());
+    }
+
     private void storeAndDie(String... names) throws Exception {
         try (LocalTier tier = LocalTierFactory.open(config(directory))) {
             for (String name : names) {
@@ -81,14 +105,7 @@ class QuarantineCommandTest {
                                 "0.1", "host/1", Instant.EPOCH, List.of(name), List.of(), "")));
             }
         }
-        List<String> arguments = new ArrayList<>(List.of(directory.toString()));
-        arguments.addAll(List.of(names));
-        assertEquals(
-                DEATH,
-                ChildJvm.of(DiesInRestore.class)
-                        .shortLived()
-                        .run(arguments.toArray(String[]::new))
-                        .exitCode());
+        dieIn(DiesInRestore.class, names);
     }
 
     private Cli run(String... arguments) {
@@ -137,6 +154,33 @@ class QuarantineCommandTest {
                 rest::toString);
         run("list").exits(0).prints(digest("a").substring(0, 16), "2 entries in quarantine");
         assertTrue(isQuarantined("a"));
+    }
+
+    @Test
+    @DisplayName("N7 P11 list and clear have each plan whose trial ended a process; publish has none"
+            + " of them")
+    void plans() throws Exception {
+        storeAndDie("a");
+        dieIn(DiesInTrial.class, "tuning", "other");
+        run("list")
+                .exits(0)
+                .prints(
+                        digest("tuning").substring(0, 16),
+                        "plan " + digest("plan").substring(0, 16) + " of this tuning",
+                        "1 entry, 2 plans in quarantine");
+        assertEquals(List.of(digest("a")), listed());
+        JsonArray plans = run("list", "--json").json().getAsJsonArray("plans");
+        assertEquals(2, plans.size());
+        assertEquals(
+                digest("plan"),
+                plans.get(0).getAsJsonObject().get("source").getAsString());
+        run("publish", "--bucket", "s3://kernels", digest("tuning"))
+                .exits(1)
+                .reports("no entry in quarantine has an id that begins with " + digest("tuning"));
+        run("clear", digest("tuning"))
+                .exits(0)
+                .prints("0 entries, 1 plan allowed again, 1 entry, 1 plan in quarantine");
+        run("clear").exits(0).prints("1 entry, 1 plan allowed again, 0 entries in quarantine");
     }
 
     @Test

@@ -11,6 +11,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Inventory of the quarantine of a local directory, for the tool {@code quarantine}. Opening it
@@ -67,14 +68,26 @@ public final class QuarantineInventory implements AutoCloseable {
 
     /** Returns the entries in quarantine, by id. */
     public List<QuarantinedEntry> entries() {
-        return quarantine.endTimes().entrySet().stream()
+        return sorted(quarantine.endTimes());
+    }
+
+    /**
+     * Returns the plans in quarantine, since a process ended during their trial. The id is that of
+     * the tuning, and the content is the source.
+     */
+    public List<QuarantinedEntry> plans() {
+        return sorted(quarantine.planEndTimes());
+    }
+
+    private static List<QuarantinedEntry> sorted(Map<String, Instant> endTimes) {
+        return endTimes.entrySet().stream()
                 .map(entry -> QuarantinedEntry.of(entry.getKey(), entry.getValue()))
                 .sorted(Comparator.comparing(QuarantinedEntry::mark))
                 .toList();
     }
 
     /**
-     * Ends the quarantine of {@code entry} for processes that start later; false if it had ended
+     * Ends the quarantine of an entry or plan for processes that start later; false if it had ended
      * already.
      *
      * @throws IOException if the directory cannot be written

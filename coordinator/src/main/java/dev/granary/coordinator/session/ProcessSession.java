@@ -203,6 +203,7 @@ public final class ProcessSession implements AutoCloseable {
             if (isEmpty(directory.resolve(UploadOutbox.DIRECTORY))) {
                 Files.deleteIfExists(directory.resolve(UploadOutbox.DIRECTORY));
                 Files.deleteIfExists(directory.resolve(RestoreQuarantine.MARKS_FILE));
+                Files.deleteIfExists(directory.resolve(RestoreQuarantine.TRIALS_FILE));
                 Files.deleteIfExists(lockFile(directory));
                 Files.deleteIfExists(directory);
             }

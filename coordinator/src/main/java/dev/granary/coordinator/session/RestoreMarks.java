@@ -20,9 +20,10 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * File of the restores that are under way in one process. Each restore has a slot with the digests
- * of its id and its content; the bytes of a free slot are zero. The slots in use in the file of an
- * ended process are the restores that it did not survive. Thread-safe.
+ * File of the restores that are under way in one process, or of its trials of plans. Each has a
+ * slot with the digests of its id and its content; the bytes of a free slot are zero. The slots in
+ * use in the file of an ended process are the restores or trials that it did not survive.
+ * Thread-safe.
  */
 final class RestoreMarks implements AutoCloseable {
     private static final int SLOT_BYTES = 2 * Sha256.BYTES;
@@ -60,14 +61,14 @@ final class RestoreMarks implements AutoCloseable {
     }
 
     /**
-     * Marks a restore of {@code entry} until the result is closed.
+     * Marks a restore of the content with this id until the result is closed.
      *
      * @throws IOException if the file cannot be written, and the restore is not marked
      */
-    synchronized Mark mark(Entry entry) throws IOException {
+    synchronized Mark mark(Sha256 id, Sha256 content) throws IOException {
         // Allocates before it writes: a mark that no caller holds would stay.
-        byte[] slot = Arrays.copyOf(entry.id().hash().bytes(), SLOT_BYTES);
-        System.arraycopy(entry.contentHash().bytes(), 0, slot, Sha256.BYTES, Sha256.BYTES);
+        byte[] slot = Arrays.copyOf(id.bytes(), SLOT_BYTES);
+        System.arraycopy(content.bytes(), 0, slot, Sha256.BYTES, Sha256.BYTES);
         Mark mark = new Mark(used.nextClearBit(0));
         used.set(mark.slot);
         try {
@@ -138,7 +139,12 @@ final class RestoreMarks implements AutoCloseable {
 
     /** Returns the name of the mark of {@code entry}, in the form of {@link #read}. */
     static String name(Entry entry) {
-        return name(entry.id().hash().bytes(), entry.contentHash().bytes());
+        return name(entry.id().hash(), entry.contentHash());
+    }
+
+    /** Returns the name of the mark of the content with this id, in the form of {@link #read}. */
+    static String name(Sha256 id, Sha256 content) {
+        return name(id.bytes(), content.bytes());
     }
 
     /** Returns true for a name in the form of {@link #read}. */

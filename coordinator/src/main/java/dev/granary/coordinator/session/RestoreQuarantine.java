@@ -15,21 +15,28 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
  * Quarantine of entries whose restore ended a process: drivers abort the process on some binaries,
- * even if the checksums match.
+ * even if the checksums match. Plans whose trial ended a process are in the same quarantine.
  *
- * <p>A restore leaves a mark while it runs. The next process finds the marks of dead sessions, and
- * does not try these entries for one day. Thread-safe.
+ * <p>A restore or trial leaves a mark while it runs. The next process finds the marks of dead
+ * sessions, and does not try these entries and plans for one day. Thread-safe.
  */
 public final class RestoreQuarantine implements AutoCloseable {
     /** The file of a {@link ProcessSession} with the marks of running restores. */
     static final String MARKS_FILE = "restoring";
 
+    /** The file of a {@link ProcessSession} with the marks of running trials of plans. */
+    static final String TRIALS_FILE = "trying";
+
     /** The directory of the quarantine in a local directory. */
     static final String DIRECTORY = "quarantine";
+
+    /** The directory of the plans whose trial ended a process, in that of the quarantine. */
+    static final String PLANS_DIRECTORY = "plans";
 
     /** The directory of the restores that a process survived in a trial. */
     static final String PASSED_DIRECTORY = "passed";
@@ -39,7 +46,9 @@ public final class RestoreQuarantine implements AutoCloseable {
 
     private final Path localDirectory;
     private final RestoreMarks marks;
+    private final RestoreMarks trials;
     private final QuarantineDirectory directory;
+    private final QuarantineDirectory plans;
     private final Lazy<QuarantineDirectory> passed;
     private final SlowRestores slowRestores;
 
@@ -52,8 +61,11 @@ public final class RestoreQuarantine implements AutoCloseable {
             throws IOException {
         this.localDirectory = localDirectory;
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
+        this.trials = new RestoreMarks(session.file(TRIALS_FILE));
         this.directory =
                 new QuarantineDirectory(localDirectory.resolve(DIRECTORY), QUARANTINE_TIME, clock);
+        this.plans = new QuarantineDirectory(
+                localDirectory.resolve(DIRECTORY).resolve(PLANS_DIRECTORY), QUARANTINE_TIME, clock);
         this.slowRestores = new SlowRestores(localDirectory, clock);
         // read only if restores are tried in processes of their own
         this.passed = new Lazy<>(() -> openPassed(localDirectory, clock));
@@ -143,12 +155,20 @@ public final class RestoreQuarantine implements AutoCloseable {
     }
 
     /**
-     * Ends the quarantine of the entry with this mark; false if it had ended already.
+     * Returns the ends of the quarantine of plans by mark: id of the tuning and digest of the
+     * source in hexadecimal digits.
+     */
+    public Map<String, Instant> planEndTimes() {
+        return plans.endTimes();
+    }
+
+    /**
+     * Ends the quarantine of the entry or plan with this mark; false if it had ended already.
      *
      * @throws IOException if its file cannot be deleted
      */
     public boolean remove(String mark) throws IOException {
-        return directory.remove(mark);
+        return directory.remove(mark) | plans.remove(mark);
     }
 
     /** A restore that is under way. */
@@ -161,8 +181,25 @@ public final class RestoreQuarantine implements AutoCloseable {
 
     /** Marks the start of a restore of {@code entry}; the caller closes the result. */
     public Restore begin(Entry entry) {
+        return mark(marks, entry.id().hash(), entry.contentHash());
+    }
+
+    /**
+     * Marks the start of the trial of a plan; the caller closes the result.
+     *
+     * @param tuning the SHA-256 of the id of the tuning
+     * @param source the SHA-256 of the source of the plan
+     * @return empty if the plan is in quarantine now
+     */
+    public Optional<Restore> beginTrial(Sha256 tuning, Sha256 source) {
+        return plans.contains(RestoreMarks.name(tuning, source))
+                ? Optional.empty()
+                : Optional.of(mark(trials, tuning, source));
+    }
+
+    private static Restore mark(RestoreMarks file, Sha256 id, Sha256 content) {
         try {
-            return marks.mark(entry);
+            return file.mark(id, content);
         } catch (IOException e) {
             LogOnce.warn(
                     "quarantine",
@@ -172,14 +209,22 @@ public final class RestoreQuarantine implements AutoCloseable {
         }
     }
 
-    /** Puts the entries that a dead session was restoring into quarantine. */
+    /**
+     * Puts the entries that a dead session was restoring, and the plans that it was trying, into
+     * quarantine.
+     */
     public void inherit(Path deadSession) throws IOException {
-        Path deadMarks = deadSession.resolve(MARKS_FILE);
+        inherit(deadSession.resolve(MARKS_FILE), directory, "restored entry");
+        inherit(deadSession.resolve(TRIALS_FILE), plans, "tried a plan of tuning");
+    }
+
+    private static void inherit(Path deadMarks, QuarantineDirectory added, String action)
+            throws IOException {
         for (String mark : RestoreMarks.read(deadMarks)) {
-            directory.add(mark); // the quarantine starts when the mark is found
+            added.add(mark); // the quarantine starts when the mark is found
             LogOnce.warn(
                     "quarantined",
-                    "A process ended while it restored entry "
+                    "A process ended while it " + action + " "
                             + mark.substring(0, mark.indexOf('-'))
                             + "; it is not tried for a day.");
         }
@@ -189,7 +234,7 @@ public final class RestoreQuarantine implements AutoCloseable {
     /** Removes the marks of this process. Restores that are still under way are not marked. */
     @Override
     public void close() {
-        try {
+        try (trials) {
             marks.close();
         } catch (IOException e) {
             LogOnce.warn("quarantine", "The marks of restores could not be removed: " + e);

@@ -1,15 +1,19 @@
 package dev.granary.gpu.plan.tuning;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.cache.support.Ticker;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.plan.KernelPlan;
 
 /**
  * A tuner of plans for the device of an engine. It compiles and runs the plans of a space, compares
@@ -25,6 +29,7 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
     private final DeviceLimits limits;
     private final TuningSettings settings;
     private final TuningProgress progress;
+    private final TrialGuard guard;
     private final Ticker clock;
 
     PlanTuner(
@@ -32,11 +37,13 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
             DeviceLimits limits,
             TuningSettings settings,
             TuningProgress progress,
+            TrialGuard guard,
             Ticker clock) {
         this.engine = engine;
         this.limits = limits;
         this.settings = settings;
         this.progress = progress;
+        this.guard = guard;
         this.clock = clock;
     }
 
@@ -47,12 +54,18 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
      */
     public static PlanTuner of(
             KernelEngine<?> engine, DeviceLimits limits, TuningSettings settings) {
-        return new PlanTuner(engine, limits, settings, (_, _, _) -> {}, Ticker.SYSTEM);
+        return new PlanTuner(
+                engine, limits, settings, (_, _, _) -> {}, TrialGuard.NONE, Ticker.SYSTEM);
     }
 
     /** Returns this tuner with a receiver of the result of each plan. */
     public PlanTuner listener(TuningProgress receiver) {
-        return new PlanTuner(engine, limits, settings, receiver, clock);
+        return new PlanTuner(engine, limits, settings, receiver, guard, clock);
+    }
+
+    /** Returns this tuner with a record of the plans that are being tried. */
+    public PlanTuner guard(TrialGuard record) {
+        return new PlanTuner(engine, limits, settings, progress, record, clock);
     }
 
     /** Returns the limits of the device. */
@@ -80,9 +93,16 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
 
     private <P extends Primitive> TuningOutcome tune(KernelEngine<P> typed, PlanSpace space)
             throws CompileException {
-        try (PlanMeasurer<P> measurer =
-                new PlanMeasurer<>(typed, limits, space.naive(), settings.seed(), clock)) {
-            return new TuningRun<>(space, settings, measurer, progress, clock).run();
+        KernelPlan naive = space.naive();
+        PlanMeasurer<P> measurer;
+        try (TrialGuard.Trial _ = guard.begin(sourceHash(naive))
+                .orElseThrow(() -> new CompileException(
+                        "The naive plan of " + naive.name() + " is not tried: " + TuningRun.ENDED,
+                        ""))) {
+            measurer = new PlanMeasurer<>(typed, limits, naive, settings.seed(), clock);
+        }
+        try (measurer) {
+            return new TuningRun<>(space, settings, measurer, progress, guard, clock).run();
         }
     }
 
@@ -101,6 +121,11 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
             throw new IllegalArgumentException("The tuning is for " + descriptor.target()
                     + ", the engine is " + engine.target());
         }
+    }
+
+    /** Returns the SHA-256 of the source of a plan. */
+    static Sha256 sourceHash(KernelPlan plan) {
+        return Sha256.of(plan.source().getBytes(UTF_8));
     }
 
     @Override

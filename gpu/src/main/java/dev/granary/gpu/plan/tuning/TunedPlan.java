@@ -1,12 +1,9 @@
 package dev.granary.gpu.plan.tuning;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
-import dev.granary.cache.Sha256;
 import dev.granary.gpu.plan.KernelPlan;
 
 import java.time.Duration;
@@ -48,7 +45,7 @@ public record TunedPlan(
         try {
             TuningOutcome outcome = OutcomeText.decode(binaries.toByteArrays().getFirst());
             KernelPlan plan = descriptor.space().plan(outcome.parameters());
-            if (!Sha256.of(plan.source().getBytes(UTF_8)).equals(outcome.source())) {
+            if (!PlanTuner.sourceHash(plan).equals(outcome.source())) {
                 throw new RestoreException("The plan for " + outcome.parameters()
                         + " has another source than the one that was measured");
             }

@@ -1,11 +1,8 @@
 package dev.granary.gpu.plan.tuning;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
-import dev.granary.cache.Sha256;
 import dev.granary.cache.support.Ticker;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.plan.KernelPlan;
@@ -15,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 
@@ -34,6 +32,9 @@ final class TuningRun<P extends Primitive> {
     /** An improvement by less than one part of this many does not renew the patience. */
     private static final int LEAST_IMPROVEMENT = 100;
 
+    /** The reason for which a plan is not tried. */
+    static final String ENDED = "a process ended during its trial";
+
     private static final int LEAST_ROUNDS = 3;
     private static final long FINAL_NANOS = TimeUnit.SECONDS.toNanos(30);
 
@@ -41,6 +42,7 @@ final class TuningRun<P extends Primitive> {
     private final TuningSettings settings;
     private final PlanMeasurer<P> measurer;
     private final TuningProgress progress;
+    private final TrialGuard guard;
     private final Ticker clock;
     private final long start;
     private final List<Candidate> best = new ArrayList<>(); // fastest first
@@ -53,11 +55,13 @@ final class TuningRun<P extends Primitive> {
             TuningSettings settings,
             PlanMeasurer<P> measurer,
             TuningProgress progress,
+            TrialGuard guard,
             Ticker clock) {
         this.space = space;
         this.settings = settings;
         this.measurer = measurer;
         this.progress = progress;
+        this.guard = guard;
         this.clock = clock;
         this.start = clock.nanos();
     }
@@ -116,22 +120,31 @@ final class TuningRun<P extends Primitive> {
         try {
             plan = space.plan(values);
         } catch (IllegalArgumentException | ArithmeticException e) {
-            return failed(new TuningTrial.Unsuitable(String.valueOf(e.getMessage())), e);
+            return failed(new TuningTrial.Unsuitable(String.valueOf(e.getMessage())), firstLine(e));
         }
+        Optional<TrialGuard.Trial> trial = guard.begin(PlanTuner.sourceHash(plan));
+        if (trial.isEmpty()) {
+            return failed(new TuningTrial.Refused(ENDED), ENDED);
+        }
+        try (TrialGuard.Trial _ = trial.get()) {
+            return attempt(values, plan);
+        }
+    }
+
+    private TuningTrial attempt(PlanParameters values, KernelPlan plan) {
         LoadedPlan loaded;
         try {
             loaded = measurer.load(plan);
         } catch (IllegalArgumentException e) {
-            return failed(new TuningTrial.Unsuitable(String.valueOf(e.getMessage())), e);
+            return failed(new TuningTrial.Unsuitable(String.valueOf(e.getMessage())), firstLine(e));
         } catch (CompileException | RestoreException | DriverException e) {
-            return failed(new TuningTrial.Refused(firstLine(e)), e);
+            return failed(new TuningTrial.Refused(firstLine(e)), firstLine(e));
         }
         boolean isKept = false;
         try {
             String difference = measurer.check(loaded);
             if (difference != null) {
-                firstFailure = firstFailure.isEmpty() ? difference : firstFailure;
-                return new TuningTrial.Wrong(difference);
+                return failed(new TuningTrial.Wrong(difference), difference);
             }
             long first = measurer.sample(loaded);
             if (!best.isEmpty() && first > SLOW * best.getFirst().nanos()) {
@@ -144,7 +157,7 @@ final class TuningRun<P extends Primitive> {
             isKept = keep(new Candidate(values, calibrated, nanos));
             return new TuningTrial.Measured(Duration.ofNanos(nanos));
         } catch (DriverException e) {
-            return failed(new TuningTrial.Refused(firstLine(e)), e);
+            return failed(new TuningTrial.Refused(firstLine(e)), firstLine(e));
         } finally {
             if (!isKept) {
                 loaded.close();
@@ -152,8 +165,8 @@ final class TuningRun<P extends Primitive> {
         }
     }
 
-    private TuningTrial failed(TuningTrial trial, Exception cause) {
-        firstFailure = firstFailure.isEmpty() ? firstLine(cause) : firstFailure;
+    private TuningTrial failed(TuningTrial trial, String cause) {
+        firstFailure = firstFailure.isEmpty() ? cause : firstFailure;
         return trial;
     }
 
@@ -202,7 +215,7 @@ final class TuningRun<P extends Primitive> {
         long[] ratios = ratios(times, winner);
         return new TuningOutcome(
                 chosen.values(),
-                Sha256.of(chosen.loaded().plan().source().getBytes(UTF_8)),
+                PlanTuner.sourceHash(chosen.loaded().plan()),
                 Duration.ofNanos(median(column(times, winner))),
                 Duration.ofNanos(median(column(times, 0))),
                 median(ratios),

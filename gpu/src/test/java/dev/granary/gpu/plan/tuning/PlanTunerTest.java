@@ -125,6 +125,7 @@ class PlanTunerTest {
                             tried.add(values.toString());
                             clock.pass(Duration.ofSeconds(1));
                         },
+                        TrialGuard.NONE,
                         clock)
                 .create(TuningDescriptor.of(space, engine.target()));
         return tried;
@@ -149,6 +150,7 @@ class PlanTunerTest {
                         limits,
                         settings(),
                         (_, _, _) -> {},
+                        TrialGuard.NONE,
                         clock)
                 .create(TuningDescriptor.of(space, engine.target()))
                 .outcome();
@@ -245,6 +247,7 @@ class PlanTunerTest {
                         engine.device().limits(),
                         new TuningSettings(budget, TestSeed.VALUE, 1, patience),
                         (_, _, _) -> clock.pass(Duration.ofSeconds(10)),
+                        TrialGuard.NONE,
                         clock)
                 .create(TuningDescriptor.of(space, engine.target()));
     }
