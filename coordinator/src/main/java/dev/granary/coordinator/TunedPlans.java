@@ -8,6 +8,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
+import dev.granary.cache.support.Lazy;
 import dev.granary.coordinator.claim.CompileClaim;
 import dev.granary.coordinator.lookup.LookupTiers;
 import dev.granary.coordinator.lookup.PrimitiveLookup;
@@ -116,12 +117,16 @@ public final class TunedPlans {
         }
         PrimitiveLookup<TuningDescriptor, TunedPlan> lookup =
                 tiers.lookup(new MachineTuner(tuner), descriptor);
+        // at the same time as revision 0, so that a hit takes the time of one request
+        Lazy<OutcomeRevisions.Request> second =
+                new Lazy<>(() -> revisions.request(descriptor.revision(1)));
+        lookup.beforeLayers(second::get);
         TunedPlan first = memory.program(lookup, descriptor);
         Optional<TunedPlan> later =
                 switch (lookup.source()) {
                     case MEMORY, COMPILED -> Optional.empty();
                     case LOCAL -> revisions.local(descriptor.revision(1));
-                    case BUCKET -> revisions.inLayers(descriptor.revision(1));
+                    case BUCKET -> second.get().newest();
                 };
         later.ifPresent(plan -> newest.put(descriptor, plan));
         return new LookupResult<>(

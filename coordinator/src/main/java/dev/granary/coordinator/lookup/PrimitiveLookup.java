@@ -62,6 +62,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
     private Optional<Target> from = Optional.empty();
     private @Nullable List<Id> namespaceIds; // computed after the first miss
     private Optional<StoredStep> stored = Optional.empty();
+    private Runnable beforeLayers = () -> {};
 
     /** The place of a lookup in a compile of several steps. */
     enum Step {
@@ -85,6 +86,11 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         this.descriptor = descriptor;
         this.local = new LocalLoader(tiers.local());
         this.restorer = new EntryRestorer<>(tiers, engine, descriptor);
+    }
+
+    /** Adds an action that runs once if the local tier has no usable entry, before step 3. */
+    public void beforeLayers(Runnable action) {
+        beforeLayers = action;
     }
 
     /**
@@ -126,6 +132,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
             if (restored.isEmpty()) {
                 // 3 layers. Without a claim if step 1 had an entry: others would wait for one that
                 // this machine cannot use.
+                beforeLayers.run();
                 restored = tiers.layers().search(namespaceIds(id), this::restoreFromBucket);
             }
             // 4 compiler

@@ -214,18 +214,17 @@ public final class RestoreQuarantine implements AutoCloseable {
      * quarantine.
      */
     public void inherit(Path deadSession) throws IOException {
-        inherit(deadSession.resolve(MARKS_FILE), directory, "restored entry");
-        inherit(deadSession.resolve(TRIALS_FILE), plans, "tried a plan of tuning");
+        inherit(deadSession.resolve(MARKS_FILE), directory, "A process ended while it restored entry ");
+        inherit(deadSession.resolve(TRIALS_FILE), plans, "A process ended while it tried a plan of tuning ");
     }
 
-    private static void inherit(Path deadMarks, QuarantineDirectory added, String action)
+    private static void inherit(Path deadMarks, QuarantineDirectory added, String message)
             throws IOException {
         for (String mark : RestoreMarks.read(deadMarks)) {
             added.add(mark); // the quarantine starts when the mark is found
             LogOnce.warn(
                     "quarantined",
-                    "A process ended while it " + action + " "
-                            + mark.substring(0, mark.indexOf('-'))
+                    message + mark.substring(0, mark.indexOf('-'))
                             + "; it is not tried for a day.");
         }
         Files.deleteIfExists(deadMarks);

@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -39,10 +41,47 @@ public final class OutcomeRevisions {
      * are stored in the local tier, in place of other outcomes with their revisions.
      */
     public Optional<TunedPlan> inLayers(TuningDescriptor first) {
-        return newest(
-                first,
-                id -> tiers.layers().search(List.of(id), (entry, _) -> Optional.of(entry)),
-                tiers.local()::store);
+        return newest(first, this::search, tiers.local()::store);
+    }
+
+    /** A request for one revision to the layers, which runs while its caller does other work. */
+    public final class Request {
+        private final TuningDescriptor descriptor;
+        private final CompletableFuture<Optional<Entry>> answer;
+
+        private Request(TuningDescriptor descriptor) {
+            this.descriptor = descriptor;
+            this.answer = CompletableFuture.supplyAsync(
+                    () -> search(descriptor.getId()), Thread::startVirtualThread);
+        }
+
+        /** Returns the same as {@link #inLayers}, after a wait for the answer. */
+        public Optional<TunedPlan> newest() {
+            return OutcomeRevisions.newest(
+                    descriptor,
+                    id -> id.equals(descriptor.getId()) ? answer() : search(id),
+                    tiers.local()::store);
+        }
+
+        private Optional<Entry> answer() {
+            try {
+                return answer.get();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                return Optional.empty();
+            } catch (ExecutionException e) { // a search does not fail
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+
+    /** Begins to request the revision of {@code first} from the layers. */
+    public Request request(TuningDescriptor first) {
+        return new Request(first);
+    }
+
+    private Optional<Entry> search(Id id) {
+        return tiers.layers().search(List.of(id), (entry, _) -> Optional.of(entry));
     }
 
     private Optional<Entry> load(Id id) {
