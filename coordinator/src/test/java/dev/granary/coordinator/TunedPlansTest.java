@@ -112,9 +112,7 @@ class TunedPlansTest {
     }
 
     private static ChildJvm.Result tuneInProcess(Path directory, String deadly) throws Exception {
-        return ChildJvm.of(DiesInTrial.class)
-                .shortLived()
-                .run(directory.toString(), deadly);
+        return ChildJvm.of(DiesInTrial.class).shortLived().run(directory.toString(), deadly);
     }
 
     /** Two plans of a copy of 64 elements. */
@@ -321,7 +319,9 @@ class TunedPlansTest {
         assertEquals(DyingEngine.DEATH, tuneInProcess(directory, "1").exitCode());
         ChildJvm.Result next = tuneInProcess(directory, "1");
         assertEquals(0, next.exitCode());
-        assertEquals("1 measured, 0 slow, 0 unsuitable, 1 refused, 0 wrong", next.output().strip());
+        assertEquals(
+                "1 measured, 0 slow, 0 unsuitable, 1 refused, 0 wrong",
+                next.output().strip());
     }
 
     @Test

@@ -63,8 +63,8 @@ final class QuarantineClearCommand extends QuarantineTierCommand {
                             "kept", kept + keptPlans));
         } else {
             out().println(config.directory());
-            out().println(count(cleared, clearedPlans) + " allowed again, "
-                    + count(kept, keptPlans) + " in quarantine");
+            out().println(count(cleared, clearedPlans) + " allowed again, " + count(kept, keptPlans)
+                    + " in quarantine");
         }
     }
 

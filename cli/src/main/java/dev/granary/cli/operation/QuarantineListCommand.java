@@ -88,13 +88,14 @@ final class QuarantineListCommand extends QuarantineTierCommand {
         for (QuarantinedEntry entry : entries) {
             String namespace = namespaces.get(entry.id().hex());
             all.add(JsonOutput.object(
-                    "id", entry.id().hex(),
-                    content, entry.content().hex(),
+                    "id",
+                    entry.id().hex(),
+                    content,
+                    entry.content().hex(),
                     "namespace",
-                            namespace == null
-                                    ? JsonNull.INSTANCE
-                                    : new JsonPrimitive(namespace),
-                    "end", entry.end().toString()));
+                    namespace == null ? JsonNull.INSTANCE : new JsonPrimitive(namespace),
+                    "end",
+                    entry.end().toString()));
         }
         return all;
     }

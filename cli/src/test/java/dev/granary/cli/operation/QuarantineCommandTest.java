@@ -51,7 +51,9 @@ class QuarantineCommandTest {
         public static void main(String[] arguments) throws Exception {
             OpenStores stores = OpenStores.open(config(Path.of(arguments[0])));
             for (String name : List.of(arguments).subList(1, arguments.length)) {
-                stores.quarantine().orElseThrow().beginTrial(id(name).hash(), id("plan").hash());
+                stores.quarantine()
+                        .orElseThrow()
+                        .beginTrial(id(name).hash(), id("plan").hash());
             }
             Runtime.getRuntime().halt(DEATH);
         }
@@ -157,8 +159,9 @@ class QuarantineCommandTest {
     }
 
     @Test
-    @DisplayName("N7 P11 list and clear have each plan whose trial ended a process; publish has none"
-            + " of them")
+    @DisplayName(
+            "N7 P11 list and clear have each plan whose trial ended a process; publish has none"
+                    + " of them")
     void plans() throws Exception {
         storeAndDie("a");
         dieIn(DiesInTrial.class, "tuning", "other");
@@ -172,8 +175,7 @@ class QuarantineCommandTest {
         JsonArray plans = run("list", "--json").json().getAsJsonArray("plans");
         assertEquals(2, plans.size());
         assertEquals(
-                digest("plan"),
-                plans.get(0).getAsJsonObject().get("source").getAsString());
+                digest("plan"), plans.get(0).getAsJsonObject().get("source").getAsString());
         run("publish", "--bucket", "s3://kernels", digest("tuning"))
                 .exits(1)
                 .reports("no entry in quarantine has an id that begins with " + digest("tuning"));

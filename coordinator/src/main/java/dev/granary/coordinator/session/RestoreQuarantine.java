@@ -214,8 +214,14 @@ public final class RestoreQuarantine implements AutoCloseable {
      * quarantine.
      */
     public void inherit(Path deadSession) throws IOException {
-        inherit(deadSession.resolve(MARKS_FILE), directory, "A process ended while it restored entry ");
-        inherit(deadSession.resolve(TRIALS_FILE), plans, "A process ended while it tried a plan of tuning ");
+        inherit(
+                deadSession.resolve(MARKS_FILE),
+                directory,
+                "A process ended while it restored entry ");
+        inherit(
+                deadSession.resolve(TRIALS_FILE),
+                plans,
+                "A process ended while it tried a plan of tuning ");
     }
 
     private static void inherit(Path deadMarks, QuarantineDirectory added, String message)
