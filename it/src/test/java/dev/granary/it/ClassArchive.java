@@ -24,12 +24,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Archive of the classes of {@code granary run}, from which the processes of the tests start with a
- * third less processor time. It is a file for the jars of one build, which the JVMs of the tests
- * share.
+ * Archive of the classes of {@code granary run}, with which the processes of the tests start in less
+ * processor time. It is a file for the jars of one build, which the JVMs of the tests share.
  */
 final class ClassArchive {
-    private static final Path DIRECTORY = Path.of("target");
+    private static final Path DIRECTORY = Path.of("target").toAbsolutePath();
     private static final String PREFIX = "classes-";
     private static final String SUFFIX = ".jsa";
 
@@ -44,7 +43,7 @@ final class ClassArchive {
         if (!isJar(Main.class)) {
             return Optional.empty(); // an archive has no classes of directories
         }
-        Path file = DIRECTORY.resolve(PREFIX + build() + SUFFIX).toAbsolutePath();
+        Path file = DIRECTORY.resolve(PREFIX + build() + SUFFIX);
         if (Files.exists(file)) {
             return Optional.of(file).filter(archive -> archive.toFile().length() > 0);
         }
