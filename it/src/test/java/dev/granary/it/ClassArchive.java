@@ -24,8 +24,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Archive of the classes of {@code granary run}, with which the processes of the tests start in less
- * processor time. It is a file for the jars of one build, which the JVMs of the tests share.
+ * Archive of the classes of {@code granary run}, with which the processes of the tests start in
+ * less processor time. It is a file for the jars of one build, which the JVMs of the tests share.
  */
 final class ClassArchive {
     private static final Path DIRECTORY = Path.of("target").toAbsolutePath();
