@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * A launcher of a main class of the test class path in its own JVM. All Java processes of tests are
@@ -22,6 +23,9 @@ public final class ChildJvm {
     /** JVM flags of a short run: no C2 compiler, and the serial collector. */
     public static final List<String> SHORT_RUN =
             List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+
+    /** A JVM that cannot use its archive runs without it, and would print the reason. */
+    private static final String QUIET_JVM = "-Xlog:disable";
 
     private static final long LIMIT_MINUTES = 10;
 
@@ -64,6 +68,24 @@ public final class ChildJvm {
     public ChildJvm classPath(Predicate<Path> included) {
         classPath = classPath.stream().filter(included).toList();
         return this;
+    }
+
+    /**
+     * Takes classes of jars from an archive that {@link #archiveTo} has written. Jars come first in
+     * the class path, since the JVM requires those of the archive, in their order, as its start.
+     */
+    public ChildJvm archive(Path archive) {
+        classPath = Stream.of(true, false)
+                .flatMap(isJar ->
+                        classPath.stream().filter(part -> Files.isRegularFile(part) == isJar))
+                .toList();
+        return flags("-XX:SharedArchiveFile=" + archive, QUIET_JVM);
+    }
+
+    /** Writes the classes that the process has loaded at its end, all from jars, to an archive. */
+    public ChildJvm archiveTo(Path archive) {
+        return classPath(Files::isRegularFile)
+                .flags("-XX:ArchiveClassesAtExit=" + archive, QUIET_JVM);
     }
 
     /** Sets the working directory. */

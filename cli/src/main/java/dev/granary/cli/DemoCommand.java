@@ -39,11 +39,16 @@ import java.util.stream.Collectors;
         description = "Compile real kernels once, on one machine, and use them on two others that"
                 + " compile nothing.")
 final class DemoCommand implements Callable<Integer> {
+    static final String QUICK = "--quick";
+
     @Mixin
     private DeviceOption device = new DeviceOption();
 
     @Option(names = "--json", description = "print one JSON object")
     private boolean json;
+
+    @Option(names = QUICK, description = "eight kernels instead of thirty")
+    private boolean quick;
 
     @Spec
     private CommandSpec spec = CommandSpec.create();
@@ -86,6 +91,9 @@ final class DemoCommand implements Callable<Integer> {
     private List<String> childCommand() {
         List<String> command = JvmCommand.command(Main.class, "demo-role");
         command.addAll(device.arguments());
+        if (quick) {
+            command.add(QUICK);
+        }
         return command;
     }
 

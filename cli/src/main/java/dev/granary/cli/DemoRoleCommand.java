@@ -6,11 +6,13 @@ import dev.granary.cli.device.HostDevice;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.demo.DemoRole;
+import dev.granary.demo.kernels.DemoKernels;
 import dev.granary.gpu.KernelEngine;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -25,6 +27,9 @@ final class DemoRoleCommand implements Callable<Integer> {
     @Mixin
     private DeviceOption device = new DeviceOption();
 
+    @Option(names = DemoCommand.QUICK, description = "fewer kernels")
+    private boolean quick;
+
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
@@ -32,7 +37,12 @@ final class DemoRoleCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         HostDevice chosen = device.device();
         try (KernelEngine<?> engine = chosen.open()) {
-            DemoRole machine = new DemoRole(role, engine, chosen.description(), _ -> {});
+            DemoRole machine = new DemoRole(
+                    role,
+                    engine,
+                    chosen.description(),
+                    quick ? DemoKernels.quick() : DemoKernels.all(),
+                    _ -> {});
             spec.commandLine()
                     .getOut()
                     .println(new Gson().toJson(machine.run(GranaryConfig.fromEnvironment())));

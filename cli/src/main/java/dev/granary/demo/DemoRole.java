@@ -14,7 +14,6 @@ import dev.granary.demo.DemoRoleResult.ConstantsResult;
 import dev.granary.demo.DemoRoleResult.KernelResult;
 import dev.granary.demo.DemoRoleResult.TuningResult;
 import dev.granary.demo.kernels.DemoKernel;
-import dev.granary.demo.kernels.DemoKernels;
 import dev.granary.demo.kernels.KernelCheckResult;
 import dev.granary.demo.kernels.SharedWeights;
 import dev.granary.demo.kernels.TunedMatrixMultiply;
@@ -50,6 +49,7 @@ public final class DemoRole {
     private final String name;
     private final KernelEngine<?> engine;
     private final String device;
+    private final List<DemoKernel> kernels;
     private final Consumer<String> progress;
     private final Optional<String> simulation;
 
@@ -59,12 +59,19 @@ public final class DemoRole {
      * @param name its name in the results
      * @param engine an engine of its device, which stays open
      * @param device the device in one line
+     * @param kernels its kernels, beside the tuned one
      * @param progress receives the name of each kernel before its lookup
      */
-    public DemoRole(String name, KernelEngine<?> engine, String device, Consumer<String> progress) {
+    public DemoRole(
+            String name,
+            KernelEngine<?> engine,
+            String device,
+            List<DemoKernel> kernels,
+            Consumer<String> progress) {
         this.name = name;
         this.engine = engine;
         this.device = device;
+        this.kernels = List.copyOf(kernels);
         this.progress = progress;
         this.simulation = DeviceSimulation.digest(System.getenv());
     }
@@ -80,7 +87,7 @@ public final class DemoRole {
         try (Granary granary = Granary.open(config)) {
             granary.connect();
             double startMillis = ManagementFactory.getRuntimeMXBean().getUptime();
-            for (DemoKernel kernel : DemoKernels.all()) {
+            for (DemoKernel kernel : kernels) {
                 progress.accept(kernel.name());
                 results.add(runKernel(kernel, granary, engine));
             }
@@ -90,7 +97,7 @@ public final class DemoRole {
                 tuning = tune(granary);
                 memoryHits += isTunedInMemory(granary) ? 1 : 0;
             }
-            for (DemoKernel kernel : DemoKernels.all()) {
+            for (DemoKernel kernel : kernels) {
                 memoryHits += isInMemory(kernel, granary) ? 1 : 0;
             }
             ConstantsResult constants = ConstantsResult.NONE;
@@ -165,15 +172,15 @@ public final class DemoRole {
         long start = System.nanoTime();
         try {
             LookupResult<P> lookup = granary.obtain(on, descriptor(kernel));
-            try (LoadedKernels kernels = on.load(lookup.primitive())) {
+            try (LoadedKernels loaded = on.load(lookup.primitive())) {
                 if (simulation.isPresent()) {
-                    kernels.createKernels();
+                    loaded.createKernels();
                 }
-                long loaded = System.nanoTime() - start;
+                long loadNanos = System.nanoTime() - start;
                 KernelCheckResult check = simulation.isPresent()
                         ? new KernelCheckResult.Right() // there is nothing to compare
-                        : kernel.verify(on, kernels, new SplittableRandom(DATA_SEED));
-                double readyMillis = (loaded + kernels.firstLaunchTime().toNanos()) / 1e6;
+                        : kernel.verify(on, loaded, new SplittableRandom(DATA_SEED));
+                double readyMillis = (loadNanos + loaded.firstLaunchTime().toNanos()) / 1e6;
                 long bytes = lookup.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
                 String source = word(lookup.source());
                 return switch (check) {

@@ -281,13 +281,13 @@ class CompositeLookupTest {
 
     @Test
     @DisplayName(
-            "M5 M7 12 threads with an engine per call: each of 12 primitives is created once, each"
+            "M5 M7 12 threads with an engine per call: each of six primitives is created once, each"
                     + " program compiled once")
     void enginesPerCall() throws Exception {
         try (Granary granary = node.open();
                 ExecutorService threads = Executors.newFixedThreadPool(12)) {
             Callable<Integer> work = () -> {
-                for (int i = 0; i < 12; i++) {
+                for (int i = 0; i < 6; i++) {
                     multiply(granary, 4 * (i + 1));
                 }
                 return 0;
@@ -296,15 +296,15 @@ class CompositeLookupTest {
                     new ArrayList<>(threads.invokeAll(Collections.nCopies(12, work)))) {
                 future.get();
             }
-            assertPrimitives(granary, 132, 12, 11, 13);
-            assertKernels(granary, 0, 0, 0, 25);
+            assertPrimitives(granary, 66, 6, 5, 7);
+            assertKernels(granary, 0, 0, 0, 13);
             assertTrue(granary.flush(TestNode.LONG));
         }
-        assertEquals(25, driver.compiles());
-        assertEquals(25, bucket.entries.size());
+        assertEquals(13, driver.compiles());
+        assertEquals(13, bucket.entries.size());
         assertEquals(Map.of(), driver.alive());
         try (Granary next = node.open()) {
-            multiply(next, 48);
+            multiply(next, 24);
             assertKernels(next, 0, 3, 0, 0);
         }
     }

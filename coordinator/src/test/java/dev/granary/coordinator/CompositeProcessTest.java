@@ -90,6 +90,7 @@ class CompositeProcessTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("D18 after kill -9 at an upload of its parts, a process on the same machine and"
             + " one on another get right results, and nothing stored is compiled again")
     void killedWhileStoring() throws Exception {

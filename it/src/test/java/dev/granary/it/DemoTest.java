@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 
+import dev.granary.demo.kernels.DemoKernels;
 import dev.granary.gpu.levelzero.LevelZero;
 
 import org.junit.jupiter.api.Assumptions;
@@ -18,20 +19,36 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** Test of the demo as a user runs it. */
 @ExtendWith(WithDevice.class)
 class DemoTest {
     @Test
+    @DisplayName("N1 R1 M15 P12 the demo with eight kernels: ci compiles and tunes, node and laptop"
+            + " compile and try nothing, packed weights are made once, every result is right")
+    void quick() throws Exception {
+        assertServesAll(DemoKernels.quick().size() + 1, "--quick");
+    }
+
+    @Test
+    @Tag("exhaustive")
     @DisplayName("N1 R1 M15 P12 the demo: ci compiles and tunes, node and laptop compile and try"
             + " nothing,"
             + " packed weights are made once, every result is right")
     void demo() throws Exception {
-        GranaryProcess.Result demo = GranaryProcess.run(Map.of(), "demo", "--json");
+        assertServesAll(DemoKernels.all().size() + 1);
+    }
+
+    /** Runs the demo, and checks the three roles with that number of kernels. */
+    private static void assertServesAll(int kernels, String... options) throws Exception {
+        GranaryProcess.Result demo = GranaryProcess.run(
+                Map.of(),
+                Stream.concat(Stream.of("demo", "--json"), Stream.of(options))
+                        .toArray(String[]::new));
         assertEquals(0, demo.exitCode(), demo::toString);
         JsonObject result = demo.json();
-        int kernels = result.get("kernels").getAsInt();
-        assertTrue(kernels >= 14, demo::toString);
+        assertEquals(kernels, result.get("kernels").getAsInt(), demo::toString);
         checkRole(result, 0, "ci", "compiled", kernels);
         checkRole(result, 1, "node", "bucket", kernels);
         checkRole(result, 2, "laptop", "local", kernels);

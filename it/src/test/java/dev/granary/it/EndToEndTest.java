@@ -202,6 +202,7 @@ class EndToEndTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName(
             "R9 D5 two processes populate the same manifest at once: one entry per id, no error")
     void twoPopulateAtOnce() throws Exception {
@@ -276,8 +277,8 @@ class EndToEndTest {
         Files.writeString(
                 copy.resolve("detail/factor.clh"), "#ifndef FACTOR\n#define FACTOR 5.0f\n#endif\n");
         GranaryProcess.Result edited = GranaryProcess.run(variables, "run", "--json", manifest);
-        assertEquals(2, edited.summary("compiled"), edited::toString);
-        assertEquals(TestManifests.COUNT - 2, edited.summary("local"), edited::toString);
+        assertEquals(1, edited.summary("compiled"), edited::toString);
+        assertEquals(TestManifests.COUNT - 1, edited.summary("local"), edited::toString);
         assertNotEquals(ids(original), ids(edited));
     }
 

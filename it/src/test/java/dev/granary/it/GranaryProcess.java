@@ -41,13 +41,20 @@ final class GranaryProcess {
         }
     }
 
+    /** Returns a launcher of {@code main} that takes classes from the {@link ClassArchive}. */
+    static ChildJvm jvm(Class<?> main, Path driverCache, Map<String, String> variables)
+            throws IOException, InterruptedException {
+        ChildJvm jvm = environment(ChildJvm.of(main), driverCache, variables);
+        ClassArchive.file().ifPresent(jvm::archive);
+        return jvm;
+    }
+
     /**
-     * Returns a launcher of {@code main} with these variables and no other Granary variable; the
-     * drivers' own caches are off.
+     * Adds the flags of a short run and these variables, and removes each other Granary variable;
+     * the drivers' own caches are off.
      */
-    static ChildJvm jvm(Class<?> main, Path driverCache, Map<String, String> variables) {
-        return ChildJvm.of(main)
-                .shortLived()
+    static ChildJvm environment(ChildJvm jvm, Path driverCache, Map<String, String> variables) {
+        return jvm.shortLived()
                 .withoutVariables("GRANARY_", "AWS_")
                 .variables(DriverCacheSettings.variables(driverCache))
                 .variables(Map.of("XDG_CONFIG_HOME", "/nonexistent"))
@@ -58,7 +65,7 @@ final class GranaryProcess {
 
     /** Starts {@code granary arguments} with these variables. */
     static GranaryProcess start(Map<String, String> variables, String... arguments)
-            throws IOException {
+            throws IOException, InterruptedException {
         Path driverCache = Files.createTempDirectory("granary-it-pocl-");
         return new GranaryProcess(
                 jvm(Main.class, driverCache, variables).record(arguments), driverCache);

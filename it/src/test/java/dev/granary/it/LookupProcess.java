@@ -78,7 +78,7 @@ final class LookupProcess implements AutoCloseable {
 
     /** Starts a process for that many kernels, which prints the given {@code events}. */
     static LookupProcess start(Map<String, String> variables, int kernels, String... events)
-            throws IOException {
+            throws IOException, InterruptedException {
         Path driverCache = Files.createTempDirectory("granary-it-pocl-");
         // If several processes start at once, some unpack the library of LWJGL into the working
         // directory.

@@ -13,7 +13,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -137,7 +136,7 @@ class MultiProcessLookupTest {
     }
 
     /** Returns a process that has begun to compile the first kernel. */
-    private static LookupProcess holder(Map<String, String> machine) throws IOException {
+    private static LookupProcess holder(Map<String, String> machine) throws Exception {
         LookupProcess holder = LookupProcess.start(machine, 1, LookupProcess.COMPILING);
         holder.await(LookupProcess.READY);
         holder.proceed();

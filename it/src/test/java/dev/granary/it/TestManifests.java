@@ -7,7 +7,7 @@ import java.util.Objects;
 /** The kernel manifests of the tests. */
 final class TestManifests {
     /** Number of kernels of {@link #manifest()}. */
-    static final int COUNT = 3;
+    static final int COUNT = 2;
 
     private TestManifests() {}
 

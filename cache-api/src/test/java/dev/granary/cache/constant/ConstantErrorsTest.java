@@ -45,7 +45,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ConstantErrorsTest {
     private static final int LEVELS = 300;
-    private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 6);
+    private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 3);
     // An unexpected wait hangs the test.
     private static final Duration WAIT_FOR_EVER = Duration.ofDays(1);
 

@@ -35,7 +35,7 @@ import java.util.function.Supplier;
 class ErrorsAtAnyDepthTest {
     private static final Duration GENEROUS = Duration.ofMinutes(10);
     private static final int LEVELS = 300;
-    private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 8);
+    private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 4);
 
     /**
      * Checks that every key is usable, the capacity is not exceeded, and no build is in progress.

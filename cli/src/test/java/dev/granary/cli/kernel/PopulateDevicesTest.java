@@ -30,7 +30,7 @@ class PopulateDevicesTest {
     @TempDir
     Path directory;
 
-    private Cli populate(TestFleet fleet, String machine, String... more) throws Exception {
+    private List<String> arguments(TestFleet fleet, String machine, String... more) {
         List<String> all = new ArrayList<>(List.of(
                 "populate",
                 "--dir",
@@ -41,6 +41,10 @@ class PopulateDevicesTest {
                 fleet.endpoint(),
                 directory.resolve("kernels.toml").toString()));
         all.addAll(List.of(more));
+        return all;
+    }
+
+    private Cli populate(TestFleet fleet, String machine, String... more) throws Exception {
         return Cli.of(ChildJvm.of(Main.class)
                 .shortLived()
                 .flags(
@@ -48,7 +52,7 @@ class PopulateDevicesTest {
                         "-Daws.secretAccessKey=" + System.getProperty("aws.secretAccessKey"))
                 // hits are expected, however busy the machine is
                 .variables(Map.of("POCL_DEVICES", "pthread basic", "GRANARY_BUCKET_WAIT", "1m"))
-                .run(all.toArray(String[]::new)));
+                .run(arguments(fleet, machine, more).toArray(String[]::new)));
     }
 
     private static Set<String> targets(JsonObject result) {
@@ -87,7 +91,8 @@ class PopulateDevicesTest {
                     .filter(target -> other.out().contains("for " + target))
                     .count();
             assertEquals(2, printed, other::toString);
-            populate(fleet, "other", "--device", "basic", "--device", "abacus")
+            String[] unknown = {"--device", "0", "--device", "abacus"};
+            Cli.run(arguments(fleet, "other", unknown).toArray(String[]::new))
                     .exits(2)
                     .reports("no device name contains 'abacus'");
         }

@@ -46,6 +46,7 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import java.util.zip.CRC32;
 
 /**
  * Explanations of lookups in a local directory and a bucket of a real server. Each is compared with
@@ -116,7 +117,7 @@ class LookupExplainerTest {
                 .toList();
     }
 
-    /** Returns each file with its content and its time. */
+    /** Returns each file with the checksum of its content, and its time. */
     private SortedMap<String, String> files() throws IOException {
         SortedMap<String, String> files = new TreeMap<>();
         if (Files.exists(directory)) {
@@ -125,14 +126,18 @@ class LookupExplainerTest {
                     files.put(
                             directory.relativize(file).toString(),
                             Files.isRegularFile(file)
-                                    ? Files.getLastModifiedTime(file)
-                                            + " "
-                                            + new String(Files.readAllBytes(file), US_ASCII)
+                                    ? Files.getLastModifiedTime(file) + " " + checksum(file)
                                     : "");
                 }
             }
         }
         return files;
+    }
+
+    private static long checksum(Path file) throws IOException {
+        CRC32 checksum = new CRC32();
+        checksum.update(Files.readAllBytes(file));
+        return checksum.getValue();
     }
 
     /** Looks up in a new process of the machine, and returns the explained and the real source. */

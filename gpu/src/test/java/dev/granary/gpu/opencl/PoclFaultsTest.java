@@ -40,9 +40,9 @@ class PoclFaultsTest {
                     + " removes its files")
     void compileAmidSignals() throws Exception {
         String output = DriverProcess.of(CompileAmidSignals.class, directory)
-                .run("30", "20")
+                .run("15", "20")
                 .output();
-        assertEquals("30", DriverProcess.value(output, "compiled"), output);
+        assertEquals("15", DriverProcess.value(output, "compiled"), output);
         assertTrue(Integer.parseInt(DriverProcess.value(output, "nulls")) > 0, output);
     }
 }

@@ -17,7 +17,7 @@ import java.util.SplittableRandom;
 
 /** Short run of the crash benchmark. */
 final class CrashCampaignTest {
-    private static final int KILLS = 12;
+    private static final int KILLS = Integer.getInteger("granary.crash.kills", 6);
     private static final long SEED = 1;
 
     @TempDir

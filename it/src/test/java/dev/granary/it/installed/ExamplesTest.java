@@ -349,6 +349,7 @@ class ExamplesTest {
                 projects.run("exported", Map.of(), "-jar", projects.jar("hello").toString()));
         Path tree = home.resolve("tree");
         ChildJvm.of(Main.class)
+                .shortLived()
                 .run(
                         "export",
                         tree.toString(),
