@@ -99,8 +99,8 @@ class DegradedHitTest {
 
     private Entry onlyEntry(String name) throws Exception {
         List<Entry> entries = new ArrayList<>();
-        try (LocalTier tier = LocalTier.open(
-                LocalTierConfig.builder(directory.resolve(name)).build())) {
+        try (LocalTier tier =
+                LocalTier.open(LocalTierConfig.builder(directory.resolve(name)).build())) {
             tier.list(listed -> entries.add(assertThat(tier.read(listed)).isHit()));
         }
         assertEquals(1, entries.size());

@@ -3,10 +3,10 @@ package dev.granary.coordinator;
 import static dev.granary.testing.BucketAssertions.assertThat;
 import static dev.granary.testing.CacheAssertions.assertThat;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;

@@ -90,8 +90,7 @@ record RestoreTables(Map<String, RestoreTimes> times) {
                 0,
                 times.values().stream()
                         .filter(each -> isSlower(
-                                each.median(way, Phase.WARM),
-                                each.median(bare, Phase.WARM)))
+                                each.median(way, Phase.WARM), each.median(bare, Phase.WARM)))
                         .count());
     }
 

@@ -36,8 +36,7 @@ final class RestoreTurns<P extends Primitive> {
     static final int RESTORE_ROUNDS = RestoreTimes.Phase.WARM.to();
 
     private static final List<RestoreWay> RESTORES =
-            List.of(
-            RestoreWay.DRIVER, RestoreWay.LOCAL, RestoreWay.GET_DRIVER, RestoreWay.BUCKET);
+            List.of(RestoreWay.DRIVER, RestoreWay.LOCAL, RestoreWay.GET_DRIVER, RestoreWay.BUCKET);
 
     private final KernelEngine<P> engine;
     private final Optional<SpirvCompiler> frontEnd;

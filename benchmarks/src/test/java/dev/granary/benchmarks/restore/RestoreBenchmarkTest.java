@@ -74,7 +74,8 @@ class RestoreBenchmarkTest {
     @Test
     @DisplayName("O10 OpenCL: compiled, restored by the driver, by the local tier and a bucket")
     void openCl() throws Exception {
-        JsonObject row = row("opencl", List.of("compile", "driver", "local", "getDriver", "bucket"));
+        JsonObject row =
+                row("opencl", List.of("compile", "driver", "local", "getDriver", "bucket"));
         assertEquals(
                 OpenCl.devices().getFirst().intermediateLanguages().isEmpty(),
                 row.get("spirv").isJsonNull(),
@@ -106,7 +107,8 @@ class RestoreBenchmarkTest {
         assertRefused("--backend must be opencl or level-zero, not cuda", "--backend", "cuda");
         assertRefused("--kernel must be one of vector-add, saxpy, ", "--kernel", "none");
         assertRefused("should be s3://name", "--bucket", "kernels");
-        assertRefused("the client of the bucket must be aws", "--bucket", "s3://kernels?client=minio");
+        assertRefused(
+                "the client of the bucket must be aws", "--bucket", "s3://kernels?client=minio");
         assertRefused("--endpoint has no effect without --bucket", "--endpoint", "http://a");
     }
 

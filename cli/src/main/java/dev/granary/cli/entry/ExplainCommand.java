@@ -65,8 +65,7 @@ public final class ExplainCommand extends TierCommand {
         Optional<KernelDescriptor> descriptor = IdArgument.isKernel(kernel)
                 ? Optional.of(argument.kernel(kernel))
                 : Optional.empty();
-        Id named =
-                descriptor.isPresent() ? descriptor.get().getId() : argument.resolveAny(kernel);
+        Id named = descriptor.isPresent() ? descriptor.get().getId() : argument.resolveAny(kernel);
         // digits and files have a target; a device that was not selected is not looked for
         Optional<HostDevice> selected = IdArgument.isKernel(kernel) || device.isGiven()
                 ? Optional.of(device.device())

@@ -59,9 +59,7 @@ final class ExplanationJson {
                 "outcome",
                 of(explanation.outcome()),
                 "intermediate",
-                intermediate
-                        .<JsonElement>map(ExplanationJson::of)
-                        .orElse(JsonNull.INSTANCE),
+                intermediate.<JsonElement>map(ExplanationJson::of).orElse(JsonNull.INSTANCE),
                 "nearest",
                 nearest.<JsonElement>map(ExplanationJson::of).orElse(JsonNull.INSTANCE));
     }
@@ -155,8 +153,7 @@ final class ExplanationJson {
     private static JsonObject of(IntermediateOutcome outcome) {
         return switch (outcome) {
             case IntermediateOutcome.Kept kept ->
-                JsonOutput.object(
-                        "kind", "kept", "tier", kept.tier(), "frontEnd", kept.frontEnd());
+                JsonOutput.object("kind", "kept", "tier", kept.tier(), "frontEnd", kept.frontEnd());
             case IntermediateOutcome.Compiled(String frontEnd) ->
                 JsonOutput.object("kind", "compiled", "frontEnd", frontEnd);
             case IntermediateOutcome.CompiledUnkept _ ->

@@ -221,8 +221,8 @@ class LevelZeroCommandsTest {
     @Test
     @DisplayName("O11 N13 explain shows where the SPIR-V of a compile comes from")
     void explainedSpirv() throws Exception {
-        boolean hasCompiler = SpirvCompiler.onPath().presence()
-                instanceof SpirvCompiler.Presence.Installed;
+        boolean hasCompiler =
+                SpirvCompiler.onPath().presence() instanceof SpirvCompiler.Presence.Installed;
         Cli text = explain("explained", manifest + "#twice").isNarrow();
         assertTrue(
                 text.out()
@@ -237,8 +237,9 @@ class LevelZeroCommandsTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("O11 N13 explain in JSON: the kept program after an eviction of the binary; null for"
-            + " a kernel that has SPIR-V, and for a hit")
+    @DisplayName(
+            "O11 N13 explain in JSON: the kept program after an eviction of the binary; null for"
+                    + " a kernel that has SPIR-V, and for a hit")
     void explainedSpirvInJson() throws Exception {
         assumeTrue(
                 SpirvCompiler.onPath().presence() instanceof SpirvCompiler.Presence.Installed,

@@ -62,8 +62,7 @@ public final class IntermediateExplainer {
     /** Returns the program that a lookup of the key finds; empty if none. */
     private Optional<IntermediateOutcome.Kept> kept(IntermediateDescriptor key)
             throws ConfigException {
-        LookupExplanation explanation =
-                lookups.explain(key.getId(), List.of(), Optional.empty());
+        LookupExplanation explanation = lookups.explain(key.getId(), List.of(), Optional.empty());
         Outcome outcome = explanation.outcome() instanceof Outcome.Wait wait
                 ? wait.otherwise()
                 : explanation.outcome();

@@ -82,8 +82,8 @@ final class QuarantineUploader implements EntryUploader {
             if (result instanceof StoreResult.Stored) {
                 LogOnce.warn(
                         "replaced",
-                        "An entry that two machines reported was replaced in "
-                                + tier.name() + ": " + fresh.id().hash().hex());
+                        "An entry that two machines reported was replaced in " + tier.name() + ": "
+                                + fresh.id().hash().hex());
             }
             if (!(result instanceof StoreResult.Divergent)) {
                 return result;

@@ -60,8 +60,7 @@ class IntermediateExplainerTest {
     private static Entry entry(IntermediateDescriptor key, String frontEnd) throws Exception {
         return TestEntries.entry(
                 key.getId(),
-                KernelBinaries.of(
-                        SampleBinaries.bytes("saxpy.spv"), frontEnd.getBytes(US_ASCII)));
+                KernelBinaries.of(SampleBinaries.bytes("saxpy.spv"), frontEnd.getBytes(US_ASCII)));
     }
 
     private void keep(String machine, Entry entry) throws Exception {

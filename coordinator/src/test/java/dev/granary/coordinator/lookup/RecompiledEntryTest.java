@@ -1,8 +1,8 @@
 package dev.granary.coordinator.lookup;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Entry;
@@ -95,7 +95,8 @@ class RecompiledEntryTest {
         for (String machine : List.of("one", "two")) {
             for (int i = 0; i < 3; i++) {
                 assertEquals(
-                        "LOCAL, a by again " + i + ", 1", lookup(machine, recompiling("again " + i)));
+                        "LOCAL, a by again " + i + ", 1",
+                        lookup(machine, recompiling("again " + i)));
             }
         }
         assertEquals(reports, fleet.keys("/q/"), "no report of the fresh contents");

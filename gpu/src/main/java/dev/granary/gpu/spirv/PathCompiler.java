@@ -42,8 +42,7 @@ record PathCompiler(String searchPath, Path temporary) implements SpirvCompiler 
     public byte[] compile(KernelDescriptor descriptor) throws CompileException {
         SpirvTool tool = SpirvTool.find(searchPath)
                 .orElseThrow(() -> new CompileException(
-                        descriptor.name() + " does not compile: " + SpirvCompiler.REMEDY,
-                        ""));
+                        descriptor.name() + " does not compile: " + SpirvCompiler.REMEDY, ""));
         Path directory = null;
         try (HeaderDirectory headers = new HeaderDirectory(descriptor, temporary)) {
             directory = Files.createTempDirectory(temporary, "granary-spirv-").toAbsolutePath();
