@@ -6,6 +6,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
@@ -27,7 +28,8 @@ import java.util.Optional;
 
 /**
  * Program on Intel's driver: {@code store} puts an entry whose binary has SPIR-V and no device code
- * into a directory, {@code lookup} gets it through the cache. It prints what it sees.
+ * into a directory, {@code lookup} gets it through the cache: from the directory or, with the
+ * endpoint of a {@link TestFleet}, from its bucket. It prints what it sees.
  */
 public final class DegradedHitProgram {
     private static final int DEVICE_CODE = 0xff00_0005; // type of a section
@@ -35,9 +37,17 @@ public final class DegradedHitProgram {
 
     private DegradedHitProgram() {}
 
-    /** Runs with the mode, the backend and the directory. */
+    /** Runs with the mode, the backend, the directory, and optionally the endpoint. */
     public static void main(String[] arguments) throws Exception {
-        Path directory = Path.of(arguments[2]);
+        GranaryConfigBuilder config = GranaryConfig.builder()
+                .environment(Map.of("HOME", "/nonexistent"))
+                .directory(Path.of(arguments[2]));
+        if (arguments.length > 3) {
+            config.bucket(TestFleet.BUCKET)
+                    .endpoint(arguments[3])
+                    .bucketWait(TestNode.LONG)
+                    .flushLimit(TestNode.LONG);
+        }
         boolean isStore = arguments[0].equals("store");
         if (arguments[1].equals("opencl")) {
             Optional<OpenClDevice> device = OpenCl.devices().stream()
@@ -48,14 +58,14 @@ public final class DegradedHitProgram {
                 return;
             }
             try (OpenClEngine engine = OpenClEngine.open(device.get())) {
-                run(engine, directory, isStore);
+                run(engine, config.build(), isStore);
             }
         } else if (LevelZero.devices().isEmpty()) {
             System.out.println("missing=" + LevelZero.probe());
         } else {
             try (LevelZeroEngine engine =
                     LevelZeroEngine.open(LevelZero.devices().getFirst())) {
-                run(engine, directory, isStore);
+                run(engine, config.build(), isStore);
             }
         }
     }
@@ -68,21 +78,18 @@ public final class DegradedHitProgram {
     }
 
     private static <P extends Primitive> void run(
-            KernelEngine<P> engine, Path directory, boolean isStore) throws Exception {
+            KernelEngine<P> engine, GranaryConfig config, boolean isStore) throws Exception {
         KernelDescriptor descriptor = descriptor(engine.target());
         if (isStore) {
             try (LocalTier tier =
-                    LocalTier.open(LocalTierConfig.builder(directory).build())) {
+                    LocalTier.open(LocalTierConfig.builder(config.directory()).build())) {
                 System.out.println("stored="
                         + tier.store(TestEntries.entry(
                                 descriptor.getId(), KernelBinaries.of(withoutCode()))));
             }
             return;
         }
-        try (Granary granary = Granary.open(GranaryConfig.builder()
-                .environment(Map.of("HOME", "/nonexistent"))
-                .directory(directory)
-                .build())) {
+        try (Granary granary = Granary.open(config)) {
             LookupResult<P> found = granary.obtain(engine, descriptor);
             System.out.println("source=" + found.source());
             System.out.println("origin=" + found.primitive().origin());

@@ -1,19 +1,28 @@
 package dev.granary.coordinator;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.Backend;
+import dev.granary.cache.Entry;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.offline.Ocloc;
+import dev.granary.local.LocalTier;
+import dev.granary.local.config.LocalTierConfig;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /** Tests of hits that Intel's driver compiles again from the SPIR-V in a binary. */
@@ -23,15 +32,38 @@ class DegradedHitTest {
     @TempDir
     Path directory;
 
-    private String run(String mode, Backend backend) throws Exception {
+    private String run(Map<String, String> credentials, String... arguments) throws Exception {
+        Map<String, String> variables = new HashMap<>(credentials);
+        variables.put("NEOReadDebugKeys", "1");
+        variables.put("SetCommandStreamReceiver", "1");
+        variables.put("ProductFamilyOverride", "tgllp");
+        variables.put("NEO_CACHE_PERSISTENT", "0");
         return DriverProcess.of(DegradedHitProgram.class, directory)
-                .variables(Map.of(
-                        "NEOReadDebugKeys", "1",
-                        "SetCommandStreamReceiver", "1",
-                        "ProductFamilyOverride", "tgllp",
-                        "NEO_CACHE_PERSISTENT", "0"))
-                .run(mode, backend.path(), directory.resolve("local").toString())
+                .variables(variables)
+                .run(arguments)
                 .output();
+    }
+
+    private String machine(String name) {
+        return directory.resolve(name).toString();
+    }
+
+    private void store(Backend backend, String name) throws Exception {
+        boolean hasOcloc = Ocloc.probe() instanceof Ocloc.Probe.Found;
+        if (!hasOcloc) {
+            System.out.println("SKIPPED DegradedHitTest: ocloc and driver, " + INSTALL);
+        }
+        assumeTrue(hasOcloc, "ocloc, " + INSTALL);
+        String stored = run(Map.of(), "store", backend.path(), machine(name));
+        assumeTrue(!stored.contains("missing="), stored + " " + INSTALL);
+        assertTrue(stored.contains("stored=Stored"), stored);
+    }
+
+    /** Returns source, origin and number of degraded hits of a lookup in a new process. */
+    private static String outcome(String output) {
+        return DriverProcess.value(output, "source") + " "
+                + DriverProcess.value(output, "origin") + " "
+                + DriverProcess.value(output, "recompiled");
     }
 
     @ParameterizedTest
@@ -39,23 +71,44 @@ class DegradedHitTest {
     @DisplayName("N8 a binary that Intel's driver compiles again is counted and stored anew: the"
             + " next process restores it")
     void recompiled(Backend backend) throws Exception {
-        boolean hasOcloc = Ocloc.probe() instanceof Ocloc.Probe.Found;
-        if (!hasOcloc) {
-            System.out.println("SKIPPED DegradedHitTest: ocloc and driver, " + INSTALL);
+        store(backend, "local");
+        assertEquals(
+                "LOCAL RECOMPILED 1",
+                outcome(run(Map.of(), "lookup", backend.path(), machine("local"))));
+        assertEquals(
+                "LOCAL RESTORED 0",
+                outcome(run(Map.of(), "lookup", backend.path(), machine("local"))));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    @Tag("exhaustive")
+    @DisplayName("N8 an entry of a bucket that Intel's driver compiles again on two computers is"
+            + " replaced there: a third one restores it")
+    void fleet(Backend backend) throws Exception {
+        store(backend, "ci");
+        try (TestFleet fleet = new TestFleet(directory)) {
+            fleet.publishUnpacked(List.of(onlyEntry("ci")));
+            assertEquals("BUCKET RECOMPILED 1", lookup(fleet, backend, "one"));
+            assertEquals("LOCAL RESTORED 0", lookup(fleet, backend, "one"));
+            fleet.moveReportToAnotherHost();
+            assertEquals("BUCKET RECOMPILED 1", lookup(fleet, backend, "two"));
+            assertEquals("BUCKET RESTORED 0", lookup(fleet, backend, "three"));
         }
-        assumeTrue(hasOcloc, "ocloc, " + INSTALL);
-        String stored = run("store", backend);
-        assumeTrue(!stored.contains("missing="), stored + " " + INSTALL);
-        assertTrue(stored.contains("stored=Stored"), stored);
+    }
 
-        String first = run("lookup", backend);
-        assertEquals("LOCAL", DriverProcess.value(first, "source"));
-        assertEquals("RECOMPILED", DriverProcess.value(first, "origin"));
-        assertEquals("1", DriverProcess.value(first, "recompiled"));
+    private Entry onlyEntry(String name) throws Exception {
+        List<Entry> entries = new ArrayList<>();
+        try (LocalTier tier =
+                LocalTier.open(LocalTierConfig.builder(directory.resolve(name)).build())) {
+            tier.list(listed -> entries.add(assertThat(tier.read(listed)).isHit()));
+        }
+        assertEquals(1, entries.size());
+        return entries.getFirst();
+    }
 
-        String second = run("lookup", backend);
-        assertEquals("LOCAL", DriverProcess.value(second, "source"));
-        assertEquals("RESTORED", DriverProcess.value(second, "origin"));
-        assertEquals("0", DriverProcess.value(second, "recompiled"));
+    private String lookup(TestFleet fleet, Backend backend, String name) throws Exception {
+        return outcome(run(
+                fleet.credentials(), "lookup", backend.path(), machine(name), fleet.endpoint()));
     }
 }

@@ -3,6 +3,8 @@ package dev.granary.coordinator;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Sha256;
+import dev.granary.coordinator.admin.IntermediateExplainer;
+import dev.granary.coordinator.admin.LookupExplainer;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.gpu.KernelDescriptor;
@@ -10,8 +12,10 @@ import dev.granary.gpu.levelzero.LevelZero;
 import dev.granary.gpu.levelzero.LevelZeroEngine;
 import dev.granary.gpu.levelzero.LevelZeroPrimitive;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
+import dev.granary.gpu.spirv.SpirvCompiler;
 
 import java.time.Duration;
+import java.time.InstantSource;
 
 /**
  * Process that looks a program up for the first device of Level Zero, and prints the result and the
@@ -47,7 +51,10 @@ final class IntermediateProcess {
                 .build();
     }
 
-    /** Runs with {@code portable} or {@code device}, and a {@link PublishMode}. */
+    /**
+     * Runs with {@code portable} or {@code device}, a {@link PublishMode}, and {@code true} to
+     * explain the lookup first.
+     */
     public static void main(String[] arguments) throws Exception {
         switch (LevelZero.probe()) {
             case LevelZero.Probe.Missing missing ->
@@ -55,12 +62,17 @@ final class IntermediateProcess {
             case LevelZero.Probe.Found found -> {
                 try (LevelZeroEngine engine =
                         LevelZeroEngine.open(found.devices().getFirst())) {
-                    lookUp(
-                            engine,
-                            kernel(
-                                    engine.target(),
-                                    arguments[0].equals("portable") ? PORTABLE : OF_DEVICE),
-                            PublishMode.valueOf(arguments[1]));
+                    KernelDescriptor kernel = kernel(
+                            engine.target(),
+                            arguments[0].equals("portable") ? PORTABLE : OF_DEVICE);
+                    if (Boolean.parseBoolean(arguments[2])) {
+                        LookupExplainer lookups = new LookupExplainer(
+                                GranaryConfig.fromEnvironment(), InstantSource.system());
+                        System.out.println("explained="
+                                + new IntermediateExplainer(lookups, SpirvCompiler.onPath())
+                                        .explain(kernel));
+                    }
+                    lookUp(engine, kernel, PublishMode.valueOf(arguments[1]));
                 }
             }
         }

@@ -85,6 +85,7 @@ class IntermediateProgramsTest {
         private final Map<String, String> variables = new HashMap<>();
         private String source = "portable";
         private PublishMode publishing = PublishMode.UNPACKED;
+        private boolean isExplained;
 
         Machine(String name, String device) {
             variables.putAll(Map.of(
@@ -137,13 +138,19 @@ class IntermediateProgramsTest {
             return run().output();
         }
 
+        /** Explains where the SPIR-V comes from, then looks up. */
+        String explainedLookup() throws Exception {
+            isExplained = true;
+            return run().output();
+        }
+
         ChildJvm.Result run() throws Exception {
             return DriverProcess.of(
                             IntermediateProcess.class,
                             Files.createTempDirectory(directory, "process"))
                     .withoutVariables("GRANARY_", "AWS_")
                     .variables(variables)
-                    .run(source, publishing.name());
+                    .run(source, publishing.name(), "" + isExplained);
         }
     }
 
@@ -217,6 +224,29 @@ class IntermediateProgramsTest {
         // as many as for the native entry
         assertEquals("4", value(output, "count bucket-requests"), output);
         assertEquals("2", value(output, "count bucket-lookups"), output);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("O11 N13 the explanation of an intermediate program is what the lookup after it"
+            + " does: compiled, from disk, from a bucket, or a failure")
+    void explained() throws Exception {
+        String ci = new Machine("ex-ci", TIGER_LAKE).bucket("explained").explainedLookup();
+        assertTrue(value(ci, "explained").startsWith("Compiled[frontEnd="), ci);
+        assertCounts(ci, 0, 1);
+        String disk = new Machine("ex-ci", SKYLAKE).bucket("explained").explainedLookup();
+        assertTrue(value(disk, "explained").startsWith("Kept[tier=local, frontEnd="), disk);
+        assertCounts(disk, 1, 0);
+        String node = new Machine("ex-node", DG1)
+                .bucket("explained")
+                .withoutCompiler()
+                .explainedLookup();
+        assertTrue(
+                value(node, "explained").startsWith("Kept[tier=s3://kernels/explained at "), node);
+        assertCounts(node, 1, 0);
+        String bare = new Machine("ex-bare", DG1).withoutCompiler().explainedLookup();
+        assertEquals("Missing[]", value(bare, "explained"));
+        assertTrue(bare.contains("failure="), bare);
     }
 
     @Test

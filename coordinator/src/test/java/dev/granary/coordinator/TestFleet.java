@@ -3,7 +3,10 @@ package dev.granary.coordinator;
 import static dev.granary.testing.BucketAssertions.assertThat;
 import static dev.granary.testing.CacheAssertions.assertThat;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
@@ -37,6 +40,9 @@ import java.util.stream.IntStream;
 
 /** Machines with separate directories, and one bucket on a real server that logs its requests. */
 public final class TestFleet implements AutoCloseable {
+    /** The address of the bucket. */
+    static final String BUCKET = "s3://kernels/ci";
+
     public static final String NAMESPACE = TestEntries.TARGET.path();
 
     final EmbeddedS3 server;
@@ -64,6 +70,14 @@ public final class TestFleet implements AutoCloseable {
         return proxy.endpoint().toString();
     }
 
+    /** Returns the variables of a process that uses the bucket. */
+    Map<String, String> credentials() {
+        return Map.of(
+                "AWS_ACCESS_KEY_ID", server.accessKey(),
+                "AWS_SECRET_ACCESS_KEY", server.secretKey(),
+                "AWS_REGION", "us-east-1");
+    }
+
     private S3Config s3() {
         return S3Config.builder("kernels")
                 .prefix("ci")
@@ -73,7 +87,7 @@ public final class TestFleet implements AutoCloseable {
     }
 
     public GranaryConfigBuilder config(String machine) throws ConfigException {
-        return config(machine, "s3://kernels/ci");
+        return config(machine, BUCKET);
     }
 
     public GranaryConfigBuilder config(String machine, String buckets) throws ConfigException {
@@ -181,6 +195,15 @@ public final class TestFleet implements AutoCloseable {
                     .toArray(ValueLayout.JAVA_BYTE);
             assertThat(store.put(key, replacement.apply(old), ObjectMarks.NONE)).isDone();
         }
+    }
+
+    /** Makes the one report that of another host: all processes of a test are on one. */
+    public void moveReportToAnotherHost() {
+        List<String> reports = keys("/q/");
+        assertEquals(1, reports.size(), reports::toString);
+        change(reports.getFirst(), report -> new String(report, UTF_8)
+                .replaceAll("(?m)^(machine [0-9a-f]{32}) [0-9a-f]{32}$", "$1 " + "0".repeat(32))
+                .getBytes(UTF_8));
     }
 
     @Override

@@ -29,6 +29,10 @@ final class SpirvModule {
      */
     static SpirvModule of(String kernel, byte[] module) {
         SpirvModule copy = new SpirvModule(module.clone());
+        if (SpirVReader.isBigEndian(copy.bytes)) {
+            throw new IllegalArgumentException("The SPIR-V of the kernel " + kernel
+                    + " is big-endian: store its words in little-endian order");
+        }
         Optional<String> defect = SpirVReader.defect(copy.bytes);
         if (defect.isPresent()) {
             throw new IllegalArgumentException(

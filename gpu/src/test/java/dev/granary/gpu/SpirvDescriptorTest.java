@@ -10,6 +10,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+import dev.granary.gpu.binary.BinaryContainer;
 import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.gpu.spirv.SpirvCompiler;
 import dev.granary.gpu.spirv.SpirvModules;
@@ -115,6 +116,26 @@ class SpirvDescriptorTest {
                 IllegalArgumentException.class, () -> own.set(ValueLayout.JAVA_BYTE, 0, (byte) 0));
         assertEquals(List.of(), descriptor.sources());
         assertTrue(descriptor.readableKey().contains(MODULE.length + " bytes of SPIR-V"));
+    }
+
+    @Test
+    @DisplayName("T1 N14 a module of big-endian words is recognized, and refused by its byte order")
+    void bigEndian() {
+        byte[] swapped = new byte[MODULE.length];
+        for (int i = 0; i < swapped.length; i++) {
+            swapped[i] = MODULE[i ^ 3];
+        }
+        for (int length : new int[] {4, 20, swapped.length}) {
+            byte[] module = Arrays.copyOf(swapped, length);
+            assertEquals(
+                    "The SPIR-V of the kernel name is big-endian: store its words in little-endian"
+                            + " order",
+                    refusal(b -> b.spirv(module)));
+            assertEquals(
+                    new BinaryContainer.Malformed(
+                            BinaryContainer.Format.SPIR_V, "its words are big-endian"),
+                    BinaryContainer.read(MemorySegment.ofArray(module)));
+        }
     }
 
     @Test

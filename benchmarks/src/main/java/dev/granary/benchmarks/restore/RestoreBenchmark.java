@@ -7,6 +7,8 @@ import dev.granary.cache.Primitive;
 import dev.granary.cli.process.JvmCommand;
 import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.demo.DeviceSimulation;
 import dev.granary.demo.DriverCacheSettings;
 import dev.granary.demo.kernels.DemoKernel;
@@ -19,6 +21,7 @@ import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.spirv.SpirvCompiler;
+import dev.granary.s3.config.S3ClientLibrary;
 
 import org.jspecify.annotations.Nullable;
 
@@ -32,9 +35,10 @@ import java.util.Optional;
 
 /**
  * Benchmark of the ways to the programs of the demo, in one run: compiling from source, building
- * from SPIR-V, the driver's own restore from the same bytes in memory, and lookups through all of
- * Granary that hit the local tier or the bucket. Each includes loading and, unless the device is
- * simulated, the first launch of every kernel.
+ * from SPIR-V, the driver's own restore from the same bytes in memory, the same after a read of the
+ * entry's object by the bare S3 client, and lookups through all of Granary that hit the local tier
+ * or the bucket. Each includes loading and, unless the device is simulated, the first launch of
+ * every kernel.
  *
  * <p>The report has medians for three states of the JVM: the first round, in which it loads and
  * interprets most of the code; the rounds after it; and the last rounds, for which it has compiled
@@ -94,6 +98,9 @@ public final class RestoreBenchmark extends BenchmarkCommand {
         if (!backend.equals(Backend.OPENCL.path()) && !backend.equals(Backend.LEVEL_ZERO.path())) {
             throw wrong("--backend must be opencl or level-zero, not " + backend);
         }
+        if (bucket != null) {
+            checkClient(bucket);
+        }
         List<String> known =
                 DemoKernels.programs().stream().map(DemoKernel::name).toList();
         if (!known.containsAll(kernels)) {
@@ -106,6 +113,18 @@ public final class RestoreBenchmark extends BenchmarkCommand {
             measureOpenCl();
         } else {
             measureLevelZero();
+        }
+    }
+
+    private void checkClient(String address) {
+        try {
+            GranaryConfig config = GranaryConfig.builder().bucket(address).build();
+            if (config.buckets().getFirst().client() != S3ClientLibrary.AWS) {
+                throw wrong("the client of the bucket must be aws: its requests are compared with"
+                        + " those of the AWS SDK");
+            }
+        } catch (ConfigException e) {
+            throw wrong(String.valueOf(e.getMessage()));
         }
     }
 
@@ -201,14 +220,15 @@ public final class RestoreBenchmark extends BenchmarkCommand {
             }
             stores.say("restoring each program in " + RestoreTurns.RESTORE_ROUNDS + " rounds");
             try (Granary local = stores.openLocal();
-                    Granary remote = stores.openBucket()) {
+                    Granary remote = stores.openBucket();
+                    BareObjectReader objects = stores.openBare()) {
                 remote.connect();
                 for (int round = 0; round < RestoreTurns.RESTORE_ROUNDS; round++) {
-                    turns.restore(round, local, remote);
+                    turns.restore(round, local, remote, objects);
                 }
             }
             RestoreTables tables = new RestoreTables(turns.times());
-            report.add(tables.programs(engine.target().backend()));
+            report.add(tables.programs(engine.target()));
             report.add(tables.totals());
         }
     }

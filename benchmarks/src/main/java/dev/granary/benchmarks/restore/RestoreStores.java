@@ -71,6 +71,11 @@ final class RestoreStores extends Workspace {
                 .build());
     }
 
+    /** Opens the reader of the bucket's objects without Granary. */
+    BareObjectReader openBare() throws ConfigException {
+        return BareObjectReader.open(withBucket().build().buckets().getFirst());
+    }
+
     private Path local() {
         return directory().resolve("granary");
     }

@@ -4,6 +4,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
+import dev.granary.cache.RestoreException;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.demo.kernels.DemoKernel;
@@ -35,7 +36,7 @@ final class RestoreTurns<P extends Primitive> {
     static final int RESTORE_ROUNDS = RestoreTimes.Phase.WARM.to();
 
     private static final List<RestoreWay> RESTORES =
-            List.of(RestoreWay.DRIVER, RestoreWay.LOCAL, RestoreWay.BUCKET);
+            List.of(RestoreWay.DRIVER, RestoreWay.LOCAL, RestoreWay.GET_DRIVER, RestoreWay.BUCKET);
 
     private final KernelEngine<P> engine;
     private final Optional<SpirvCompiler> frontEnd;
@@ -108,7 +109,8 @@ final class RestoreTurns<P extends Primitive> {
     }
 
     /** Restores every program in each way; the order of the ways changes with the round. */
-    void restore(int round, Granary local, Granary bucket) throws Exception {
+    void restore(int round, Granary local, Granary bucket, BareObjectReader objects)
+            throws Exception {
         for (Map.Entry<DemoKernel, Stored> program : programs.entrySet()) {
             for (int i = 0; i < RESTORES.size(); i++) {
                 RestoreWay way = RESTORES.get((round + i) % RESTORES.size());
@@ -118,24 +120,42 @@ final class RestoreTurns<P extends Primitive> {
                                 way,
                                 RESTORE_ROUNDS,
                                 round,
-                                restore(way, program.getKey(), program.getValue(), local, bucket));
+                                restore(
+                                        way,
+                                        program.getKey(),
+                                        program.getValue(),
+                                        local,
+                                        bucket,
+                                        objects));
             }
         }
     }
 
     private double restore(
-            RestoreWay way, DemoKernel kernel, Stored stored, Granary local, Granary bucket)
+            RestoreWay way,
+            DemoKernel kernel,
+            Stored stored,
+            Granary local,
+            Granary bucket,
+            BareObjectReader objects)
             throws Exception {
         return ready(
                 kernel,
                 switch (way) {
                     case LOCAL -> () -> lookup(local, kernel, stored, PrimitiveSource.LOCAL);
                     case BUCKET -> () -> lookup(bucket, kernel, stored, PrimitiveSource.BUCKET);
-                    case DRIVER ->
-                        () -> engine.create(
-                                stored.descriptor(), stored.binaries(), BinaryKind.KERNEL);
+                    case DRIVER -> () -> restore(stored);
+                    case GET_DRIVER ->
+                        () -> {
+                            objects.read(stored.descriptor().getId());
+                            return restore(stored);
+                        };
                     case COMPILE, SPIRV -> throw new IllegalArgumentException(way + " is a build");
                 });
+    }
+
+    private P restore(Stored stored) throws RestoreException {
+        return engine.create(stored.descriptor(), stored.binaries(), BinaryKind.KERNEL);
     }
 
     private P lookup(Granary granary, DemoKernel kernel, Stored stored, PrimitiveSource expected)

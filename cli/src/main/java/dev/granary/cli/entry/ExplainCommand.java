@@ -1,5 +1,6 @@
 package dev.granary.cli.entry;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.config.EngineKind;
@@ -12,12 +13,16 @@ import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.TierOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
+import dev.granary.coordinator.admin.IntermediateExplainer;
+import dev.granary.coordinator.admin.IntermediateOutcome;
 import dev.granary.coordinator.admin.LookupExplainer;
 import dev.granary.coordinator.admin.LookupExplanation;
 import dev.granary.coordinator.admin.LookupExplanation.Outcome;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.spirv.SpirvCompiler;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -56,7 +61,11 @@ public final class ExplainCommand extends TierCommand {
     @Override
     public Integer call() throws Exception {
         GranaryConfig config = stores().config();
-        Id named = new IdArgument(() -> openTier(config), device).resolveAny(kernel);
+        IdArgument argument = new IdArgument(() -> openTier(config), device);
+        Optional<KernelDescriptor> descriptor = IdArgument.isKernel(kernel)
+                ? Optional.of(argument.kernel(kernel))
+                : Optional.empty();
+        Id named = descriptor.isPresent() ? descriptor.get().getId() : argument.resolveAny(kernel);
         // digits and files have a target; a device that was not selected is not looked for
         Optional<HostDevice> selected = IdArgument.isKernel(kernel) || device.isGiven()
                 ? Optional.of(device.device())
@@ -66,16 +75,22 @@ public final class ExplainCommand extends TierCommand {
                 : named.withTarget(selected.get().target());
         Optional<EngineKind> kind = selected.map(HostDevice::kind);
         List<Target> readable = selected.map(HostDevice::readableTargets).orElse(List.of());
-        LookupExplanation explanation =
-                new LookupExplainer(config, InstantSource.system()).explain(id, readable, kind);
+        LookupExplainer explainer = new LookupExplainer(config, InstantSource.system());
+        LookupExplanation explanation = explainer.explain(id, readable, kind);
         boolean isCompared = !id.isEmpty() && !(explanation.outcome() instanceof Outcome.Restore);
+        Optional<IntermediateOutcome> intermediate =
+                isCompared && descriptor.filter(ExplainCommand::needsSpirv).isPresent()
+                        ? Optional.of(new IntermediateExplainer(explainer, SpirvCompiler.onPath())
+                                .explain(descriptor.get()))
+                        : Optional.empty();
         if (isJson()) {
             Optional<NearestEntry> nearest = isCompared ? nearest(config, id) : Optional.empty();
-            JsonOutput.print(out(), ExplanationJson.of(explanation, nearest));
+            JsonOutput.print(out(), ExplanationJson.of(explanation, intermediate, nearest));
             return 0;
         }
         ExplanationText text = new ExplanationText(out());
         text.print(explanation); // before the search, which may take long or fail
+        intermediate.ifPresent(text::print);
         if (isCompared) {
             nearest(config, id)
                     .ifPresentOrElse(
@@ -83,6 +98,11 @@ public final class ExplainCommand extends TierCommand {
                             () -> text.printNoNearest(tierName(config)));
         }
         return 0;
+    }
+
+    /** Returns true if a compile of the kernel has the step from OpenCL C to SPIR-V. */
+    private static boolean needsSpirv(KernelDescriptor kernel) {
+        return kernel.target().backend() == Backend.LEVEL_ZERO && kernel.spirv().isEmpty();
     }
 
     /** Opens the selected tier, but creates no directory. */

@@ -13,12 +13,14 @@ import dev.granary.cli.key.KeyText;
 import dev.granary.cli.key.NearestEntry;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.Units;
+import dev.granary.coordinator.admin.IntermediateOutcome;
 import dev.granary.coordinator.admin.LookupExplanation;
 import dev.granary.coordinator.admin.LookupExplanation.Outcome;
 import dev.granary.coordinator.admin.LookupExplanation.Result;
 import dev.granary.coordinator.admin.LookupExplanation.TierAnswer;
 import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.spirv.SpirvCompiler;
 
 import java.util.List;
 import java.util.Locale;
@@ -29,7 +31,10 @@ final class ExplanationJson {
     private ExplanationJson() {}
 
     /** Returns the object of an explanation. */
-    static JsonObject of(LookupExplanation explanation, Optional<NearestEntry> nearest) {
+    static JsonObject of(
+            LookupExplanation explanation,
+            Optional<IntermediateOutcome> intermediate,
+            Optional<NearestEntry> nearest) {
         Id id = explanation.id();
         JsonArray answers = new JsonArray();
         explanation.answers().forEach(answer -> answers.add(of(answer)));
@@ -53,6 +58,8 @@ final class ExplanationJson {
                         .orElse(JsonNull.INSTANCE),
                 "outcome",
                 of(explanation.outcome()),
+                "intermediate",
+                intermediate.<JsonElement>map(ExplanationJson::of).orElse(JsonNull.INSTANCE),
                 "nearest",
                 nearest.<JsonElement>map(ExplanationJson::of).orElse(JsonNull.INSTANCE));
     }
@@ -140,6 +147,19 @@ final class ExplanationJson {
                         wait.limit().toMillis(),
                         "otherwise",
                         of(wait.otherwise()));
+        };
+    }
+
+    private static JsonObject of(IntermediateOutcome outcome) {
+        return switch (outcome) {
+            case IntermediateOutcome.Kept kept ->
+                JsonOutput.object("kind", "kept", "tier", kept.tier(), "frontEnd", kept.frontEnd());
+            case IntermediateOutcome.Compiled(String frontEnd) ->
+                JsonOutput.object("kind", "compiled", "frontEnd", frontEnd);
+            case IntermediateOutcome.CompiledUnkept _ ->
+                JsonOutput.object("kind", "compiled-unkept");
+            case IntermediateOutcome.Missing _ ->
+                JsonOutput.object("kind", "missing", "reason", SpirvCompiler.REMEDY);
         };
     }
 

@@ -9,17 +9,22 @@ import dev.granary.cli.key.NearestEntry;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.output.WrappedText;
+import dev.granary.coordinator.admin.IntermediateOutcome;
 import dev.granary.coordinator.admin.LookupExplanation;
 import dev.granary.coordinator.admin.LookupExplanation.Outcome;
 import dev.granary.coordinator.admin.LookupExplanation.Result;
 import dev.granary.coordinator.admin.LookupExplanation.TierAnswer;
 import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.spirv.SpirvCompiler;
 
 import java.io.PrintWriter;
 
 /** The explanation of a lookup as text for people. */
 final class ExplanationText {
+    /** The length of a stored text that is shown. */
+    private static final int FRONT_END_CHARACTERS = 200;
+
     private final PrintWriter out;
 
     ExplanationText(PrintWriter out) {
@@ -71,6 +76,29 @@ final class ExplanationText {
 
     private void printClaim(LookupExplanation explanation) {
         explanation.claim().ifPresent(claim -> WrappedText.print(out, "claim", claim.detail()));
+    }
+
+    /** Prints where the SPIR-V of the compile comes from. */
+    void print(IntermediateOutcome outcome) {
+        WrappedText.print(out, "SPIR-V", text(outcome));
+        out.flush();
+    }
+
+    private static String text(IntermediateOutcome outcome) {
+        return switch (outcome) {
+            case IntermediateOutcome.Kept kept ->
+                "the driver builds from the intermediate program of "
+                        + (kept.tier().equals("local") ? "the local tier" : kept.tier()) + ", by "
+                        + Units.cut(kept.frontEnd(), FRONT_END_CHARACTERS);
+            case IntermediateOutcome.Compiled(String frontEnd) ->
+                "compiled by " + frontEnd + ", since no tier has an intermediate program that it"
+                        + " may use; kept afterwards";
+            case IntermediateOutcome.CompiledUnkept _ ->
+                "compiled, and not kept: the compiler to SPIR-V prints no version";
+            case IntermediateOutcome.Missing _ ->
+                "none, so the compile fails: no tier has the intermediate program, and "
+                        + SpirvCompiler.REMEDY;
+        };
     }
 
     /** Prints the nearest entry, as {@code diff} does. */

@@ -15,6 +15,7 @@ import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.toml.SafeText;
+import dev.granary.gpu.KernelDescriptor;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -87,13 +88,25 @@ public record IdArgument(TierOpener tier, DeviceOption device) {
         if (file.isPresent()) {
             return ofFile(file.get());
         }
-        int mark = kernelMark(argument);
-        if (mark > 0) {
-            return ofKernel(
-                    path(argument.substring(0, mark)).orElseThrow(() -> unknown(argument)),
-                    argument.substring(mark + 1));
+        if (kernelMark(argument) > 0) {
+            return kernel(argument).getId();
         }
         throw unknown(argument);
+    }
+
+    /**
+     * Returns the kernel that an argument of the form {@code MANIFEST#KERNEL} names, for the
+     * selected device.
+     *
+     * @throws UsageException if it names no kernel
+     * @throws CommandFailedException if its files cannot be read
+     */
+    public KernelDescriptor kernel(String argument)
+            throws UsageException, CommandFailedException, KernelManifestException {
+        int mark = kernelMark(argument);
+        return kernel(
+                path(argument.substring(0, mark)).orElseThrow(() -> unknown(argument)),
+                argument.substring(mark + 1));
     }
 
     private static UsageException unknown(String argument) {
@@ -165,7 +178,7 @@ public record IdArgument(TierOpener tier, DeviceOption device) {
         }
     }
 
-    private Id ofKernel(Path manifest, String name)
+    private KernelDescriptor kernel(Path manifest, String name)
             throws KernelManifestException, UsageException, CommandFailedException {
         KernelManifest kernels = KernelManifest.read(manifest);
         KernelSpec kernel = kernels.kernels().stream()
@@ -177,8 +190,7 @@ public record IdArgument(TierOpener tier, DeviceOption device) {
                                 .map(one -> SafeText.of(one.name()))
                                 .collect(Collectors.joining(", "))));
         try {
-            return KernelSourceResolver.descriptor(kernel, device.device().target())
-                    .getId();
+            return KernelSourceResolver.descriptor(kernel, device.device().target());
         } catch (IOException e) {
             throw new CommandFailedException(SafeText.of(name) + ": " + e.getMessage());
         }

@@ -11,6 +11,7 @@ import com.google.gson.JsonObject;
 import dev.granary.cli.Cli;
 import dev.granary.cli.Main;
 import dev.granary.gpu.binary.SampleBinaries;
+import dev.granary.gpu.spirv.SpirvCompiler;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.testing.ChildJvm;
 
@@ -208,6 +209,54 @@ class LevelZeroCommandsTest {
         run("w", "any", "warm", "--target", "opencl/a", "--device", "0")
                 .exits(2)
                 .reports("--target selects entries without a device");
+    }
+
+    private static Cli explain(String machine, String kernel, String... more) throws Exception {
+        List<String> arguments =
+                new ArrayList<>(List.of("explain", kernel, "--backend", "level-zero"));
+        arguments.addAll(List.of(more));
+        return run(machine, "", arguments.toArray(String[]::new)).exits(0);
+    }
+
+    @Test
+    @DisplayName("O11 N13 explain shows where the SPIR-V of a compile comes from")
+    void explainedSpirv() throws Exception {
+        boolean hasCompiler =
+                SpirvCompiler.onPath().presence() instanceof SpirvCompiler.Presence.Installed;
+        Cli text = explain("explained", manifest + "#twice").isNarrow();
+        assertTrue(
+                text.out()
+                        .replaceAll("\\s+", " ")
+                        .contains(
+                                hasCompiler
+                                        ? " SPIR-V compiled by "
+                                        : " SPIR-V none, so the compile fails: no tier has the"
+                                                + " intermediate program, and no compiler from"),
+                text::toString);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName(
+            "O11 N13 explain in JSON: the kept program after an eviction of the binary; null for"
+                    + " a kernel that has SPIR-V, and for a hit")
+    void explainedSpirvInJson() throws Exception {
+        assumeTrue(
+                SpirvCompiler.onPath().presence() instanceof SpirvCompiler.Presence.Installed,
+                "ocloc, on Debian: apt-get install intel-opencl-icd");
+        runKernel("kept", "", "--backend", "level-zero");
+        Cli hit = explain("kept", manifest + "#twice", "--json");
+        assertTrue(hit.json().get("intermediate").isJsonNull(), hit::toString);
+        Cli module = explain("kept", moduleManifest + "#saxpy", "--json");
+        assertTrue(module.json().get("intermediate").isJsonNull(), module::toString);
+        String target = target("level-zero");
+        run("kept", "", "evict", "--target", target).exits(0);
+        JsonObject kept = explain("kept", manifest + "#twice", "--json")
+                .json()
+                .getAsJsonObject("intermediate");
+        assertEquals("kept", kept.get("kind").getAsString());
+        assertEquals("local", kept.get("tier").getAsString());
+        assertTrue(kept.has("frontEnd"), kept::toString);
     }
 
     @Test

@@ -423,6 +423,8 @@ class KernelSourceResolverTest {
         assertMessage("m/src/k.cl: The SPIR-V of the kernel k is damaged: ");
         writeModule("m/src/k.cl", Arrays.copyOf(module, 4));
         assertMessage("m/src/k.cl: The SPIR-V of the kernel k is damaged: ");
+        writeModule("m/src/k.cl", new byte[] {7, 0x23, 2, 3});
+        assertMessage("m/src/k.cl: The SPIR-V of the kernel k is big-endian: ");
         writeModule("m/src/k.cl", module);
         manifest("define = { A = 1 }\n");
         assertMessage("no preprocessor runs: remove the option -DA=1");

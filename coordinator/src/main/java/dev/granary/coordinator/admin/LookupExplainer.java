@@ -19,12 +19,14 @@ import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.RestoreTrialPolicy;
 import dev.granary.coordinator.lookup.NamespaceIds;
+import dev.granary.coordinator.lookup.RestoreTrials;
 import dev.granary.coordinator.publish.ProducerName;
 import dev.granary.coordinator.session.QuarantineReader;
 import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
+import dev.granary.gpu.spirv.IntermediateDescriptor;
 import dev.granary.local.LocalTier;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.LocalClaims;
@@ -218,9 +220,13 @@ public final class LookupExplainer {
                 if (compatibility instanceof BinaryCompatibility.Incompatible(String reason)) {
                     yield new Result.Incompatible(entry, place, reason);
                 }
-                yield isSlow(own, entry)
-                        ? new Result.Slow(entry, place)
-                        : new Result.Usable(entry, place, compatibility, isTried(entry));
+                if (isSlow(own, entry)) {
+                    yield new Result.Slow(entry, place);
+                }
+                boolean isTried = isTried(entry);
+                yield isTried && IntermediateDescriptor.isIntermediate(entry.id())
+                        ? new Result.Quarantined(entry, place, RestoreTrials.NOT_FOR_INTERMEDIATE)
+                        : new Result.Usable(entry, place, compatibility, isTried);
             }
         };
     }

@@ -21,8 +21,8 @@ import java.util.function.Supplier;
 
 /**
  * Uploader that reports the content of an entry to the bucket, if it is in quarantine or its
- * restores were slow, when this machine has compiled the entry anew, and replaces it there once the
- * report is confirmed. Other entries go to the next uploader. Thread-safe.
+ * restores were degraded, when this machine has compiled the entry anew, and replaces it there once
+ * the report is confirmed. Other entries go to the next uploader. Thread-safe.
  */
 final class QuarantineUploader implements EntryUploader {
     private final EntryUploader next;
@@ -82,8 +82,8 @@ final class QuarantineUploader implements EntryUploader {
             if (result instanceof StoreResult.Stored) {
                 LogOnce.warn(
                         "replaced",
-                        "An entry that two machines could not restore was replaced in "
-                                + tier.name() + ": " + fresh.id().hash().hex());
+                        "An entry that two machines reported was replaced in " + tier.name() + ": "
+                                + fresh.id().hash().hex());
             }
             if (!(result instanceof StoreResult.Divergent)) {
                 return result;

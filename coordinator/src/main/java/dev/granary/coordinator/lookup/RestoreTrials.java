@@ -21,6 +21,10 @@ import java.util.Optional;
  * known if the entry names this host; the name is a statement of the writer. Thread-safe.
  */
 public final class RestoreTrials {
+    /** The reason why intermediate programs of unknown producers are not used. */
+    public static final String NOT_FOR_INTERMEDIATE =
+            "no trial tells whether a driver survives an intermediate program";
+
     private static final Duration LIMIT = Duration.ofMinutes(1);
 
     private final Optional<RestoreQuarantine> quarantine;
@@ -48,7 +52,7 @@ public final class RestoreTrials {
             return Optional.empty();
         }
         if (IntermediateDescriptor.isIntermediate(entry.id())) {
-            return Optional.of("no trial tells whether a driver survives an intermediate program");
+            return Optional.of(NOT_FOR_INTERMEDIATE);
         }
         List<String> kernels = metadata.map(EntryMetadata::kernels).orElse(List.of());
         RestoreTrial.Outcome outcome;

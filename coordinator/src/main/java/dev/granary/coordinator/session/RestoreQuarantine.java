@@ -128,7 +128,7 @@ public final class RestoreQuarantine implements AutoCloseable {
 
     /**
      * Returns the contents of that id, by their hashes, that this machine replaces by what it has
-     * compiled: those in quarantine now, and those whose restores were slow.
+     * compiled: those in quarantine now, and those that the driver compiled again in restores.
      */
     public Set<Sha256> contentsToReplace(Id id) {
         Set<Sha256> slow = slowRestores.replacedContents(id);

@@ -13,13 +13,14 @@ import java.util.Set;
 
 /**
  * Record of restores that took about as long as the compile of their entry: a driver that accepts a
- * binary may silently compile it again. Thread-safe.
+ * binary may compile it again. Thread-safe.
  *
  * <p>A restore is slow if it took {@link #FLOOR} or more, and at least half of the compile time in
  * the entry. A slow restore by the clock makes a content suspected, since a loaded machine is slow,
  * too. The processor time of its next restore decides. If that is slow as well, the content is
- * confirmed, and the next lookup compiles instead of restoring. An id is replaced so once; its
- * later contents are restored, however long it takes. All records last {@link #TIME}.
+ * confirmed, and the next lookup compiles instead of restoring. A driver that reports the compile
+ * needs no such proof, and its fresh binaries replace the content at once. An id is replaced so
+ * once; its later contents are restored, however long it takes. All records last {@link #TIME}.
  */
 public final class SlowRestores {
     /** The shortest restore that may be slow; a driver's first restore in a process takes less. */
@@ -84,6 +85,13 @@ public final class SlowRestores {
             remove(suspected, entry);
         }
         return isSlow;
+    }
+
+    /** Records that the driver reported a compile of {@code entry}, whose result replaces it. */
+    public void recompiled(Entry entry) {
+        if (replacedContents(entry.id()).isEmpty()) {
+            replaced(entry);
+        }
     }
 
     /** Records that a confirmed entry was compiled instead, and is replaced by the new binaries. */

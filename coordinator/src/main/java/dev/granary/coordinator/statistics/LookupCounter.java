@@ -31,7 +31,7 @@ public enum LookupCounter {
                     + " without a driver call"),
     RECOMPILED_BY_DRIVER(
             "recompiled-by-driver",
-            "binaries that the driver accepted but compiled again; each is published again"),
+            "binaries that the driver accepted but compiled again; the new ones replace them"),
     SLOW_RESTORES(
             "slow-restores",
             "entries that were compiled anew, since their restores took as long as a compile"),

@@ -162,21 +162,12 @@ class SlowRestoreTest {
             assertEquals("LOCAL 1 0", lookup(machine, engine));
             assertEquals("a by ci", content("reader of " + machine, new FakeEngine("x")));
             assertEquals("COMPILED 0 2", lookup(machine, engine));
-            moveReportToAnotherHost();
+            fleet.moveReportToAnotherHost();
         }
         assertEquals("a by two", content("three", new FakeEngine("x")));
         FakeEngine one = engine("one again", SlowRestoreTest::burn);
         assertEquals("LOCAL 0 0", lookup("one", one));
         assertEquals(0, one.compiles.get());
-    }
-
-    /** Makes the report that of another host: all processes of this test are on one. */
-    private void moveReportToAnotherHost() {
-        List<String> reports = fleet.keys("/q/");
-        assertEquals(1, reports.size(), reports::toString);
-        fleet.change(reports.getFirst(), report -> new String(report, StandardCharsets.UTF_8)
-                .replaceAll("(?m)^(machine [0-9a-f]{32}) [0-9a-f]{32}$", "$1 " + "0".repeat(32))
-                .getBytes(StandardCharsets.UTF_8));
     }
 
     private static Entry entry(String producer) {

@@ -14,7 +14,8 @@ import java.util.TreeSet;
 
 /**
  * Reader of SPIR-V modules: the header, and the lengths of all instructions. A module is a sequence
- * of words, little-endian here; each instruction begins with its opcode and its number of words.
+ * of words; each instruction begins with its opcode and its number of words. The words are
+ * little-endian here; a big-endian module is recognized, and malformed.
  *
  * <p>The source of the layout is the SPIR-V specification, section 2.3.
  */
@@ -41,13 +42,31 @@ public final class SpirVReader {
 
     private SpirVReader() {}
 
-    /** Returns true if the bytes begin as a module. */
+    /** Returns true if the bytes begin as a module of either byte order. */
     static boolean isSpirV(ContainerBytes bytes) throws MalformedContainerException {
-        return bytes.length() >= Integer.BYTES && bytes.signedInt(0) == MAGIC;
+        return bytes.length() >= Integer.BYTES
+                && (bytes.signedInt(0) == MAGIC || isBigEndian(bytes));
+    }
+
+    /** Returns true if the bytes begin as a big-endian module. Safe for any bytes. */
+    public static boolean isBigEndian(MemorySegment module) {
+        ContainerBytes bytes = new ContainerBytes(module);
+        try {
+            return bytes.length() >= Integer.BYTES && isBigEndian(bytes);
+        } catch (MalformedContainerException e) {
+            return false;
+        }
+    }
+
+    private static boolean isBigEndian(ContainerBytes bytes) throws MalformedContainerException {
+        return Integer.reverseBytes(bytes.signedInt(0)) == MAGIC;
     }
 
     /** Returns the container of a module. */
     static SpirV read(ContainerBytes bytes) throws MalformedContainerException {
+        if (isBigEndian(bytes)) {
+            throw new MalformedContainerException("its words are big-endian");
+        }
         long end = bytes.length();
         if (end < HEADER_BYTES || end % Integer.BYTES != 0) {
             throw new MalformedContainerException(

@@ -42,7 +42,7 @@ public final class IntermediateDescriptor implements PrimitiveDescriptor {
     }
 
     /** Returns the key of the intermediate program that this front end makes. */
-    IntermediateDescriptor by(String identity) {
+    public IntermediateDescriptor by(String identity) {
         return new IntermediateDescriptor(kernel, Optional.of(identity));
     }
 

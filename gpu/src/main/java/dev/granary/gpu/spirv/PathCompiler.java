@@ -42,12 +42,7 @@ record PathCompiler(String searchPath, Path temporary) implements SpirvCompiler 
     public byte[] compile(KernelDescriptor descriptor) throws CompileException {
         SpirvTool tool = SpirvTool.find(searchPath)
                 .orElseThrow(() -> new CompileException(
-                        descriptor.name() + " does not compile: no compiler from OpenCL C to SPIR-V"
-                                + " is on the PATH; install one, on Debian: apt-get install"
-                                + " intel-opencl-icd (it has ocloc; intel-ocloc from Debian 13 on),"
-                                + " or apt-get install clang-14 llvm-spirv-14 (or another version"
-                                + " of both)",
-                        ""));
+                        descriptor.name() + " does not compile: " + SpirvCompiler.REMEDY, ""));
         Path directory = null;
         try (HeaderDirectory headers = new HeaderDirectory(descriptor, temporary)) {
             directory = Files.createTempDirectory(temporary, "granary-spirv-").toAbsolutePath();

@@ -9,6 +9,11 @@ import java.util.List;
 /** A compiler of OpenCL C to SPIR-V. Thread-safe. */
 @FunctionalInterface
 public interface SpirvCompiler {
+    /** The message for a machine whose {@code PATH} has no compiler, with the packages. */
+    String REMEDY = "no compiler from OpenCL C to SPIR-V is on the PATH; install one, on Debian:"
+            + " apt-get install intel-opencl-icd (it has ocloc; intel-ocloc from Debian 13 on),"
+            + " or apt-get install clang-14 llvm-spirv-14 (or another version of both)";
+
     /**
      * Compiles the sources of a program, with its headers and options. Options that
      * {@linkplain #isForDriver are for the driver} are not for this compiler.

@@ -1,10 +1,9 @@
 package dev.granary.benchmarks.bucket.transport;
 
+import dev.granary.s3.config.AwsEnvironment;
 import dev.granary.s3.store.ConnectionSettings;
 
-import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
-import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.awscore.client.builder.AwsClientBuilder;
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
 import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
@@ -45,19 +44,17 @@ public final class BareSdkClient {
     }
 
     static AwsCredentialsProvider credentials(ConnectionSettings connection) {
-        ConnectionSettings.Credentials known = connection.credentials().orElseThrow();
-        return StaticCredentialsProvider.create(
-                AwsBasicCredentials.create(known.accessKey(), known.secretKey()));
+        return AwsEnvironment.credentials(connection);
     }
 
     static Region region(ConnectionSettings connection) {
-        return Region.of(connection.region().orElseThrow());
+        return AwsEnvironment.region(connection);
     }
 
     private static <B extends S3BaseClientBuilder<B, C> & AwsClientBuilder<B, C>, C> B settings(
             B builder, ConnectionSettings connection) {
+        connection.endpoint().ifPresent(builder::endpointOverride);
         return builder.region(region(connection))
-                .endpointOverride(connection.endpoint().orElseThrow())
                 .credentialsProvider(credentials(connection))
                 .overrideConfiguration(ClientOverrideConfiguration.builder()
                         .retryStrategy(AwsRetryStrategy.doNotRetry())
@@ -68,7 +65,7 @@ public final class BareSdkClient {
                 .responseChecksumValidation(ResponseChecksumValidation.WHEN_REQUIRED)
                 .serviceConfiguration(S3Configuration.builder()
                         .chunkedEncodingEnabled(false)
-                        .pathStyleAccessEnabled(true)
+                        .pathStyleAccessEnabled(connection.endpoint().isPresent())
                         .build());
     }
 }

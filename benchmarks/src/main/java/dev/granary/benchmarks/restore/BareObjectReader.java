@@ -1,0 +1,69 @@
+package dev.granary.benchmarks.restore;
+
+import dev.granary.benchmarks.bucket.transport.BareSdkClient;
+import dev.granary.cache.Id;
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.s3.config.S3Config;
+import dev.granary.s3.config.S3ConfigBuilder;
+import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.store.ConnectionSettings;
+
+import software.amazon.awssdk.core.sync.ResponseTransformer;
+import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.model.NoSuchKeyException;
+
+/**
+ * Reader of the objects of unpacked entries by the client library of the bucket tier, without
+ * Granary: nothing is checked or decoded. A lookup in a bucket cannot be faster.
+ */
+final class BareObjectReader implements AutoCloseable {
+    private final S3Client client;
+    private final String bucket;
+    private final BucketLayout layout;
+
+    private BareObjectReader(S3Client client, String bucket, BucketLayout layout) {
+        this.client = client;
+        this.bucket = bucket;
+        this.layout = layout;
+    }
+
+    /** Opens a client with the settings of the tier for that bucket; sends nothing. */
+    static BareObjectReader open(BucketConfig bucket) {
+        S3ConfigBuilder settings = S3Config.builder(bucket.location());
+        bucket.endpoint().ifPresent(settings::endpoint);
+        bucket.region().ifPresent(settings::region);
+        ConnectionSettings connection = settings.build().connection();
+        return new BareObjectReader(
+                BareSdkClient.open(connection, BareSdkClient.apache(connection)),
+                connection.bucket(),
+                new BucketLayout(bucket.location()));
+    }
+
+    /**
+     * Reads the object of an entry.
+     *
+     * @throws IllegalStateException if there is none, such as of an entry in a pack
+     */
+    void read(Id id) {
+        String key = layout.entry(id);
+        try {
+            int length = client.getObject(
+                            request -> request.bucket(bucket).key(key),
+                            ResponseTransformer.toBytes())
+                    .asByteArrayUnsafe()
+                    .length;
+            if (length == 0) {
+                throw new IllegalStateException("An empty object: " + key);
+            }
+        } catch (NoSuchKeyException e) {
+            throw new IllegalStateException(
+                    "The bucket had the program before, in a pack: give --bucket an empty prefix",
+                    e);
+        }
+    }
+
+    @Override
+    public void close() {
+        client.close();
+    }
+}
