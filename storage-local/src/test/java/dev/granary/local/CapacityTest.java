@@ -16,6 +16,7 @@ import dev.granary.local.directory.BootId;
 import dev.granary.local.eviction.Evictor;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.SegmentStore;
+import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -29,11 +30,13 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.SplittableRandom;
 import java.util.concurrent.RejectedExecutionException;
 
 /** Tests of the capacity: which entries are evicted, when, and how much space that frees. */
 final class CapacityTest {
     private static final int SIZE = 10_000;
+    private static final int ROUNDS = 150;
     private static final long ROOM_FOR_TEN = 10 * (SIZE + 700L);
 
     private final TestEntries entries = new TestEntries("CapacityTest");
@@ -241,6 +244,42 @@ final class CapacityTest {
             }
             assertTrue(gone.size() > 200);
             assertTrue(tier.usedBytes() > capacity * 3 / 4, "no more leaves than must");
+        }
+    }
+
+    @Test
+    @DisplayName("E3 after each sweep, usage is at most the capacity, whatever was stored, used and"
+            + " removed before")
+    void afterEachSweep() throws Exception {
+        SplittableRandom random = new SplittableRandom(TestSeed.VALUE);
+        long capacity = 1 << 20;
+        try (LocalTier tier = LocalTier.open(
+                config().capacityBytes(capacity).background(_ -> {}).build())) {
+            List<Entry> stored = new ArrayList<>();
+            for (int round = 0; round < ROUNDS; round++) {
+                long most = 1L << random.nextInt(8, 18);
+                for (long left = random.nextLong(capacity / 2); left > 0; ) {
+                    int size = (int) random.nextLong(1, most);
+                    left -= size + 700;
+                    Entry entry = entries.entry(size);
+                    tier.store(entry);
+                    stored.add(entry);
+                    clock.advance(Duration.ofSeconds(1));
+                }
+                for (int i = random.nextInt(stored.size()); i > 0; i -= 3) {
+                    Entry entry = stored.get(random.nextInt(stored.size()));
+                    if (random.nextBoolean()) {
+                        tier.load(entry.id());
+                    } else {
+                        tier.discard(entry);
+                    }
+                }
+                assertTrue(tier.sweepNow());
+                assertTrue(tier.diskBytes() <= capacity, round + ": " + tier.diskBytes());
+                if (stored.size() > 400) {
+                    stored.subList(0, 300).clear();
+                }
+            }
         }
     }
 

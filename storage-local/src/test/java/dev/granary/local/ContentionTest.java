@@ -353,7 +353,9 @@ final class ContentionTest {
         while (!tier.sweepNow()) {
             Thread.onSpinWait(); // a requested sweep is in progress
         }
-        assertTrue(tier.diskBytes() <= capacity, () -> tier.diskBytes() + " bytes on the disk");
+        assertTrue(
+                tier.diskBytes() <= capacity,
+                () -> tier.diskBytes() + " bytes on the disk after " + tier.statistics());
         assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
         assertEquals(tier.usage().entryBytes(), tier.usedBytes());
     }

@@ -48,7 +48,7 @@ final class EventsMeasure {
                 RATIO_GOAL,
                 ratio(UNOBSERVED)));
         section.goal(new Goal(
-                "bytes that a hit without a listener allocates, beyond those of the cache alone",
+                "bytes of a hit without a listener, beyond those of the cache",
                 Goal.Bound.AT_MOST,
                 BYTES_GOAL,
                 bytes(UNOBSERVED) - bytes(YARDSTICK)));
