@@ -31,7 +31,8 @@ import java.util.Map;
         mixinStandardHelpOptions = true,
         description = {
             "List the entries whose restore ended a process of this machine, and the plans whose"
-                    + " trial did. They are not tried for a day. With --tier bucket, list what machines have reported to it."
+                    + " trial did. They are not tried for a day. With --tier bucket, list what"
+                    + " machines have reported to it."
         })
 final class QuarantineListCommand extends QuarantineTierCommand {
     @Override

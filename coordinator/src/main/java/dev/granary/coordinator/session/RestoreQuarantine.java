@@ -168,7 +168,9 @@ public final class RestoreQuarantine implements AutoCloseable {
      * @throws IOException if its file cannot be deleted
      */
     public boolean remove(String mark) throws IOException {
-        return directory.remove(mark) | plans.remove(mark);
+        boolean isEntry = directory.remove(mark);
+        boolean isPlan = plans.remove(mark);
+        return isEntry || isPlan;
     }
 
     /** A restore that is under way. */
