@@ -36,7 +36,7 @@ import java.util.concurrent.RejectedExecutionException;
 /** Tests of the capacity: which entries are evicted, when, and how much space that frees. */
 final class CapacityTest {
     private static final int SIZE = 10_000;
-    private static final int ROUNDS = 150;
+    private static final int ROUNDS = 40;
     private static final long ROOM_FOR_TEN = 10 * (SIZE + 700L);
 
     private final TestEntries entries = new TestEntries("CapacityTest");

@@ -40,8 +40,8 @@ import java.util.function.Supplier;
  * {@code GRANARY_FAULTS_RUNS} and {@code GRANARY_FAULTS_ROUNDS}.
  */
 class RandomFaultsTest {
-    private static final int RUNS = setting("granary.faults.runs", "GRANARY_FAULTS_RUNS", 1500);
-    private static final int ROUNDS = setting("granary.faults.rounds", "GRANARY_FAULTS_ROUNDS", 5);
+    private static final int RUNS = setting("granary.faults.runs", "GRANARY_FAULTS_RUNS", 500);
+    private static final int ROUNDS = setting("granary.faults.rounds", "GRANARY_FAULTS_ROUNDS", 3);
     private static final int FIRST_RUN = setting("granary.faults.first", "GRANARY_FAULTS_FIRST", 0);
     private static final Duration REQUEST = Duration.ofMillis(250);
     private static final Duration PATIENCE = Duration.ofMinutes(1); // longer than any pause

@@ -13,6 +13,7 @@ import dev.granary.gpu.opencl.OpenCl;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -84,6 +85,7 @@ class PopulateJobsTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName(
             "A compiler that crashes, or hangs, takes nothing with it: the others are compiled,"
                     + " published, and on another machine; each cause is reported; exit code 1")

@@ -17,6 +17,7 @@ import dev.granary.s3.contract.FaultPlan;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -166,6 +167,7 @@ class PopulateTruthTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("A1 B1 S12 a lifecycle rule removes packs: populate publishes the missing entries"
             + " again, and then warm and run succeed")
     void packsGone() throws Exception {

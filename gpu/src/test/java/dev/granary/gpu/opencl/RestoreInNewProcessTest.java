@@ -8,6 +8,7 @@ import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.Geometry;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -75,6 +76,7 @@ class RestoreInNewProcessTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("N1 control: a binary taken without a launch compiles at its first launch, as the"
             + " driver's messages show")
     void withoutLaunch() throws Exception {

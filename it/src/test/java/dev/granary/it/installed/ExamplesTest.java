@@ -341,6 +341,7 @@ class ExamplesTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("a kernel of an exported tree comes from a plain file server, and stays if that is"
             + " gone")
     void httpLayer() throws Exception {

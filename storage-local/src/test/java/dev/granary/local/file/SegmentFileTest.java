@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /** Tests of opening a segment while other threads change it. */
 final class SegmentFileTest {
-    private static final int ROUNDS = 1500;
+    private static final int ROUNDS = Integer.getInteger("granary.segment.rounds", 300);
     private static final long LENGTH = 1 << 20;
     private static final long USED = 4 << 10;
 
