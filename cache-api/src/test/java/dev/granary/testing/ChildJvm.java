@@ -20,9 +20,15 @@ import java.util.stream.Stream;
  * started by it, with the flags that Granary's own launcher gives.
  */
 public final class ChildJvm {
-    /** JVM flags of a short run: no C2 compiler, and the serial collector. */
-    public static final List<String> SHORT_RUN =
-            List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+    /**
+     * JVM flags of a short run: no C2 compiler, the serial collector, and no verification of the
+     * classes, which javac has just made.
+     */
+    public static final List<String> SHORT_RUN = List.of(
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-XX:+UnlockDiagnosticVMOptions",
+            "-XX:-BytecodeVerificationRemote");
 
     /** A JVM that cannot use its archive runs without it, and would print the reason. */
     private static final String QUIET_JVM = "-Xlog:disable";
