@@ -35,6 +35,9 @@ final class TunedFleet extends Workspace {
     private static final String BUCKET = "plans";
     private static final Duration FLUSH = Duration.ofMinutes(1);
 
+    /** The machines before the first measurement, in which the JVM compiles clients and server. */
+    private static final int WARM_UP = 60;
+
     private final OpenClEngine engine;
     private final EmbeddedS3 server;
     private final Granary first;
@@ -103,6 +106,13 @@ final class TunedFleet extends Workspace {
         launch(first.primitive(engine, descriptor(tuned.plan())), tuned.plan(), turns);
         flush(first);
         PlanTuner watched = tuner.listener((_, _, _) -> triedByOthers.incrementAndGet());
+        while (others < WARM_UP) {
+            firstResult(
+                    directory().resolve("machine-" + others++),
+                    PrimitiveSource.BUCKET,
+                    turns,
+                    granary -> granary.plans().plan(watched, space).plan());
+        }
         double[] compile = new double[rounds];
         double[][] whole = new double[2][rounds];
         double[][] kernel = new double[2][rounds];
