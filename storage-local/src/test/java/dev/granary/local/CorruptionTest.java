@@ -20,10 +20,12 @@ import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.EntryReader;
 import dev.granary.local.store.EntryRemover;
 import dev.granary.local.store.SegmentStore;
+import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -41,6 +43,9 @@ import java.util.Objects;
  */
 final class CorruptionTest {
     private static final int CAPACITY = 32 << 20;
+
+    /** One of so many truncations is tried, from a drawn one on. */
+    private static final int SAMPLE = 4;
 
     private final TestEntries entries = new TestEntries("CorruptionTest");
     private final Entry before = entries.entry(30);
@@ -174,16 +179,27 @@ final class CorruptionTest {
     @DisplayName("D6 a segment that ends at any byte of an entry: a miss, healed by the next store;"
             + " earlier entries hit")
     void anyTruncation() throws Exception {
+        assertTruncationsHeal(TestSeed.random("truncation").nextInt(SAMPLE), SAMPLE);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("D6 the same at each byte")
+    void eachTruncation() throws Exception {
+        assertTruncationsHeal(0, 1);
+    }
+
+    private void assertTruncationsHeal(int first, int step) throws Exception {
         EntryBytesOnDisk onDisk = storeInRow();
         tier.close();
         DirectoryImage sound = DirectoryImage.of(directory);
-        for (int left = 0; left < onDisk.length(); left++) {
+        for (int left = first; left < onDisk.length(); left += step) {
             sound.writeTo(directory);
             onDisk.cut(left);
             tier = openTier();
             assertCutHeals(left);
             tier.close();
-            if (left % 8 == 0) {
+            if (left / step % 8 == 0) {
                 StoreInvariants.check(directory);
             }
         }
