@@ -69,8 +69,9 @@ public final class OutcomeRevisions {
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 return Optional.empty();
-            } catch (ExecutionException e) { // a search does not fail
-                throw new IllegalStateException(e);
+            } catch (ExecutionException e) { // an error: a miss
+                LogOnce.warn("tuning", "A later outcome of a tuning was not read: " + e.getCause());
+                return Optional.empty();
             }
         }
     }
