@@ -97,6 +97,7 @@ public final class DegradedHitProgram {
                     "bytes=" + found.primitive().getBinaries(BinaryKind.KERNEL).byteSize());
             System.out.println(
                     "recompiled=" + granary.statistics().count(LookupCounter.RECOMPILED_BY_DRIVER));
+            System.out.println("layers=" + granary.statistics().layers());
         }
     }
 

@@ -59,11 +59,14 @@ class DegradedHitTest {
         assertTrue(stored.contains("stored=Stored"), stored);
     }
 
-    /** Returns source, origin and number of degraded hits of a lookup in a new process. */
-    private static String outcome(String output) {
-        return DriverProcess.value(output, "source") + " "
-                + DriverProcess.value(output, "origin") + " "
-                + DriverProcess.value(output, "recompiled");
+    /** Checks source, origin and number of degraded hits of a lookup in a new process. */
+    private static void assertOutcome(String expected, String output) {
+        assertEquals(
+                expected,
+                DriverProcess.value(output, "source") + " "
+                        + DriverProcess.value(output, "origin") + " "
+                        + DriverProcess.value(output, "recompiled"),
+                output);
     }
 
     @ParameterizedTest
@@ -72,12 +75,10 @@ class DegradedHitTest {
             + " next process restores it")
     void recompiled(Backend backend) throws Exception {
         store(backend, "local");
-        assertEquals(
-                "LOCAL RECOMPILED 1",
-                outcome(run(Map.of(), "lookup", backend.path(), machine("local"))));
-        assertEquals(
-                "LOCAL RESTORED 0",
-                outcome(run(Map.of(), "lookup", backend.path(), machine("local"))));
+        assertOutcome(
+                "LOCAL RECOMPILED 1", run(Map.of(), "lookup", backend.path(), machine("local")));
+        assertOutcome(
+                "LOCAL RESTORED 0", run(Map.of(), "lookup", backend.path(), machine("local")));
     }
 
     @ParameterizedTest
@@ -89,11 +90,11 @@ class DegradedHitTest {
         store(backend, "ci");
         try (TestFleet fleet = new TestFleet(directory)) {
             fleet.publishUnpacked(List.of(onlyEntry("ci")));
-            assertEquals("BUCKET RECOMPILED 1", lookup(fleet, backend, "one"));
-            assertEquals("LOCAL RESTORED 0", lookup(fleet, backend, "one"));
+            assertOutcome("BUCKET RECOMPILED 1", lookup(fleet, backend, "one"));
+            assertOutcome("LOCAL RESTORED 0", lookup(fleet, backend, "one"));
             fleet.moveReportToAnotherHost();
-            assertEquals("BUCKET RECOMPILED 1", lookup(fleet, backend, "two"));
-            assertEquals("BUCKET RESTORED 0", lookup(fleet, backend, "three"));
+            assertOutcome("BUCKET RECOMPILED 1", lookup(fleet, backend, "two"));
+            assertOutcome("BUCKET RESTORED 0", lookup(fleet, backend, "three"));
         }
     }
 
@@ -108,7 +109,7 @@ class DegradedHitTest {
     }
 
     private String lookup(TestFleet fleet, Backend backend, String name) throws Exception {
-        return outcome(run(
-                fleet.credentials(), "lookup", backend.path(), machine(name), fleet.endpoint()));
+        return run(
+                fleet.credentials(), "lookup", backend.path(), machine(name), fleet.endpoint());
     }
 }

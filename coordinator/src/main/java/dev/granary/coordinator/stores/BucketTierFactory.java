@@ -44,7 +44,8 @@ public final class BucketTierFactory {
 
     /**
      * Lengthens the limits of requests and of one load if lookups may wait longer than by default:
-     * a wait beyond those limits would be of no use.
+     * a wait beyond those limits would be of no use. A load sends no request that could end after
+     * its deadline, so the deadline has room for a request beyond the wait.
      */
     private static S3ConfigBuilder lengthen(S3ConfigBuilder settings, Duration bucketWait) {
         if (bucketWait.compareTo(GranaryConfig.DEFAULT_BUCKET_WAIT) <= 0) {
@@ -55,7 +56,7 @@ public final class BucketTierFactory {
         return settings.requestTimeout(request)
                 .stallTimeout(request)
                 .slowCall(request)
-                .loadDeadline(max(S3Config.DEFAULT_LOAD_DEADLINE, bucketWait));
+                .loadDeadline(bucketWait.plus(request));
     }
 
     private static Duration max(Duration one, Duration other) {
