@@ -85,7 +85,7 @@ public final class PlansBenchmark extends BenchmarkCommand {
             for (ProductPlans shape : SHAPES) {
                 report.add(section(engine, shape, fleet, second));
             }
-            fleet.addGoal(second);
+            fleet.addGoals(second);
         }
         report.add(second);
     }

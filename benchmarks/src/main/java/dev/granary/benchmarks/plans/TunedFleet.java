@@ -35,6 +35,9 @@ final class TunedFleet extends Workspace {
     private static final String BUCKET = "plans";
     private static final Duration FLUSH = Duration.ofMinutes(1);
 
+    /** The lookups until a first result, of the outcome and of its kernel. */
+    private static final int LOOKUPS = 2;
+
     /** The machines before the first measurement, in which the JVM compiles clients and server. */
     private static final int WARM_UP = 60;
 
@@ -42,6 +45,8 @@ final class TunedFleet extends Workspace {
     private final EmbeddedS3 server;
     private final Granary first;
     private final AtomicInteger triedByOthers = new AtomicInteger();
+    private double slowestFromBucket; // of the rows, in relation to the kernel alone
+    private double slowestFromDisk;
     private int others;
 
     TunedFleet(OpenClEngine engine, Path parent, PrintWriter progress)
@@ -138,12 +143,28 @@ final class TunedFleet extends Workspace {
                 ProductTurns.median(kernel[0]) / 1e6,
                 ProductTurns.median(whole[1]) / 1e6,
                 ProductTurns.median(kernel[1]) / 1e6);
+        slowestFromBucket = Math.max(slowestFromBucket, ratio(whole[0], kernel[0]));
+        slowestFromDisk = Math.max(slowestFromDisk, ratio(whole[1], kernel[1]));
     }
 
-    /** Adds the number of plans that machines other than the first have tried, as a goal. */
-    void addGoal(ReportSection section) {
+    private static double ratio(double[] nanos, double[] others) {
+        return ProductTurns.median(nanos) / ProductTurns.median(others);
+    }
+
+    /** Adds the goals of second machines: they try no plan, and restore two entries. */
+    void addGoals(ReportSection section) {
         section.goal(new Goal(
                 "plans tried by second machines", Goal.Bound.AT_MOST, 0, triedByOthers.get()));
+        section.goal(new Goal(
+                "first result / its kernel alone, bucket, slowest row",
+                Goal.Bound.AT_MOST,
+                LOOKUPS,
+                slowestFromBucket));
+        section.goal(new Goal(
+                "first result / its kernel alone, disk, slowest row",
+                Goal.Bound.AT_MOST,
+                LOOKUPS,
+                slowestFromDisk));
     }
 
     /** Returns the time in nanoseconds from the lookup of a plan to the end of a launch. */
