@@ -43,20 +43,18 @@ public final class BucketTierFactory {
     }
 
     /**
-     * Lengthens the limits of requests and of one load if lookups may wait longer than by default:
-     * a wait beyond those limits would be of no use. A load sends no request that could end after
-     * its deadline, so the deadline has room for a request beyond the wait.
+     * Lengthens the limits of requests and of one load, so that lookups may use the whole wait. A
+     * load sends no request that could end after its deadline, so the deadline has room for one
+     * request beyond the wait.
      */
     private static S3ConfigBuilder lengthen(S3ConfigBuilder settings, Duration bucketWait) {
-        if (bucketWait.compareTo(GranaryConfig.DEFAULT_BUCKET_WAIT) <= 0) {
-            return settings;
-        }
         Duration request =
                 max(S3Config.DEFAULT_REQUEST_TIMEOUT, min(bucketWait, BACKGROUND_TIMEOUT));
-        return settings.requestTimeout(request)
-                .stallTimeout(request)
-                .slowCall(request)
-                .loadDeadline(bucketWait.plus(request));
+        if (bucketWait.compareTo(GranaryConfig.DEFAULT_BUCKET_WAIT) > 0) {
+            settings.requestTimeout(request).stallTimeout(request).slowCall(request);
+        }
+        return settings.loadDeadline(
+                max(S3Config.DEFAULT_LOAD_DEADLINE, bucketWait.plus(request)));
     }
 
     private static Duration max(Duration one, Duration other) {

@@ -32,23 +32,27 @@ class BucketTierFactoryTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {5, 8, 9, 10, 12, 30, 31, 60, 3600})
-    @DisplayName("R23 a load may send requests during the whole of a longer bucket wait")
-    void longer(int seconds, @TempDir Path directory) throws Exception {
+    @ValueSource(ints = {0, 1, 4, 5, 8, 9, 10, 12, 30, 31, 60, 3600})
+    @DisplayName("R23 a load may send requests during the whole wait for a bucket")
+    void wholeWait(int seconds, @TempDir Path directory) throws Exception {
         Duration wait = Duration.ofSeconds(seconds);
         S3Config limits = limits(directory, wait);
         Duration request = limits.connection().requestTimeout();
         assertTrue(request.compareTo(S3Config.DEFAULT_REQUEST_TIMEOUT) >= 0, request::toString);
         assertTrue(limits.loadDeadline().minus(request).compareTo(wait) >= 0, limits::toString);
+        assertTrue(
+                limits.loadDeadline().compareTo(S3Config.DEFAULT_LOAD_DEADLINE) >= 0,
+                limits::toString);
     }
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 4})
-    @DisplayName("R23 a wait up to the default leaves the limits of the tier as they are")
+    @DisplayName("R23 a wait up to the default leaves the limit of one request as it is")
     void usual(int seconds, @TempDir Path directory) throws Exception {
-        S3Config limits = limits(directory, Duration.ofSeconds(seconds));
         assertEquals(
-                S3Config.DEFAULT_REQUEST_TIMEOUT, limits.connection().requestTimeout());
-        assertEquals(S3Config.DEFAULT_LOAD_DEADLINE, limits.loadDeadline());
+                S3Config.DEFAULT_REQUEST_TIMEOUT,
+                limits(directory, Duration.ofSeconds(seconds))
+                        .connection()
+                        .requestTimeout());
     }
 }
