@@ -109,7 +109,6 @@ class DegradedHitTest {
     }
 
     private String lookup(TestFleet fleet, Backend backend, String name) throws Exception {
-        return run(
-                fleet.credentials(), "lookup", backend.path(), machine(name), fleet.endpoint());
+        return run(fleet.credentials(), "lookup", backend.path(), machine(name), fleet.endpoint());
     }
 }

@@ -53,8 +53,7 @@ public final class BucketTierFactory {
         if (bucketWait.compareTo(GranaryConfig.DEFAULT_BUCKET_WAIT) > 0) {
             settings.requestTimeout(request).stallTimeout(request).slowCall(request);
         }
-        return settings.loadDeadline(
-                max(S3Config.DEFAULT_LOAD_DEADLINE, bucketWait.plus(request)));
+        return settings.loadDeadline(max(S3Config.DEFAULT_LOAD_DEADLINE, bucketWait.plus(request)));
     }
 
     private static Duration max(Duration one, Duration other) {

@@ -51,8 +51,6 @@ class BucketTierFactoryTest {
     void usual(int seconds, @TempDir Path directory) throws Exception {
         assertEquals(
                 S3Config.DEFAULT_REQUEST_TIMEOUT,
-                limits(directory, Duration.ofSeconds(seconds))
-                        .connection()
-                        .requestTimeout());
+                limits(directory, Duration.ofSeconds(seconds)).connection().requestTimeout());
     }
 }
