@@ -217,7 +217,7 @@ final class AwsStore implements ObjectStore {
 
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
-        ListingGuard pages = new ListingGuard();
+        ListingGuard guard = new ListingGuard();
         long count = 0;
         String next = null;
         boolean isMore;
@@ -251,7 +251,7 @@ final class AwsStore implements ObjectStore {
             count += onPage;
             next = page.nextContinuationToken();
             Optional<StoreFailure> failure =
-                    page.isTruncated() ? pages.recordPage(onPage, next) : Optional.empty();
+                    page.isTruncated() ? guard.recordPage(onPage, next) : Optional.empty();
             if (failure.isPresent()) {
                 return new ListResult.Unavailable(failure.get());
             }

@@ -64,8 +64,8 @@ public final class S3Config {
 
     /**
      * Returns these settings adapted to transfers of packs. Requests of some MiB may take ten
-     * minutes while they make progress, and wait for a connection without limit. Throttled reads
-     * are retried more often, since no caller waits for them.
+     * minutes while they make progress, and wait ten more for a connection. Throttled reads are
+     * retried more often, since no caller waits for them.
      */
     public S3Config forPacks() {
         S3ConfigBuilder packs = settings.copy();

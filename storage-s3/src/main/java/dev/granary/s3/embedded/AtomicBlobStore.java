@@ -173,8 +173,8 @@ final class AtomicBlobStore extends ForwardingBlobStore {
     }
 
     /**
-     * Checks If-Match, which the underlying stores leave to S3Proxy, which checks it before this
-     * lock.
+     * Checks If-Match: the underlying stores leave that to S3Proxy, which does it before this lock
+     * is taken.
      */
     private void requireMatch(PutObjectRequest request) {
         if (request.ifMatch() == null) {

@@ -73,7 +73,7 @@ public final class BucketLayout {
                 && PACK.matcher(key.substring(root.length())).matches();
     }
 
-    /** Returns the entry that a listed object is by its key, or empty for any other object. */
+    /** Returns the entry whose key a listed object has, or empty for any other object. */
     public Optional<EntryCatalog.Listed> listed(ObjectStore.Listed object) {
         if (!object.key().startsWith(root)) {
             return Optional.empty();

@@ -49,19 +49,19 @@ final class MinioStore implements ObjectStore {
     private static final String METADATA = "x-amz-meta-";
 
     private final MinioClient client;
-    private final MinioAsyncClient pages;
+    private final MinioAsyncClient listClient; // returns single pages, which client does not
     private final OkHttpClient http;
     private final StallDetector stalls;
     private final String bucket;
 
     MinioStore(
             MinioClient client,
-            MinioAsyncClient pages,
+            MinioAsyncClient listClient,
             OkHttpClient http,
             StallDetector stalls,
             String bucket) {
         this.client = client;
-        this.pages = pages;
+        this.listClient = listClient;
         this.http = http;
         this.stalls = stalls;
         this.bucket = bucket;
@@ -221,7 +221,7 @@ final class MinioStore implements ObjectStore {
 
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
-        ListingGuard pages = new ListingGuard();
+        ListingGuard guard = new ListingGuard();
         long count = 0;
         String next = null;
         do {
@@ -244,7 +244,7 @@ final class MinioStore implements ObjectStore {
             page.forEach(visitor);
             count += page.size();
             Optional<StoreFailure> failure =
-                    next == null ? Optional.empty() : pages.recordPage(page.size(), next);
+                    next == null ? Optional.empty() : guard.recordPage(page.size(), next);
             if (failure.isPresent()) {
                 return new ListResult.Unavailable(failure.get());
             }
@@ -254,7 +254,8 @@ final class MinioStore implements ObjectStore {
 
     private ListBucketResultV2 page(String prefix, @Nullable String from) throws MinioException {
         try {
-            return pages.listObjectsV2(ListObjectsV2Args.builder()
+            return listClient
+                    .listObjectsV2(ListObjectsV2Args.builder()
                             .bucket(bucket)
                             .prefix(prefix)
                             .encodingType("url")

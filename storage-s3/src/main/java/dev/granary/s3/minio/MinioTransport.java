@@ -90,14 +90,14 @@ public final class MinioTransport {
                 .httpClient(http)
                 .build();
         client.setRetry(Set.of(), 0L, 0);
-        MinioAsyncClient pages = MinioAsyncClient.builder()
+        MinioAsyncClient listClient = MinioAsyncClient.builder()
                 .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
                 .region(AwsEnvironment.region(connection).id())
                 .credentialsProvider(new SdkProvider(AwsEnvironment.credentials(connection)))
                 .httpClient(http)
                 .build();
-        pages.setRetry(Set.of(), 0L, 0);
-        return new MinioStore(client, pages, http, stalls, connection.bucket());
+        listClient.setRetry(Set.of(), 0L, 0);
+        return new MinioStore(client, listClient, http, stalls, connection.bucket());
     }
 
     /**

@@ -74,15 +74,15 @@ public final class BucketRemover {
         if (!(log.confirmedWhole() instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
             return OwnPackState.UNKNOWN;
         }
-        OwnPackState all = OwnPackState.NOT_NAMED;
+        OwnPackState state = OwnPackState.NOT_NAMED;
         for (PackInfo pack : packs) {
             if (newest.names(pack.name())) {
-                all = OwnPackState.NAMED;
+                state = OwnPackState.NAMED;
             } else {
                 WriteResult ignored = store.delete(keys.pack(pack.name()));
             }
         }
-        return all;
+        return state;
     }
 
     /**

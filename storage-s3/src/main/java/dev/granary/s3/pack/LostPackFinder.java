@@ -16,8 +16,8 @@ import java.util.stream.Collectors;
 
 /**
  * Finder of lost packs: a manifest names them and the bucket does not have them, for example after
- * a lifecycle rule. A pack counts as lost if it is absent from a listing and from the responses to
- * two requests. Thread-safe.
+ * a lifecycle rule. A pack counts as lost if a listing lacks it, and two requests report it absent.
+ * Thread-safe.
  */
 final class LostPackFinder {
     private static final int CHECKS = 2;

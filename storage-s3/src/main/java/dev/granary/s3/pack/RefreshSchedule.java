@@ -72,7 +72,7 @@ record RefreshSchedule(
     }
 
     /**
-     * Returns the time of the next read.
+     * Returns the time of the next read, in nanoseconds of the monotonic clock.
      *
      * @param manifestAge the time since the manifest was confirmed, in milliseconds; empty if it
      *     was just confirmed
@@ -87,12 +87,12 @@ record RefreshSchedule(
         return interval.multipliedBy(MAX_AGE).toMillis();
     }
 
-    /** Returns the time of the next read after a failed one. */
+    /** Returns the time of the next read after a failed one, by the same clock. */
     long nextTry() {
         return nanos.getAsLong() + Math.min(interval.toNanos(), AFTER_FAILURE.toNanos());
     }
 
-    /** Returns true if that time has come. */
+    /** Returns true if that time of the monotonic clock has been reached. */
     boolean isDue(long at) {
         return nanos.getAsLong() - at >= 0;
     }

@@ -37,7 +37,7 @@ final class TargetStateLoader {
     private volatile @Nullable TargetPackState current;
     private volatile boolean hasFailed; // the last read of the manifest
     private volatile String failureCause = "";
-    // reads of the newest manifest from nothing; counted with the lock held
+    // reads of the newest manifest without a known one; counted with the lock held
     private final AtomicLong fullReadsBegun = new AtomicLong();
     private volatile long lastFullRead; // the last of them that succeeded
     private volatile long lastConfirmed; // the last of them after which the hint was repaired
@@ -94,9 +94,10 @@ final class TargetStateLoader {
     }
 
     /**
-     * Ensures that the known manifest is one that a process with an empty directory has read since
-     * the {@linkplain #mark mark}, and that the hint names it, as far as possible: an older hint
-     * would expire before the manifest does. Not for lookups, since it may write the hint.
+     * Ensures that the known manifest was read since the {@linkplain #mark mark}, by a search as a
+     * process with an empty directory makes it. Makes the hint name it, as far as possible: an
+     * older hint would expire before the manifest does. Not for lookups, since it may write the
+     * hint.
      *
      * @return false if lookups do not reach the manifest, or the bucket does not report it
      */
@@ -272,7 +273,7 @@ final class TargetStateLoader {
         return readCount.get();
     }
 
-    /** Returns true if the newest manifest was read from nothing since that {@link #mark}. */
+    /** Returns true if the newest manifest was read without a known one since that mark. */
     boolean isReadSince(long mark) {
         return lastFullRead > mark;
     }

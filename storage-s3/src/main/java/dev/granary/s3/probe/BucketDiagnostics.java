@@ -42,8 +42,13 @@ public final class BucketDiagnostics {
         this.absentKey = layout.probeObject(WriteAttemptId.random(random).hex());
     }
 
+    /**
+     * Checks the bucket with about 90 small requests, most of them writes.
+     *
+     * @return the results in the order of the steps
+     */
     public List<CheckResult> run() {
-        bucketInHost();
+        checkHost();
         switch (store.get(absentKey, LIMIT)) {
             case GetResult.Absent _
             when config.access() != S3Access.READ_WRITE -> reportAccess("reading");
@@ -74,7 +79,7 @@ public final class BucketDiagnostics {
         };
     }
 
-    private void bucketInHost() {
+    private void checkHost() {
         boolean isInHost = config.connection()
                 .endpoint()
                 .filter(endpoint -> String.valueOf(endpoint.getHost())

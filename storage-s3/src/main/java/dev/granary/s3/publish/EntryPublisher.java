@@ -51,7 +51,9 @@ import java.util.random.RandomGenerator;
  * <tr><td></td><td>damaged, too large, of the quarantined content</td>
  *     <td>replace that version</td></tr>
  * <tr><td>replace (If-Match)</td><td>done</td><td>stored</td></tr>
- * <tr><td></td><td>precondition failed, unknown</td><td>inspect</td></tr>
+ * <tr><td></td><td>precondition failed</td><td>inspect</td></tr>
+ * <tr><td></td><td>conflict, unknown</td>
+ *     <td>replace again after a pause, as often as create; then inspect after unknown</td></tr>
  * <tr><td></td><td>not supported</td><td>overwrite</td></tr>
  * <tr><td>refresh (If-Match)</td><td>any</td><td>duplicate</td></tr>
  * </table>
@@ -95,6 +97,12 @@ public final class EntryPublisher {
                 store, capabilities, suspension, retention, counters, ticker, random);
     }
 
+    /**
+     * Publishes an entry under a key, with a bounded number of requests and pauses.
+     *
+     * @param existing prior knowledge of the object under that key
+     * @return refused also if the entry cannot be encoded
+     */
     public StoreResult publish(Entry entry, String key, Existing existing) {
         WriteAttemptId putId = WriteAttemptId.random(context.random());
         byte[] body;

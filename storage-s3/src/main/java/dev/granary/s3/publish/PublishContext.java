@@ -14,10 +14,10 @@ import java.util.random.RandomGenerator;
  *
  * @param store sends the requests
  * @param capabilities the conditional writes that the server supports
- * @param suspension is told that the bucket refuses writes
+ * @param suspension suspends writes after the bucket refused one
  * @param retention the age at which a lifecycle rule may delete objects; zero if there is none
  * @param counters the counters of the bucket tier
- * @param ticker the clock that waits between attempts
+ * @param ticker the clock, which also waits between attempts
  * @param random source of put ids and pauses
  */
 record PublishContext(

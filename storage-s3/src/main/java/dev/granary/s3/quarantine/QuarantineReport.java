@@ -56,8 +56,8 @@ public record QuarantineReport(Sha256 id, Sha256 content, List<QuarantineReporte
 
     /**
      * Returns true if the entry is to be replaced: a person decided so, or one computer cannot be
-     * the origin of all reporters. Those that share a directory or a host, also by others between
-     * them, count as one computer: a restart changes the host, and not the directory.
+     * the origin of all reporters. Those that share a directory or a host, directly or through
+     * others, count as one computer: a restart changes the host, and not the directory.
      */
     public boolean isConfirmed() {
         return reporters.stream()

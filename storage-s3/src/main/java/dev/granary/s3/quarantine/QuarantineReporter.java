@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
  * @param machine a random number of the local directory, 32 hexadecimal digits
  * @param host a number that processes under one running kernel share, containers included, 32
  *     hexadecimal digits
- * @param authority who decided to report
+ * @param authority the weight of the report: that of a process or of a person
  */
 public record QuarantineReporter(String machine, String host, Authority authority) {
     private static final Pattern NUMBER = Pattern.compile("[0-9a-f]{32}");

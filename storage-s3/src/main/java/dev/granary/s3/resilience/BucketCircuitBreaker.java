@@ -39,7 +39,7 @@ import java.util.function.Supplier;
  * {@value #MINIMUM}, are failures, or at least half are slow. It opens at once if the bucket is
  * {@linkplain SilenceClock silent}: five successive requests to a silent bucket take most of a
  * minute. A read counts as one outcome, that of its last attempt: one unreadable object must not
- * block the others in a process with few requests (R6).
+ * block the others in a process with few requests.
  */
 final class BucketCircuitBreaker {
     private static final int WINDOW = 20;
@@ -101,7 +101,8 @@ final class BucketCircuitBreaker {
     }
 
     /**
-     * Returns the longest wait for a connection of the first request of a lookup, in nanoseconds.
+     * Returns the longest wait for a connection of a request that is not part of a lookup, in
+     * nanoseconds.
      */
     long connectionWaitNanos() {
         return connectionWaitNanos;

@@ -13,8 +13,8 @@ final class ReadAttempts {
     private static final long NO_RETRY = -1;
 
     /**
-     * Maximum number of attempts, unless the server itself asks for a retry: others may each take
-     * as long as a stall.
+     * Maximum number of attempts, unless the server responds that it is overloaded or has failed
+     * (429, 5xx): others may each take as long as a stall.
      */
     private static final int MAX_ATTEMPTS_UNLESS_ASKED = 3;
 

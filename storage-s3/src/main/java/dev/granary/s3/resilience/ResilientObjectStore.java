@@ -26,7 +26,7 @@ import java.util.function.Supplier;
  *
  * <p>The bulkhead is as large as the connection pool, so that no request waits for the pool itself.
  * Callers queue for at most the difference of load deadline and request timeout. Every response
- * counts as success, including 404, 409, 412 and refusals.
+ * except 408, 429 and 5xx counts as success, including 404, 409, 412 and refusals.
  */
 public final class ResilientObjectStore extends RequestPipelineStore {
     /**

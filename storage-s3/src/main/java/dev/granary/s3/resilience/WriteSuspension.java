@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Suspends the writes of a tier after the bucket refused one: one log line instead of a refused
- * request for each entry.
+ * request for each entry. Thread-safe.
  */
 public final class WriteSuspension {
     private static final Logger LOG = LoggerFactory.getLogger(WriteSuspension.class);
@@ -33,6 +33,7 @@ public final class WriteSuspension {
         this.ticker = ticker;
     }
 
+    /** Suspends writes from now on, for the configured time. */
     public void suspend(StoreFailure reason) {
         Suspension started = new Suspension(reason, ticker.nanos());
         Suspension previous = current.getAndSet(started);

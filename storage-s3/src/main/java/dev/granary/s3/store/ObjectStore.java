@@ -35,7 +35,7 @@ public interface ObjectStore extends AutoCloseable {
      * One object in a listing.
      *
      * @param key the full key
-     * @param bytes its length
+     * @param bytes its length; 0 if the server does not report it
      * @param etag its version, unquoted
      * @param lastModifiedMillis its write time by the server's clock, in milliseconds since 1970
      */
@@ -65,8 +65,8 @@ public interface ObjectStore extends AutoCloseable {
     HeadResult head(String key);
 
     /**
-     * Writes an object unconditionally: for servers without conditions, and for objects without
-     * value. Never returns {@link WriteResult.PreconditionFailed}.
+     * Writes an object unconditionally: for servers without conditions, and for objects that any
+     * writer may overwrite. Never returns {@link WriteResult.PreconditionFailed}.
      */
     WriteResult put(String key, byte[] body, ObjectMarks marks);
 

@@ -87,10 +87,8 @@ public final class BoundedBodyReader {
     private static byte[] enlarge(byte[] buffer, int length) throws IOException {
         try {
             return Arrays.copyOf(buffer, length);
-        } catch (
-                OutOfMemoryError
-                        e) { // of one large array, not of the process: the smaller buffer is still
-            // intact
+        } catch (OutOfMemoryError e) {
+            // of one large array, not of the process: the smaller buffer is still intact
             throw new TooLittleMemoryException(buffer.length);
         }
     }

@@ -16,9 +16,9 @@ public interface RetryPolicy {
     WriteVerdict verdict(WriteResult response, WriteAttempts soFar);
 
     /**
-     * Returns the policy of a write whose object only this writer creates, or whose content
-     * decides. It is sent at most {@code attempts} times, and inspected after the last one or a
-     * failed precondition.
+     * Returns the policy of a write whose object only this writer creates, or can be recognised by
+     * its content. The write is sent at most {@code attempts} times, and the object is inspected
+     * after the last one or a failed precondition.
      *
      * @param pause the pause after the first attempt; a multiple of it follows each further one
      */

@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * The attempts at one write, which pass a verdict on each response. For one thread.
+ * The attempts at one write, with a verdict on each response. For one thread.
  *
  * <p>A write without a response may have taken effect, or may still do so. A later attempt then
  * fails its precondition because of the writer's own object; so does a request that a proxy sends

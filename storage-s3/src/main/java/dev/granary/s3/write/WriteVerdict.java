@@ -9,7 +9,7 @@ public sealed interface WriteVerdict {
     /**
      * The same request is sent again.
      *
-     * @param pause the time to wait before
+     * @param pause the time to wait before that
      */
     record Again(Duration pause) implements WriteVerdict {}
 

@@ -52,8 +52,8 @@ final class CompactionCommitter {
 
         /**
          * Returns the state that the next manifest commits. A seal is retained if every entry that
-         * packs had is still in packs; otherwise the intent is committed, and unpacked entries are
-         * listed again.
+         * packs had is still in packs. Otherwise unpacked entries are possible again, and
+         * {@link #WANTED} states the intent to list them and to seal.
          */
         PackManifest.UnpackedEntries nextState(PackManifest base, boolean areAllKept) {
             boolean isSealed =
@@ -103,10 +103,10 @@ final class CompactionCommitter {
         return switch (committed) {
             case Committed.Done<Optional<String>> done -> {
                 long number = done.manifest().number();
-                Optional<String> since = lost(
+                Optional<String> flaw = flaw(
                         rewriter.written(), pack -> writer.stateAfterCommit(pack, keys, number));
-                yield since.isPresent()
-                        ? undo(merge, rewriter, since.get())
+                yield flaw.isPresent()
+                        ? undo(merge, rewriter, flaw.get())
                         : new Outcome.Done(done.manifest());
             }
             case Committed.Overtaken<Optional<String>> overtaken -> {
@@ -125,26 +125,26 @@ final class CompactionCommitter {
         };
     }
 
-    /** Returns the plan, and why the new packs cannot be relied on, or empty if they can. */
+    /** Returns the plan; its finding is the {@linkplain #flaw flaw} of the new packs. */
     private ManifestPlan<Optional<String>> plan(
             PackManifest base,
             Set<Sha256> replaced,
             List<PackInfo> with,
             PackManifest.UnpackedEntries unpackedEntries) {
         // after base was read: see BucketRemover
-        Optional<String> lost = lost(with, pack -> writer.stateBeforeCommit(pack, keys));
+        Optional<String> flaw = flaw(with, pack -> writer.stateBeforeCommit(pack, keys));
         Set<Sha256> named = new HashSet<>();
         base.packs().forEach(pack -> named.add(pack.name()));
-        return lost.isEmpty() && named.containsAll(replaced)
-                ? new ManifestPlan.Commit<>(base.replacing(replaced, with, unpackedEntries), lost)
-                : new ManifestPlan.Nothing<>(lost);
+        return flaw.isEmpty() && named.containsAll(replaced)
+                ? new ManifestPlan.Commit<>(base.replacing(replaced, with, unpackedEntries), flaw)
+                : new ManifestPlan.Nothing<>(flaw);
     }
 
     /**
-     * Returns why the new packs cannot be relied on, or empty if they can. This process may have
-     * been suspended, and another one may have taken them for orphans.
+     * Returns the reason for which the new packs cannot be relied on, or empty if they can. This
+     * process may have been suspended, and another one may have taken them for orphans.
      */
-    private static Optional<String> lost(
+    private static Optional<String> flaw(
             List<PackInfo> written, Function<PackInfo, PackWriter.PackState> stateOf) {
         for (PackInfo pack : written) {
             switch (stateOf.apply(pack)) {

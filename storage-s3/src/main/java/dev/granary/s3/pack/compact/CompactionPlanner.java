@@ -32,7 +32,7 @@ import java.util.Set;
  * <p>Unpacked entries go into packs. Small packs are merged. Packs with less than half of their
  * entries live, because older packs have the rest, are rewritten. Objects that are no longer needed
  * are removed after a grace period, in which readers read the newer manifest. Ages are determined
- * by the server's clock alone: the time since a manifest exists that names a pack, or no longer
+ * by the server's clock alone: they are those of the first manifest that names a pack, or no longer
  * names it.
  */
 public final class CompactionPlanner {

@@ -149,8 +149,8 @@ public final class PackCompactor {
         }
         LeftEntries left = rewriter.left().and(plan.unpacked());
         boolean areSomeLeft = left.total() > 0 || left.isTruncated();
-        boolean isSealed = !areSomeLeft && unpackedEntries == PackManifest.UnpackedEntries.NONE;
-        CompactionCommitter.Sealing sealing = isSealed
+        boolean isToBeSealed = !areSomeLeft && unpackedEntries == PackManifest.UnpackedEntries.NONE;
+        CompactionCommitter.Sealing sealing = isToBeSealed
                 ? CompactionCommitter.Sealing.WANTED
                 : CompactionCommitter.Sealing.UNWANTED;
         return switch (committer.commit(plan, merge, sealing, rewriter)) {
@@ -158,7 +158,7 @@ public final class PackCompactor {
                 finish(
                         plan,
                         removable,
-                        isSealed ? sealer.seal(done) : PackManifest.UnpackedEntries.POSSIBLE,
+                        isToBeSealed ? sealer.seal(done) : PackManifest.UnpackedEntries.POSSIBLE,
                         rewriter);
             case CompactionCommitter.Outcome.Overtaken _ -> new Result.Overtaken();
             case CompactionCommitter.Outcome.Failed(String cause) -> new Result.Failed(cause);

@@ -133,7 +133,7 @@ final class PackRewriter {
      * Moves the live entries of a pack. The pack is retained if a range of it cannot be read now.
      */
     void moveLive(CompactionPlan.OldPack old) throws PackWriteException {
-        if (moveRange(old.pack(), old.live())) {
+        if (moveAll(old.pack(), old.live())) {
             moved.add(old.pack().name());
         }
     }
@@ -141,13 +141,13 @@ final class PackRewriter {
     /** Moves the missing entries of which this pack has a duplicate. */
     void moveDuplicates(CompactionPlan.OldPack old) throws PackWriteException {
         Predicate<PackLocation> isMissing = location -> missing.contains(location.id());
-        if (!moveRange(old.pack(), old.duplicates().stream().filter(isMissing).toList())) {
+        if (!moveAll(old.pack(), old.duplicates().stream().filter(isMissing).toList())) {
             moved.remove(old.pack().name());
         }
     }
 
-    private boolean moveRange(PackInfo pack, List<PackLocation> locations)
-            throws PackWriteException {
+    /** Moves the sound entries at these locations; returns false if one cannot be read now. */
+    private boolean moveAll(PackInfo pack, List<PackLocation> locations) throws PackWriteException {
         boolean isWhole = true;
         for (PackRange range : PackRange.of(pack, locations, RANGE_BYTES)) {
             List<PackLocation> unsound =

@@ -30,8 +30,8 @@ import java.util.random.RandomGenerator;
 /**
  * Replacer of one entry in the packs of a target: the pack from which readers take it is written
  * anew with the other entry in its place, and replaces the old pack in the manifest as in a
- * compaction. All other entries of the pack stay. Nothing is removed: the old pack is retired, and
- * the next compaction removes it after the grace period. Thread-safe.
+ * compaction. All other sound entries of the pack stay. Nothing is removed: the old pack is
+ * retired, and the next compaction removes it after the grace period. Thread-safe.
  *
  * <p>Memory holds a pack under construction and a range that is being read.
  */

@@ -56,7 +56,7 @@ public final class PackIndex {
         return count;
     }
 
-    /** Returns the location of the entry with that id. */
+    /** Returns the location of the entry with that id, or empty if the pack has none. */
     public Optional<PackLocation> find(Sha256 id) {
         byte[] wanted = id.bytes();
         int low = 0;
@@ -169,8 +169,8 @@ public final class PackIndex {
     }
 
     /**
-     * Returns false if the index is out of order or its lengths do not add up. Entries may not
-     * overlap, so that no reader is made to read the same bytes repeatedly.
+     * Returns false if the index is out of order or its lengths do not add up. Their sum may not
+     * exceed the pack, so that overlapping entries cannot make a reader read far more than that.
      */
     private boolean isConsistent(long indexOffset) {
         long left = indexOffset - HEADER_BYTES;

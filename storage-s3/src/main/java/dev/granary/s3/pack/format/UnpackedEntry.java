@@ -19,7 +19,7 @@ public record UnpackedEntry(Sha256 id, String key, long bytes, String etag) {
     private static final Pattern NAME = Pattern.compile("([0-9a-f]{2})/([0-9a-f]{64})");
 
     /**
-     * Returns the entry that an object under {@code prefix} is by its key, or empty for any other
+     * Returns the entry whose key an object under {@code prefix} has, or empty for any other
      * object.
      */
     public static Optional<UnpackedEntry> of(ObjectStore.Listed object, String prefix) {

@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Reader of the manifest of a number, which may be damaged in a response or in the bucket.
+ * Reader of a manifest by its number. The manifest may be damaged in a response or in the bucket.
  * Thread-safe.
  */
 final class ManifestReader {

@@ -76,7 +76,7 @@ final class PackManifestChain {
     }
 
     /**
-     * Returns true if a new reader comes to {@code known}, as far as the hint and the next number
+     * Returns true if a new reader reaches {@code known}, as far as the hint and the next number
      * show.
      */
     boolean isNewest(PackManifest known) throws UnknownStateException {

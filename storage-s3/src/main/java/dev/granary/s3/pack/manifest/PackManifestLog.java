@@ -117,7 +117,11 @@ public final class PackManifestLog {
         }
     }
 
-    /** Returns true if new readers come to {@code known}. */
+    /**
+     * Returns true if new readers reach {@code known}.
+     *
+     * @throws UnknownStateException if the bucket does not report it
+     */
     public boolean isNewest(PackManifest known) throws UnknownStateException {
         return chain.isNewest(known);
     }

@@ -172,7 +172,10 @@ public final class BulkReadPlan {
         return List.copyOf(lost);
     }
 
-    /** Returns why unpacked entries could not be listed; empty if they were, or were not to be. */
+    /**
+     * Returns the reason for which not all unpacked entries were listed; empty if all were, or none
+     * was to be read.
+     */
     public Optional<String> unlisted() {
         return unlisted;
     }
