@@ -5,7 +5,7 @@ import dev.granary.gpu.plan.nest.KernelArray;
 
 import org.jspecify.annotations.Nullable;
 
-/** The rules for the arguments of a cache that hold without its loops. */
+/** Checks of those arguments of a cache that do not depend on the loops of the plan. */
 final class CacheArguments {
     private CacheArguments() {}
 

@@ -17,7 +17,7 @@ import java.util.Set;
 
 /**
  * Placement of the caches of a plan: it finds the active block of each, applies the defaults, and
- * refuses what would be wrong.
+ * refuses invalid caches.
  */
 final class CachePlacement {
     private final PlanLoops loops;

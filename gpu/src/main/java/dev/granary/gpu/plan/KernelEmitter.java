@@ -25,7 +25,7 @@ final class KernelEmitter {
     private final CacheEmitter stages;
     private final StatementEmitter statement;
     private final TailGuards tails;
-    private final Set<PlacedCache> decided = new HashSet<>(); // within a section, or outside of it
+    private final Set<PlacedCache> decided = new HashSet<>(); // whose sections are being written
 
     private KernelEmitter(PlanLoops loops, List<PlacedCache> caches) {
         this.loops = loops;

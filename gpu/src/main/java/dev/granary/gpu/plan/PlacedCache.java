@@ -12,7 +12,7 @@ import java.util.List;
 /**
  * A cache at its place among the loops of a plan.
  *
- * @param array the array that is cached at last
+ * @param array the array that is cached, directly or through the source
  * @param source the cache that is copied; null for the array itself
  * @param position the number of loops outside of the cache
  * @param trigger the number of loops outside of the place where blocks are copied
@@ -53,7 +53,7 @@ record PlacedCache(
         return result;
     }
 
-    /** Returns the cache or array that is copied or used: a cache with a copy, or null. */
+    /** Returns the nearest cache with a copy from which this one copies; null for the array. */
     @Nullable
     PlacedCache copiedSource() {
         return copied(source);
@@ -72,7 +72,7 @@ record PlacedCache(
         return layout.strides(block.sizes());
     }
 
-    /** Returns the elements of memory for one block, gaps of the layout included. */
+    /** Returns the number of elements of memory for one block, gaps of the layout included. */
     long span() {
         return layout.span(block.sizes());
     }
@@ -94,7 +94,12 @@ record PlacedCache(
                 : Math.multiplyExact(Math.multiplyExact(blocks(), span()), type.bytes());
     }
 
-    /** Returns the elements of the buffer for the next blocks, for one work-item if private. */
+    /**
+     * Returns the number of elements of the buffer for the next blocks, for one work-item if it is
+     * private.
+     *
+     * @param items the number of work-items of a work-group
+     */
     long bufferElements(long items) {
         if (bufferedLoop == null || isElided) {
             return 0;

@@ -91,7 +91,10 @@ public record PlanReport(
         return bytes;
     }
 
-    /** Returns the number of work-groups that the local memory of a compute unit holds at once. */
+    /**
+     * Returns the number of work-groups that a compute unit holds at once, if it has the local
+     * memory and the work-items of the largest work-group.
+     */
     public long residentGroups(DeviceLimits limits) {
         long byItems = limits.groupItems() / groupItems;
         return localBytes == 0 ? byItems : Math.min(byItems, limits.localBytes() / localBytes);

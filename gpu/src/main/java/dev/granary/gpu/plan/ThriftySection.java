@@ -41,7 +41,10 @@ record ThriftySection(List<NarrowDimension> dimensions) {
         }
     }
 
-    /** Returns a sum that is 0 where a limit leaves one of that many elements, and then grows. */
+    /**
+     * Returns a sum that is 0 if a limit leaves one of that many elements; negative if it leaves
+     * more, positive if it leaves none.
+     */
     private static AffineIndex excess(ActiveBlock.Limit limit, int elements) {
         long last = limit.factor() > 0 ? 0 : elements - 1L; // offsets count from the last element
         return limit.base().add(AffineIndex.of(1 - limit.end() - last));

@@ -17,10 +17,10 @@ import java.util.Optional;
 /**
  * The first step of a compile for drivers that take SPIR-V. To a cache it is an engine that creates
  * {@link IntermediateProgram}s: a machine whose device or driver is new to the fleet builds from a
- * kept one, even without a compiler of OpenCL C. Thread-safe.
+ * stored one, even without a compiler of OpenCL C. Thread-safe.
  *
  * <p>A machine with a compiler uses programs of that same compiler only, by name and version. One
- * without uses those of any. Programs of a compiler without an identity are not kept.
+ * without uses those of any. Programs of a compiler without an identity are not stored.
  */
 public final class FrontEnd implements Engine<IntermediateDescriptor, IntermediateProgram> {
     private final SpirvCompiler compiler;
@@ -87,8 +87,8 @@ public final class FrontEnd implements Engine<IntermediateDescriptor, Intermedia
 
     /**
      * Compiles a kernel in both steps, the first one through a cache. A kernel that has SPIR-V
-     * needs one step, and is not a part of that cache. If the device refuses a kept program and the
-     * compiler makes another one, that takes its place.
+     * needs one step, and is not a part of that cache. If the device refuses a stored program and
+     * the compiler makes another one, that takes its place.
      *
      * @param steps the cache of intermediate programs
      * @throws CompileException if no tier has the intermediate program and the compiler is missing

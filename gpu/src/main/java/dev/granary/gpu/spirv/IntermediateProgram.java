@@ -23,7 +23,7 @@ import java.util.TreeSet;
  * <p>Its binaries are two: the module, and the identity of the front end that made it, as text.
  */
 public final class IntermediateProgram implements Primitive {
-    /** The identity of a front end that is not known; its programs are not kept. */
+    /** The identity of a front end that is not known; its programs are not stored. */
     static final String UNKNOWN_FRONT_END = "";
 
     private final IntermediateDescriptor descriptor;

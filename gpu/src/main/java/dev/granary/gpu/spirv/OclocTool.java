@@ -48,7 +48,7 @@ record OclocTool(Path program) implements SpirvTool {
             run = ToolRun.of(forDevice, directory, ToolRun.USUAL_LIMIT);
         }
         if (run == null || (!run.isSuccess() && run.output().contains(UNKNOWN_DEVICE))) {
-            // of no device: without its extensions
+            // without a device, and so without the extensions that it would declare
             run = ToolRun.of(command, directory, ToolRun.USUAL_LIMIT);
         }
         return SpirvTool.result(descriptor, run, directory.resolve("program.spv"));

@@ -26,7 +26,7 @@ public interface SpirvCompiler {
 
     /**
      * Returns whether this compiler can compile here, and its identity. By default it is
-     * unidentified, and so no cache keeps its modules.
+     * unidentified, and so no cache stores its modules.
      */
     default Presence presence() {
         return new Presence.Unidentified();

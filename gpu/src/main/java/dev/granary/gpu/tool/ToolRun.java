@@ -12,10 +12,10 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The end of a compiler's process.
+ * The result of running a compiler as a process.
  *
  * @param exitCode the exit code; 0 is success
- * @param output the text of both its outputs
+ * @param output the text of standard output and standard error together
  */
 public record ToolRun(int exitCode, String output) {
     /** The default limit of a compile. */
@@ -35,7 +35,7 @@ public record ToolRun(int exitCode, String output) {
             "CLANG_CONFIG_FILE_SYSTEM_DIR",
             "CLANG_CONFIG_FILE_USER_DIR");
 
-    /** The exit code of a process that a signal has ended is this plus the signal. */
+    /** Added by Java to the number of a signal, for the exit code of a process that it ended. */
     private static final int SIGNAL_BASE = 128;
 
     private static final int LAST_SIGNAL = 31;

@@ -17,9 +17,9 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Trial of a restore in a Java process of its own: a driver that ends its process on a binary ends
- * that one. The process opens the first device of the target, restores the binaries, and creates
- * their kernels. It launches none.
+ * Trial of a restore in a Java process of its own: if the driver crashes on a binary, only that
+ * process ends. The process opens the first device of the target, restores the binaries, and
+ * creates their kernels. It launches none.
  */
 public final class RestoreTrial {
     private static final int OUTPUT_BYTES = 64 << 10;
@@ -30,13 +30,15 @@ public final class RestoreTrial {
 
     /** The outcome of a trial. */
     public sealed interface Outcome {
-        /** The process survived. The driver accepted the binaries, or refused them in order. */
+        /**
+         * The process survived. The driver accepted the binaries, or refused them with an error.
+         */
         record Survived() implements Outcome {}
 
         /**
          * The driver ended the process, or did not return within the limit.
          *
-         * @param cause the last words of the process, in one line for people
+         * @param cause the exit code or limit and the last line of output, in one line for people
          */
         record Died(String cause) implements Outcome {}
 
@@ -82,7 +84,7 @@ public final class RestoreTrial {
 
     /**
      * Keeps the trial away from the driver's caches. PoCL writes the content of a binary into its
-     * cache before it reads it, and a compile of the same program would die on that.
+     * cache before it reads it, and a compile of the same program would crash on that.
      */
     private static void setDriverCaches(Map<String, String> environment, Path directory)
             throws IOException {

@@ -12,8 +12,8 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * The loops of a nest in their order: split, reordered, unrolled and vectorized. Sizes need not
- * divide: the last tile is then smaller.
+ * The loops of a nest in their order: split, reordered, unrolled and vectorized. The size of a tile
+ * need not divide the iterations: the last tile is then smaller. Immutable and thread-safe.
  */
 public final class LoopSchedule {
     private static final Set<Integer> VECTOR_WIDTHS = Set.of(2, 4, 8, 16);
@@ -51,8 +51,8 @@ public final class LoopSchedule {
      *
      * @param size the number of iterations of a tile; the last one may have fewer
      * @param inner the index of the loop inside of a tile
-     * @throws IllegalArgumentException if there is no such loop, the size is not positive, the
-     *     index {@code inner} or its name exists, or there are 32 loops
+     * @throws IllegalArgumentException if there is no such loop or it is vectorized, the size is
+     *     not positive, the name of {@code inner} exists, or there are 32 loops
      */
     public LoopSchedule split(LoopIndex index, int size, LoopIndex inner) {
         ScheduledLoop loop = loop(index);
@@ -95,8 +95,8 @@ public final class LoopSchedule {
     /**
      * Returns the schedule with another order, outermost loop first.
      *
-     * @throws IllegalArgumentException if a loop is missing, or the loop inside of a tile is
-     *     outside of the loop over the tiles
+     * @throws IllegalArgumentException if a loop is missing, the loop inside of a tile is outside
+     *     of the loop over the tiles, or the vectorized loop is not the innermost one
      */
     public LoopSchedule reorder(LoopIndex... order) {
         List<LoopIndex> indices = List.of(order);

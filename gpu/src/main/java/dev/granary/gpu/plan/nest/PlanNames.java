@@ -3,7 +3,7 @@ package dev.granary.gpu.plan.nest;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** The rules for names that become names of a kernel's source. */
+/** The rules for names of nests, arrays and indices, which become names in a kernel's source. */
 public final class PlanNames {
     private static final int MAX_CHARACTERS = 64;
     private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z][A-Za-z0-9_]*");

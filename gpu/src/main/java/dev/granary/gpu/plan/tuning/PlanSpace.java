@@ -80,7 +80,8 @@ public final class PlanSpace {
          *
          * @param name a lower-case letter, then lower-case letters, digits and underscores
          * @param values numbers, truth values or texts of at most 200 characters, each once
-         * @throws IllegalArgumentException if the name or a value is none, or is there already
+         * @throws IllegalArgumentException if the name or a value is invalid or occurs twice, or
+         *     there are no values
          */
         public Builder parameter(String name, Object... values) {
             List<String> texts = Arrays.stream(values).map(String::valueOf).toList();
@@ -111,7 +112,8 @@ public final class PlanSpace {
          * Adds a constraint: comparisons of numbers, parameters, sums and products, with {@code or}
          * between them. Texts have single quotes: {@code memory != 'local' or tile <= 64}.
          *
-         * @throws IllegalArgumentException if it is none, or has the name of no parameter
+         * @throws IllegalArgumentException if it is malformed, or contains a name that is not that
+         *     of a parameter
          */
         public Builder where(String constraint) {
             SpaceConstraint parsed = SpaceConstraint.parse(constraint);
@@ -131,7 +133,8 @@ public final class PlanSpace {
          * @param plans returns the plan for some values, always the same one; it throws
          *     {@link IllegalArgumentException} if there is none
          * @throws IllegalArgumentException if there are more than {@link #MAX_COMBINATIONS}
-         *     combinations, or constraints exclude all of them
+         *     combinations, constraints exclude all of them, or a constraint cannot be computed for
+         *     one of them
          */
         public PlanSpace plans(Function<PlanParameters, KernelPlan> plans) {
             return new PlanSpace(this, plans);

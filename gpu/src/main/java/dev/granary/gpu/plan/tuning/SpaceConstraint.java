@@ -56,7 +56,7 @@ final class SpaceConstraint {
     /**
      * Reads a constraint.
      *
-     * @throws IllegalArgumentException if it is none; the message has the place
+     * @throws IllegalArgumentException if the text is not a constraint; the message has the reason
      */
     static SpaceConstraint parse(String text) {
         SpaceConstraint constraint = new SpaceConstraint(text);
@@ -78,7 +78,8 @@ final class SpaceConstraint {
     /**
      * Returns true if one of the comparisons holds.
      *
-     * @throws IllegalArgumentException if a value that must be a number is none
+     * @throws IllegalArgumentException if a value that must be a number is not, a divisor is 0, or
+     *     a result exceeds 64 bits
      */
     boolean holds(PlanParameters parameters) {
         try {
