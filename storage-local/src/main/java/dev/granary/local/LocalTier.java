@@ -94,6 +94,14 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         return open(config, BootId.mark(), Id::hash, StoreStep.Listener.NONE);
     }
 
+    /**
+     * Opens the tier as {@link #open(LocalTierConfig)} does, for tests.
+     *
+     * @param boot the mark of the current boot of the machine
+     * @param hashing returns the digest of an id
+     * @param steps is called after each step of a change
+     * @throws LocalDirectoryException as {@link #open(LocalTierConfig)}
+     */
     public static LocalTier open(
             LocalTierConfig config,
             long boot,

@@ -13,13 +13,13 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Claims on ids among the processes of one machine. A claim says that its holder is compiling, so
- * that others look the id up again soon. Thread-safe.
+ * Claims on ids among the processes of one machine. While a process has a claim, others wait for
+ * its compile, and look the id up again soon. Thread-safe.
  *
- * <p>A claim is not needed for correctness and never blocks: a process without it may do the same
- * work as well. It is a file lock, so that it ends with its process and leaves nothing to remove.
- * Two threads of one process exclude each other as two processes do. Nothing is opened before the
- * first claim.
+ * <p>A claim is not needed for correctness and never blocks: a process without it may compile the
+ * same id. It is a file lock, so that it ends with its process and leaves nothing to remove. Two
+ * threads of one process exclude each other as two processes do. Nothing is opened before the first
+ * claim.
  */
 public final class LocalClaims implements AutoCloseable {
     private final Path directory;

@@ -121,7 +121,7 @@ public record LocalTierConfig(
         }
 
         /**
-         * Sets the clock for times of storing and last use, which are exact to the millisecond.
+         * Sets the clock for times of storing, in whole seconds, and of last use, in microseconds.
          * Default the system's clock.
          */
         public Builder clock(InstantSource clock) {

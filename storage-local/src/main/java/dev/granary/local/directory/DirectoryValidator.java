@@ -17,8 +17,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 
 /**
- * Validator of cache directories, which also creates a missing one. Anyone with write access
- * determines the programs that this process runs. So a link, a directory that others can write, and
+ * Validator of cache directories, which also creates a missing one. Anyone with write access could
+ * determine the programs that this process runs. So a link, a directory that others can write, and
  * one that belongs to another user are refused. So is a network file system.
  */
 public final class DirectoryValidator {

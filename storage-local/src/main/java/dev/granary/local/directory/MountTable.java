@@ -51,7 +51,7 @@ public final class MountTable {
         }
     }
 
-    /** Finds a mount point, the fifth word, in which blanks are written as {@code \\040}. */
+    /** Finds a mount point, the fifth word, in which a blank is written as {@code \040}. */
     static boolean isMountPoint(BufferedReader lines, byte[] path) throws IOException {
         String escaped = escape(path);
         for (@Nullable String line = lines.readLine(); line != null; line = lines.readLine()) {

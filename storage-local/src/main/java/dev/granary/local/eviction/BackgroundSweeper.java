@@ -14,7 +14,7 @@ final class BackgroundSweeper {
     private final Executor background;
     private final AtomicBoolean requested = new AtomicBoolean();
     private final ReentrantLock running = new ReentrantLock();
-    private volatile boolean rejected; // by an executor that rejected it
+    private volatile boolean rejected; // a request, which the next finish() runs
 
     BackgroundSweeper(Runnable sweep, Executor background) {
         this.sweep = sweep;

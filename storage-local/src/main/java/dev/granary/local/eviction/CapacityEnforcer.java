@@ -18,6 +18,7 @@ import java.util.function.BooleanSupplier;
  * background runs it. Thread-safe.
  */
 public final class CapacityEnforcer {
+    // divisors of the capacity
     private static final int TOLERATED_EXCESS_FRACTION = 16;
     private static final int MAX_EXCESS_FRACTION = 4;
     private static final long RECLAIM_NANOS = TimeUnit.SECONDS.toNanos(2);
@@ -65,7 +66,7 @@ public final class CapacityEnforcer {
         }
     }
 
-    /** Returns the bytes of all segments, including space that is not yet reclaimed. */
+    /** Returns the bytes of all segments on disk, including space that is not yet reclaimed. */
     public long diskBytes() throws IOException {
         OpenStoreFiles files = store.countedFiles();
         return files == null ? 0 : files.state().diskUnits() * EntryLocation.UNIT;
@@ -83,10 +84,10 @@ public final class CapacityEnforcer {
 
     /**
      * Ensures space for a store: if usage is 1/4 above the capacity, sweeps, or waits for another's
-     * sweep.
+     * sweep. After a sweep of its own it returns, even if that reclaimed too little.
      *
-     * @throws FullException if too little is reclaimed before the deadline, or if the sweep has
-     *     been found stalled
+     * @throws FullException if another's sweep reclaims too little before the deadline, or has been
+     *     found stalled
      */
     public void ensureCapacity() throws IOException {
         if (!isFarAboveCapacity()) {

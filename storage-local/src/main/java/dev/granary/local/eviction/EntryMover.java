@@ -48,7 +48,7 @@ final class EntryMover {
 
     /**
      * Copies one entry unverified; damage is found at a lookup. Returns the new location, or 0 if
-     * it need not be moved.
+     * it need not be moved or could not be written.
      */
     private long copy(
             OpenStoreFiles files,
@@ -70,22 +70,23 @@ final class EntryMover {
     }
 
     /**
-     * Sets the locations of the copies in the index; returns false if one of them is in a segment
-     * that was closed since. Under the commit lock.
+     * Sets the locations of the copies in the index. Returns false if an entry stays in its old
+     * segment, since it has no copy, or its copy is in a segment that was closed since. Under the
+     * commit lock.
      */
     private static boolean redirect(
             OpenStoreFiles files, IndexSnapshot snapshot, int first, long[] copies)
             throws IOException {
         EntryIndex index = files.index();
-        boolean all = true;
+        boolean allMoved = true;
         for (int i = 0; i < copies.length; i++) {
             int slot = index.find(snapshot.tag(first + i), snapshot.location(first + i));
             if (slot >= 0 && copies[i] != 0 && IndexCommitter.isOpen(files, copies[i])) {
                 index.move(slot, copies[i]);
             } else if (slot >= 0) {
-                all = false;
+                allMoved = false;
             }
         }
-        return all;
+        return allMoved;
     }
 }

@@ -97,10 +97,10 @@ final class SpaceReclaimer {
         int last = EntryLocation.segment(appendPosition);
         long live = files.index().unitsIn(last);
         long dead = (EntryLocation.unit(appendPosition) - 1 - live) * EntryLocation.UNIT;
-        if (appendPosition != 0 && (dead > tolerated || hasEntryBehindEnd(files, last))) {
+        if (appendPosition != 0 && (dead > tolerated || hasEntryBeyondEnd(files, last))) {
             store.change(locked -> {
                 if (EntryLocation.segment(locked.state().appendPosition()) == last
-                        && (dead > tolerated || hasEntryBehindEnd(locked, last))) {
+                        && (dead > tolerated || hasEntryBeyondEnd(locked, last))) {
                     appender.seal(locked, 0);
                 }
                 return true;
@@ -112,7 +112,7 @@ final class SpaceReclaimer {
      * Returns whether the index has an entry beyond the append position in this segment. Without
      * the lock, the entry may be new.
      */
-    private static boolean hasEntryBehindEnd(OpenStoreFiles files, int segment) throws IOException {
+    private static boolean hasEntryBeyondEnd(OpenStoreFiles files, int segment) throws IOException {
         long end = files.index().endOf(segment);
         // read after the index: space is reserved before an entry is committed
         long appendPosition = files.state().appendPosition();

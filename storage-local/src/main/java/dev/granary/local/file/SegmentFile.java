@@ -196,8 +196,8 @@ public final class SegmentFile {
 
     /**
      * Copies bytes out of the segment, as many as there are. Callers must verify the copy, not the
-     * mapping, since the mapping may change. Any access to a truncated mapping other than this copy
-     * ends the process.
+     * mapping, since the mapping may change. Other bulk accesses to a truncated mapping, such as a
+     * checksum of it, would end the process.
      *
      * @param memory the arena of the copy, or null for memory that the garbage collector frees
      * @throws TruncatedException if the file was truncated under the mapping

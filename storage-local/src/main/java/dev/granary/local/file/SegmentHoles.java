@@ -27,7 +27,7 @@ public final class SegmentHoles {
     }
 
     /**
-     * Returns the holes between the entries with the ranks {@code first} to {@code behind}
+     * Returns the holes between the entries with the ranks {@code first} to {@code endRank}
      * (exclusive), in a segment of {@code length} bytes.
      */
     public static SegmentHoles between(

@@ -165,7 +165,7 @@ public final class StoreLayout {
      * @throws IOException if the system reports another error than its absence
      */
     public static boolean exists(Path path) throws IOException {
-        // the first costs a third, but returns false for every error and dangling link
+        // the first check takes a third of the time, but is false for errors and dangling links
         return Files.exists(path) || attributes(path) != null;
     }
 

@@ -26,7 +26,7 @@ public enum StoreStep {
     INDEX_WRITTEN,
     /** The state page names the new index; the old file still exists. */
     INDEX_REPLACED,
-    /** Segments without new entries are closed. */
+    /** All segments but the last are closed. */
     CLOSED,
     /** A batch of evicted entries is removed from the index. */
     EVICTED,

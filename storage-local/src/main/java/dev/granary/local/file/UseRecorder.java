@@ -4,8 +4,8 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 
 /**
  * Recorder of the last uses of entries by slot, in the memory of this process, until they are
- * written to the index. Lock-free: of two racing threads either time is kept, which are about the
- * same.
+ * written to the index. Lock-free: if two threads race, one of their times is lost, which are about
+ * the same.
  */
 final class UseRecorder {
     private static final int CHUNK = 512;

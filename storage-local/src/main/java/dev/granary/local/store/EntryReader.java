@@ -32,7 +32,7 @@ import java.util.function.Predicate;
  */
 public final class EntryReader {
     private static final int ATTEMPTS = 4;
-    private static final int MICROS_PER_MILLI = 1000; // in a millisecond
+    private static final int MICROS_PER_MILLI = 1000;
     private static final int PREFIX_BYTES = 16 << 10;
     private static final LoadResult.Damaged MISSING =
             new LoadResult.Damaged(DamageKind.TRUNCATED, "its segment is missing");
@@ -65,9 +65,9 @@ public final class EntryReader {
     }
 
     /**
-     * Looks an entry up, into {@code memory}, or into memory that the garbage collector frees if it
-     * is null. Entries of other ids with the same tag are passed over. If several slots have
-     * damaged entries, the first one is returned.
+     * Looks an entry up. Copies it into {@code memory}, or if that is null, into memory that the
+     * garbage collector frees. Entries of other ids with the same tag are passed over. If several
+     * slots have damaged entries, the first one is returned.
      *
      * @throws IOException if the store cannot be read
      */
@@ -208,7 +208,7 @@ public final class EntryReader {
         return EntryFormat.decode(bytes, VerificationLevel.CHECKSUMS);
     }
 
-    /** Looks a listed entry up. */
+    /** Looks a listed entry up, as {@link #find(OpenStoreFiles, Id, Arena)} does. */
     public LocatedEntry find(
             OpenStoreFiles files, EntryCatalog.Listed listed, @Nullable Arena memory)
             throws IOException {

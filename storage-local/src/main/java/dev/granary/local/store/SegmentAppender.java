@@ -145,8 +145,9 @@ public final class SegmentAppender {
     }
 
     /**
-     * Seals the last segment, and sets the append position to {@code next}, which may be 0 for
-     * none. Under the commit lock.
+     * Seals the last segment, and sets the append position. Under the commit lock.
+     *
+     * @param next the new append position with its check value; 0 for none
      */
     public void seal(OpenStoreFiles files, long next) throws IOException {
         long end = sealUntruncated(files, next);
@@ -184,7 +185,7 @@ public final class SegmentAppender {
     private static SegmentFile create(OpenStoreFiles files, long length) throws IOException {
         StatePage state = files.state();
         long number = Math.max(1, state.get(StatePage.NEXT_SEGMENT));
-        // all numbers were used, or the next one is damaged: low numbers have long been removed
+        // after the last number, or a damaged one, from 1 on: low numbers are free by then
         boolean wrapped = false;
         while (number <= EntryLocation.LAST_SEGMENT || !wrapped) {
             if (number > EntryLocation.LAST_SEGMENT) {

@@ -31,8 +31,8 @@ public final class StoreRecovery {
     static boolean recoverIfNeeded(OpenStoreFiles files, long boot, StoreStep.Listener steps)
             throws IOException {
         StatePage state = files.state();
-        boolean isOurs = state.get(StatePage.MARK) == StatePage.MAGIC;
-        if (!isOurs || !hasSoundIndex(files)) {
+        boolean isInitialized = state.get(StatePage.MARK) == StatePage.MAGIC;
+        if (!isInitialized || !hasSoundIndex(files)) {
             rebuild(files, boot, steps);
             return true;
         }
@@ -75,7 +75,7 @@ public final class StoreRecovery {
         return units >= 0 && units <= StatePage.MAX_UNITS;
     }
 
-    /** Takes over the rest of the best existing index, and recovers everything else. */
+    /** Copies the best existing index into a new one, and recovers everything else. */
     private static void rebuild(OpenStoreFiles files, long boot, StoreStep.Listener steps)
             throws IOException {
         StatePage state = files.state();
