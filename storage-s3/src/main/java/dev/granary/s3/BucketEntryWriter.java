@@ -87,7 +87,7 @@ final class BucketEntryWriter {
                 && reader.holds(id, store);
     }
 
-    /** Stores an unpacked entry, also in place of this content of it. */
+    /** Stores an unpacked entry; replaces one of the same id if that has {@code content}. */
     StoreResult replaceUnpacked(Entry entry, Sha256 content) {
         return publish(entry, new EntryPublisher.Existing.Quarantined(content));
     }

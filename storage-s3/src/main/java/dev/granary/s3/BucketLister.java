@@ -22,7 +22,7 @@ import java.util.function.Consumer;
  *
  * <p>Entries are passed on page by page. Memory: about 32 bytes for each entry, and the keys of at
  * most {@value #MAX_PACKS} packs and {@value #MAX_NAMESPACES} targets. The write time of further
- * packs is not reported.
+ * packs is not reported, and the packs of further targets are not listed.
  */
 final class BucketLister {
     private static final int MAX_PACKS = 100_000;

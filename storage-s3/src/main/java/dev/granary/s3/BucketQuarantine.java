@@ -24,8 +24,8 @@ import java.util.function.Supplier;
  *
  * <p>An entry is never removed, only replaced by another one of the same id. This takes reports of
  * two computers, or of an operator: a single computer with a broken driver changes nothing. A
- * lookup reads no report and sends no request more. It finds the fresh entry in the place of the
- * replaced one, once it has the manifest of that moment.
+ * lookup reads no report, and sends no further request for this. It finds the fresh entry in the
+ * place of the replaced one, once it has the manifest of the replacement.
  */
 public final class BucketQuarantine implements AutoCloseable {
     private final BucketTier tier;
@@ -56,8 +56,10 @@ public final class BucketQuarantine implements AutoCloseable {
      *
      * @param fresh an entry of the same id with other content
      * @param content the hash of the content that ended a process
+     * @param reporter the origin of the report
      * @return stored: lookups find {@code fresh}. If nothing was replaced, since the report waits
-     *     for a confirmation or the bucket has other content, as {@link BucketTier#store}
+     *     for a confirmation or the bucket has other content: the result of
+     *     {@link BucketTier#store}
      */
     public StoreResult replace(Entry fresh, Sha256 content, QuarantineReporter reporter) {
         if (fresh.contentHash().equals(content)) {

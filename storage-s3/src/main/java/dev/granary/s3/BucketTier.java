@@ -264,7 +264,8 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
 
     /**
      * Checks access to the bucket and the capabilities of the server with about 90 small requests.
-     * Writes the capabilities to the marker, and deletes all other objects if deletion is allowed.
+     * Writes the capabilities to the marker. The other objects of these requests are deleted
+     * afterwards, if deletion is allowed.
      *
      * @return the results in the order of the steps; a problem that makes further steps pointless
      *     ends them

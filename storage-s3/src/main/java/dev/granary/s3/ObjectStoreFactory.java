@@ -11,8 +11,8 @@ public final class ObjectStoreFactory {
     private ObjectStoreFactory() {}
 
     /**
-     * Opens the bare transport to a bucket, without the layers of {@link BucketTier}. Sends
-     * nothing, and takes up to 1 s, mostly for class loading.
+     * Opens the bare transport to a bucket, without the deadlines, retries and circuit breaker of
+     * {@link BucketTier}. Sends nothing, and takes up to 1 s, mostly for class loading.
      *
      * @throws IllegalStateException if the client cannot be created; the message states the remedy
      */
