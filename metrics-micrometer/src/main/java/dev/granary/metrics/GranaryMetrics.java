@@ -19,8 +19,8 @@ import java.util.function.ToDoubleFunction;
 /**
  * Binder of all counters of one {@link Granary}, and of the sizes of its caches in memory. Counters
  * come from their declarations, so a new one needs no change here. Values are read when the
- * registry is, without cost for lookups. {@code docs/metrics.md} lists the names. The registry does
- * not keep the Granary alive. Thread-safe.
+ * registry is read, without cost for lookups. {@code docs/metrics.md} lists the names. The registry
+ * does not keep the Granary alive. Thread-safe.
  */
 public final class GranaryMetrics implements MeterBinder {
     private static final String LAYER = "layer";

@@ -22,8 +22,9 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A program with Level Zero alone, on the driver of the tests. It prints what each entry point of
- * OpenCL says without a binding, the source of its program, and the outcome of a trial of a restore.
+ * A program with Level Zero alone, on the driver of the tests. It prints the result or message of
+ * each entry point of OpenCL without a binding, the tier or compile that its program came from, and
+ * the outcome of a trial of a restore.
  */
 public final class LevelZeroAlone {
     private static final int N = 1024;
