@@ -6,9 +6,9 @@ import java.util.Arrays;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * The access stripes of one cache, each owned by one thread. A thread that accesses the cache often
- * gets a stripe. Threads with few accesses, or beyond the number of stripes, share counters.
- * Thread-safe.
+ * The access stripes of one cache: records of hits and last uses, each written by one thread. A
+ * thread that accesses the cache often gets a {@linkplain AccessStripe stripe}. Threads with few
+ * accesses, or beyond the number of stripes, share counters. Thread-safe.
  */
 final class AccessStripes {
     private static final int MIN_STRIPES = 64;
@@ -19,7 +19,7 @@ final class AccessStripes {
 
     private final long[][] cells; // of the stripes, by index
     private final AccessStripe[] table; // at one of the owner's probe indexes
-    private final long[] lastVisitors; // ids of threads without a stripe, by index
+    private final long[] lastVisitors; // ids of the last threads without a stripe, by index
     private final int[] visits; // consecutive visits of the last visitor; races lose some
     private final LongAdder sharedHits = new LongAdder();
     private volatile AccessStripe[] owned = {}; // stripes of the table that have had an owner

@@ -161,8 +161,8 @@ abstract class GenerationalLru<K, V> {
     }
 
     /**
-     * Resets this order, in any state, to these slots, ordered by their last use as far as it is
-     * known.
+     * Resets this order to these slots, whatever state an error left it in. They are ordered by
+     * their last use as far as it is known.
      */
     final void restore(List<CacheSlot<K, V>> present) {
         CacheSlot<K, V>[] compacted = array(Math.max(INITIAL_SLOTS, present.size()));

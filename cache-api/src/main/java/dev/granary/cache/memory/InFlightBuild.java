@@ -5,7 +5,7 @@ import dev.granary.cache.build.PendingBuild;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A build in progress by one thread, which finally has a value or a failure.
+ * A build of one value by one thread, which ends with the value or a failure.
  *
  * <p>{@link SingleFlight} writes the fields directly, because a failed build must end without a
  * call if the stack is exhausted. A waiting thread may therefore miss its wake-up, and checks the

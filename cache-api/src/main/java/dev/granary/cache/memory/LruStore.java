@@ -41,7 +41,7 @@ final class LruStore<K, V> implements ValueStore<K, V> {
         return stripes.cells();
     }
 
-    /** Records a use of a slot and counts it as a hit, if {@link AccessStripe#record} does not. */
+    /** Records a use of a slot as a hit, if {@link AccessStripe#record} has returned false. */
     void recordUse(CacheSlot<K, V> slot) {
         AccessStripe own = stripes.ofCurrentThread();
         if (own != null) {
