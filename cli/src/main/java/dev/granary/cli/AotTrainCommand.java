@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.util.concurrent.Callable;
 
 /**
- * {@code granary train}: creates the file that lets this command start fast. Called by the
- * launcher.
+ * {@code granary train}: creates the ahead-of-time cache of the JVM that lets this command start
+ * fast. Called by the launcher.
  */
 @Command(
         name = "train",

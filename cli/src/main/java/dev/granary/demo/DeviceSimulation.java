@@ -38,8 +38,8 @@ public final class DeviceSimulation {
     }
 
     /**
-     * Returns the variables of the simulation as a text for ids, which they make not cacheable
-     * otherwise; empty if the environment selects none.
+     * Returns the variables of the simulation as an extra digest for descriptors, which are not
+     * cacheable without it. Empty if the environment selects no simulation.
      */
     public static Optional<String> digest(Map<String, String> environment) {
         if (!environment.getOrDefault(DEBUG_KEYS, "0").equals("1")

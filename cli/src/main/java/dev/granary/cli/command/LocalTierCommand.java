@@ -39,7 +39,7 @@ public abstract class LocalTierCommand extends OutputCommand {
     /** Rejects invalid options before anything is opened. */
     protected void check() throws UsageException {}
 
-    /** Opens the tier, by default for inspection only. */
+    /** Opens the tier, by default without eviction. */
     protected LocalTier open(GranaryConfig config) throws ConfigException {
         return LocalTierFactory.openWithoutEviction(config);
     }

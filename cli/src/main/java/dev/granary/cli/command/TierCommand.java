@@ -4,7 +4,7 @@ import dev.granary.cli.option.StoreOptions;
 
 import picocli.CommandLine.Mixin;
 
-/** Base of the commands on all stores, buckets included. */
+/** Base of the commands with the options of all tiers, buckets included. */
 public abstract class TierCommand extends OutputCommand {
     @Mixin
     private StoreOptions stores = new StoreOptions();

@@ -24,10 +24,10 @@ final class CompilerMessages {
     }
 
     /**
-     * Returns the message of a line.
+     * Returns the message that a line encodes.
      *
      * @param type the sealed type of the message
-     * @throws JsonParseException if the line is none
+     * @throws JsonParseException if the line is not JSON, or of an unknown kind
      */
     static <T> T decode(String line, Class<T> type) {
         Map.Entry<String, JsonElement> only = JsonParser.parseString(line)

@@ -52,7 +52,7 @@ final class CompilerProcessPool implements AutoCloseable {
     /** A response and its binaries. */
     record Transfer(CompilerResponse response, KernelBinaries binaries) {}
 
-    /** Request to a process, which may have to write files for it. */
+    /** Writer of a request to a process, and of the files that the request names. */
     @FunctionalInterface
     interface RequestWriter {
         Record write(CompilerProcess process) throws IOException;
@@ -149,7 +149,8 @@ final class CompilerProcessPool implements AutoCloseable {
     /**
      * Sends a request to a process, and reads the binaries of its response.
      *
-     * @throws CompilerProcessException if there is no response within the limit
+     * @throws CompilerProcessException if no process can be started, or if it ends or does not
+     *     respond within the limit
      */
     Transfer request(RequestWriter writer) throws CompilerProcessException {
         try {
@@ -211,7 +212,7 @@ final class CompilerProcessPool implements AutoCloseable {
         try {
             directory.close();
         } catch (IOException e) {
-            // the last process has deleted it, or the system will
+            // the rest stays among the system's temporary files
         }
     }
 }

@@ -110,7 +110,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
         return new TransferredPrimitive(descriptor, built(transfer), transfer.binaries());
     }
 
-    /** The compiler to SPIR-V of this machine, below a compiler process. */
+    /** The compiler to SPIR-V of this machine, started by a compiler process. */
     private final class ProcessFrontEnd implements SpirvCompiler {
         private final SpirvCompiler local = SpirvCompiler.onPath();
 

@@ -18,7 +18,7 @@ sealed interface CompilerRequest {
      * Compiles a program.
      *
      * @param intermediate the file of its module of SPIR-V, from which the driver builds; none if
-     *     it takes the source
+     *     the driver takes the source
      */
     record Compile(ProgramMessage program, List<String> intermediate) implements CompilerRequest {}
 

@@ -27,8 +27,8 @@ import java.util.SortedSet;
 import java.util.concurrent.TimeoutException;
 
 /**
- * An engine for a target of Intel whose device is not here: it compiles by {@code ocloc}, in
- * processes of their own. Thread-safe.
+ * An engine for a target of Intel whose device is not here: it compiles by {@code ocloc}, each time
+ * in a process of its own. Thread-safe.
  *
  * <p>Without the driver, only the container of a binary shows that it is for the target. So a
  * binary must be {@linkplain BinaryCompatibility.Compatible compatible}, both after a compile and
@@ -60,7 +60,7 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
     @Override
     public TransferredPrimitive create(KernelDescriptor descriptor) throws CompileException {
         long start = System.nanoTime();
-        return compiled(descriptor, run(limited -> ocloc.compile(descriptor, limited)), start);
+        return compiled(descriptor, run(timeout -> ocloc.compile(descriptor, timeout)), start);
     }
 
     /** Compiles for Level Zero in two steps, of which the first is the same for many targets. */
@@ -76,8 +76,8 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
                 steps,
                 module -> compiled(
                         descriptor,
-                        run(limited -> ocloc.fromSpirv(
-                                descriptor, module.toArray(ValueLayout.JAVA_BYTE), limited)),
+                        run(timeout -> ocloc.fromSpirv(
+                                descriptor, module.toArray(ValueLayout.JAVA_BYTE), timeout)),
                         start));
     }
 
@@ -85,7 +85,7 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
     private final class OclocFrontEnd implements SpirvCompiler {
         @Override
         public byte[] compile(KernelDescriptor descriptor) throws CompileException {
-            return run(limited -> ocloc.toSpirv(descriptor, limited));
+            return run(timeout -> ocloc.toSpirv(descriptor, timeout));
         }
 
         @Override
@@ -174,7 +174,7 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
                 binaries);
     }
 
-    /** Returns the kernels of a binary, which must be for the target for certain. */
+    /** Returns the kernels of a binary, whose container must name the device of the target. */
     private SortedSet<String> kernels(KernelBinaries binaries) throws CompilerProcessException {
         switch (CompatibilityChecker.check(target, binaries)) {
             case BinaryCompatibility.Compatible _ -> {}
@@ -202,6 +202,6 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
 
     @Override
     public void close() {
-        // each process ends with its program
+        // nothing is open: each run of the compiler was a process of its own
     }
 }

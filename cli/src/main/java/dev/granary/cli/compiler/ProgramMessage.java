@@ -24,7 +24,10 @@ record ProgramMessage(
         List<String> options,
         List<String> entries,
         List<LaunchMessage> launches) {
-    /** Makes every program of a process cacheable; no id leaves the process. */
+    /**
+     * The extra digest of each descriptor in a compiler process, which makes it cacheable. Only the
+     * sender decides that, and no id leaves the process.
+     */
     private static final String DIGEST = "decided by the sender";
 
     /** A launch that the binaries cover. */
@@ -51,7 +54,7 @@ record ProgramMessage(
                         .toList());
     }
 
-    /** Returns a descriptor that compiles to the same; its id is of no use. */
+    /** Returns a descriptor that compiles to the same binary; its id is not the sender's. */
     KernelDescriptor descriptor(Target target) {
         KernelDescriptor.Builder builder =
                 KernelDescriptor.builder(target, name).options(options).extraDigest(DIGEST);

@@ -21,7 +21,7 @@ public sealed interface HostDevice {
     /** Returns the intermediate languages in which the device takes programs. */
     List<String> intermediateLanguages();
 
-    /** Returns the platform of OpenCL, else the vendor. */
+    /** Returns the name of its OpenCL platform, or of the vendor with another backend. */
     String platform();
 
     /** Returns the name that the driver reports. */
@@ -30,10 +30,13 @@ public sealed interface HostDevice {
     /** Returns the kind of the device. */
     EngineKind kind();
 
-    /** Returns the number of parts: with OpenCL that it can be split into, else that it has. */
+    /**
+     * Returns the number of sub-devices: with OpenCL the most into which the device can be split,
+     * with Level Zero those that it has.
+     */
     int subDevices();
 
-    /** Returns name, driver and platform in one line, as people select the device. */
+    /** Returns name, driver and platform in one line, a part of which selects the device. */
     String description();
 
     /** Opens an engine on the device. */

@@ -15,8 +15,8 @@ import java.util.stream.IntStream;
  *
  * @param backend the backend
  * @param devices the devices in the order of the loader; the position of each is its number
- * @param missing the reason why there is no backend, with the packages to install; empty if there
- *     is one, which may have no device
+ * @param missing the reason why the backend cannot be used, with the packages to install; empty if
+ *     it can, even without a device
  */
 public record HostDevices(Backend backend, List<HostDevice> devices, Optional<String> missing) {
     /** Copies the list. */
@@ -52,13 +52,14 @@ public record HostDevices(Backend backend, List<HostDevice> devices, Optional<St
     private static HostDevices ofLevelZero() {
         return switch (LevelZero.probe()) {
             case LevelZero.Probe.Found found ->
-                new HostDevices(Backend.LEVEL_ZERO, reading(found.devices()), Optional.empty());
+                new HostDevices(
+                        Backend.LEVEL_ZERO, withReadableTargets(found.devices()), Optional.empty());
             case LevelZero.Probe.Missing absent ->
                 new HostDevices(Backend.LEVEL_ZERO, List.of(), Optional.of(absent.cause()));
         };
     }
 
-    private static List<HostDevice> reading(List<LevelZeroDevice> devices) {
+    private static List<HostDevice> withReadableTargets(List<LevelZeroDevice> devices) {
         if (devices.isEmpty()) {
             return List.of(); // OpenCL need not be loaded
         }

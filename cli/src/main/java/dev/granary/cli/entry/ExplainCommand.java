@@ -66,7 +66,7 @@ public final class ExplainCommand extends TierCommand {
                 ? Optional.of(argument.kernel(kernel))
                 : Optional.empty();
         Id named = descriptor.isPresent() ? descriptor.get().getId() : argument.resolveAny(kernel);
-        // digits and files have a target; a device that was not selected is not looked for
+        // an id from digits or a file has a target, and needs a device only to replace it
         Optional<HostDevice> selected = IdArgument.isKernel(kernel) || device.isGiven()
                 ? Optional.of(device.device())
                 : Optional.empty();

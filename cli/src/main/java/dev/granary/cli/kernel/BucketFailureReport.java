@@ -35,11 +35,11 @@ final class BucketFailureReport {
             List<BucketConfig> buckets, List<LayerStatistics> layers, PublishResults published) {
         this.buckets = List.copyOf(buckets);
         this.layers = List.copyOf(layers);
-        OptionalInt written = IntStream.range(0, buckets.size())
+        OptionalInt firstWritable = IntStream.range(0, buckets.size())
                 .filter(i -> buckets.get(i).isWritable())
                 .findFirst();
         for (int i = 0; i < layers.size(); i++) {
-            Optional<String> uploadFailure = written.equals(OptionalInt.of(i))
+            Optional<String> uploadFailure = firstWritable.equals(OptionalInt.of(i))
                     ? published.causes().keySet().stream().findFirst()
                     : Optional.empty();
             Optional<String> cause = layers.get(i).failure().or(() -> uploadFailure);

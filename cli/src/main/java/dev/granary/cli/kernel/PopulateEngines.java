@@ -42,13 +42,13 @@ final class PopulateEngines implements AutoCloseable {
         this.directory = directory;
     }
 
-    /** The selection of the command line, with its names found and nothing opened. */
+    /** The engines that the command line selects: its names are resolved, and nothing is opened. */
     static final class Selection {
         private final List<DeviceSelection> devices;
         private final Optional<OfflineTargetOption.Declared> declared;
 
         /**
-         * Finds the names of an invocation.
+         * Resolves the names on the command line.
          *
          * @throws UsageException if there is no such backend, or a declared target does not exist
          *     or has no compiler
@@ -102,7 +102,7 @@ final class PopulateEngines implements AutoCloseable {
                 throws CommandFailedException, UsageException, IOException, InterruptedException {
             List<Engine<KernelDescriptor, ?>> opened = new ArrayList<>();
             Set<Target> targets = new HashSet<>();
-            // a signal that ends this process deletes it, after the compilers in it were killed
+            // also deleted when a signal ends this process, after its compilers were killed
             TemporaryDirectory directory = new TemporaryDirectory("granary-offline-");
             try {
                 for (DeviceSelection selected : devices) {

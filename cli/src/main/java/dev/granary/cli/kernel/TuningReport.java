@@ -37,7 +37,7 @@ record TuningReport(
         return result.primitive().outcome();
     }
 
-    /** Returns the uncertainty of the speedup, as a part of it. */
+    /** Returns the uncertainty of the speedup, as a fraction of it. */
     private double spread() {
         return (double) outcome().spreadPpb() / outcome().ratioPpb();
     }

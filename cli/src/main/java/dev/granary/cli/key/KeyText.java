@@ -49,8 +49,8 @@ public final class KeyText {
     }
 
     /**
-     * Passes name and short value of each field after those of the target, and returns the number
-     * of fields that were too many.
+     * Passes name and short value of each field after those of the target to {@code receiver}, up
+     * to a limit. Returns the number of fields that were left out.
      */
     public static int forEachField(Id id, BiConsumer<String, String> receiver) {
         List<Id.Field> fields = id.fields().subList(TARGET_FIELDS, id.fields().size());

@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
  * The stored entry of the same kernel whose key differs in the fewest values from that of an id.
  *
  * @param id the id of the entry
- * @param differences the fields in which the keys differ; the entry is B
+ * @param differences the fields in which the keys differ; their values B are those of the entry
  */
 public record NearestEntry(Id id, List<KeyDifference> differences) {
     private static final String SOURCE = "source";
@@ -33,8 +33,8 @@ public record NearestEntry(Id id, List<KeyDifference> differences) {
 
     /**
      * Finds the entry among the most recently used ones of a tier. An entry is of the same kernel
-     * if it has the same source or SPIR-V, or if the source has one of its kernels. Of equally near
-     * ones, the most recently used is returned.
+     * if it has the same source or SPIR-V, or if the source of {@code id} names one of its kernels.
+     * Of equally near ones, the most recently used is returned.
      *
      * @param limit the number of entries that are read
      * @return empty if none is of the same kernel
@@ -67,7 +67,8 @@ public record NearestEntry(Id id, List<KeyDifference> differences) {
     }
 
     /**
-     * Returns the number of different values; of two equal ones, that of the same source is less.
+     * Returns the number of values that differ. A different source adds 1, so that of otherwise
+     * equally near entries one of the same source is nearer.
      */
     private int distance() {
         return differences.stream()

@@ -45,6 +45,7 @@ final class KernelManifestReader {
             "extra-digest");
 
     private final ExpansionLimits limits = new ExpansionLimits();
+    // of each manifest read, by its identity: the manifests that lead to it, and itself
     private final Map<Path, List<Path>> chains = new HashMap<>();
     private final Set<String> names = new HashSet<>();
     private final List<KernelSpec> kernels = new ArrayList<>();
@@ -119,7 +120,7 @@ final class KernelManifestReader {
         }
     }
 
-    /** Returns a path that is the same for each way to name a file, as far as there is one. */
+    /** Returns the real path of a file, or its normalized path if it has none. */
     private static Path identity(Path file) {
         try {
             return file.toRealPath();

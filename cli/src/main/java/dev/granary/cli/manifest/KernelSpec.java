@@ -19,7 +19,7 @@ import java.util.Optional;
  * @param launches the launches that it will be used with, as far as they are known
  * @param tag a text that enters the id; empty for none
  * @param extraDigest a digest of inputs that the key cannot cover; empty for none
- * @param recorded the inputs of a recorded kernel, whose headers are listed; empty if they are
+ * @param recorded the inputs of a recorded kernel, with a list of its headers; empty if headers are
  *     searched
  */
 public record KernelSpec(
@@ -41,7 +41,7 @@ public record KernelSpec(
         launches = List.copyOf(launches);
     }
 
-    /** Creates a program whose headers are searched. */
+    /** Creates a program that is not recorded: its headers are searched. */
     public KernelSpec(
             String name,
             List<Path> sources,

@@ -23,8 +23,8 @@ import java.util.Set;
  *
  * @param file the manifest
  * @param values the keys and values
- * @param parameters the values in place of texts such as {@code "$tile"}, by name; none for a
- *     manifest without parameters
+ * @param parameters the values in place of texts such as {@code "$tile"}, by the name after the
+ *     dollar sign; none for a manifest without parameters
  */
 public record ManifestTable(Path file, TomlTable values, Map<String, Object> parameters) {
     /** Creates a table without parameters. */
@@ -53,6 +53,11 @@ public record ManifestTable(Path file, TomlTable values, Map<String, Object> par
                 .toList();
     }
 
+    /**
+     * Checks that the table has no other keys.
+     *
+     * @param owner the kind of table, for the message, such as {@code "a kernel"}
+     */
     public void checkKeys(Set<String> allowedKeys, String owner) throws KernelManifestException {
         for (String key : values.keySet()) {
             if (!allowedKeys.contains(key)) {
@@ -70,6 +75,7 @@ public record ManifestTable(Path file, TomlTable values, Map<String, Object> par
         return substituted(values.get(List.of(key)));
     }
 
+    /** Returns a text; null if the key is absent. */
     public @Nullable String text(String key) throws KernelManifestException {
         Object value = value(key);
         if (value == null || value instanceof String) {
@@ -82,10 +88,12 @@ public record ManifestTable(Path file, TomlTable values, Map<String, Object> par
         return Objects.requireNonNullElse(text(key), "");
     }
 
+    /** Returns a list of texts; empty if the key is absent. */
     public List<String> texts(String key) throws KernelManifestException {
         return list(key, String.class, "a list of strings, such as " + key + " = [\"...\"]");
     }
 
+    /** Returns a list of whole numbers; empty if the key is absent. */
     public List<Long> numbers(String key) throws KernelManifestException {
         return list(key, Long.class, "a list of whole numbers, such as " + key + " = [64, 64]");
     }
@@ -100,6 +108,7 @@ public record ManifestTable(Path file, TomlTable values, Map<String, Object> par
         };
     }
 
+    /** Returns a list of tables; empty if the key is absent. */
     public List<ManifestTable> tables(String key, String example) throws KernelManifestException {
         return list(key, TomlTable.class, "a list of tables, such as " + key + " = " + example)
                 .stream()
@@ -137,6 +146,7 @@ public record ManifestTable(Path file, TomlTable values, Map<String, Object> par
         }
     }
 
+    /** Returns the exception for a text of {@code key} that is not a path. */
     public KernelManifestException notPath(String key, String text) {
         return error(key, key + " is not a path: " + TomlFile.harmless(text));
     }
@@ -151,6 +161,7 @@ public record ManifestTable(Path file, TomlTable values, Map<String, Object> par
         return error(position(key), message);
     }
 
+    /** Returns an exception with a position; without one, it contains the file only. */
     public KernelManifestException error(
             @Nullable TomlPosition position, @Nullable String message) {
         return new KernelManifestException(

@@ -47,7 +47,7 @@ final class SourcePattern {
         this.parts = parts;
     }
 
-    /** Returns true if a text is a pattern, and no plain path. */
+    /** Returns true if a text is a pattern, and not a plain path. */
     static boolean isPattern(String text) {
         return isWild(text);
     }
@@ -96,10 +96,10 @@ final class SourcePattern {
     }
 
     /**
-     * Returns the regular files that match, sorted by path; empty if {@link ExpansionLimits} end
-     * the search.
+     * Returns the regular files that match, sorted by path.
      *
      * @throws IOException if a directory cannot be read
+     * @throws TooManyFilesException if {@code limits} end the search
      */
     List<Path> matches(ExpansionLimits limits) throws IOException, TooManyFilesException {
         List<Path> matches = new ArrayList<>();

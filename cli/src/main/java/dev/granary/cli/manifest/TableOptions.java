@@ -39,7 +39,7 @@ record TableOptions(List<Path> includeDirectories, List<String> tokens) {
         }
     }
 
-    /** Returns these with the defaults: their options before, their directories after. */
+    /** Returns these with the defaults added: default options come first, directories last. */
     TableOptions over(KernelDefaults defaults) {
         List<Path> directories = new ArrayList<>(includeDirectories);
         directories.addAll(defaults.includeDirectories());

@@ -31,7 +31,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
      * Returns the selected device, by default the first one.
      *
      * @throws CommandFailedException if there is no device
-     * @throws UsageException if no device is selected, or several of different targets
+     * @throws UsageException if no device matches, or several of different targets do
      */
     public HostDevice one() throws CommandFailedException, UsageException {
         List<HostDevices> present = present();

@@ -14,9 +14,10 @@ import java.util.List;
 /**
  * The details of an entry that only reading it provides.
  *
- * @param compileTime the compile time; zero if the entry is damaged
+ * @param compileTime the compile time; zero if the entry could not be read or is damaged
  * @param kernels the names of the kernels
- * @param damage the kind of damage; empty text if the entry is sound
+ * @param damage the kind of damage, or {@code gone} or {@code unreadable} if the entry could not be
+ *     read; empty text if it is sound
  */
 public record EntryDetails(Duration compileTime, List<String> kernels, String damage) {
     public static final EntryDetails NONE = new EntryDetails(Duration.ZERO, List.of(), "");

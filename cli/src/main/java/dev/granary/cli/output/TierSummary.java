@@ -56,7 +56,8 @@ public final class TierSummary {
     /** Lookups in one tier. The compiler has no hit rate. */
     private record Row(String name, long lookups, long hits, OptionalDouble meanMillis) {
         /**
-         * Returns the share of hits; empty without lookups, and with counters of older versions.
+         * Returns the share of hits; empty without lookups, and with counters of older versions,
+         * which may have more hits than lookups.
          */
         OptionalDouble hitRate() {
             return lookups == 0 || hits > lookups || name.equals("compiler")

@@ -10,7 +10,7 @@ public final class Units {
 
     private Units() {}
 
-    /** Returns the text, truncated to that number of characters with trailing dots. */
+    /** Returns the text, truncated to at most {@code characters}, 3 or more, with three dots. */
     public static String cut(String text, int characters) {
         int end = text.offsetByCodePoints(
                 0, Math.min(characters, text.codePointCount(0, text.length())));
@@ -38,6 +38,7 @@ public final class Units {
         return millis(millis(time));
     }
 
+    /** Returns a number of milliseconds as text, as {@link #time} does. */
     public static String millis(double millis) {
         if (millis < 100) {
             return String.format(Locale.ROOT, "%.1f ms", millis);
@@ -57,6 +58,7 @@ public final class Units {
         return String.format(Locale.ROOT, "%,d", count);
     }
 
+    /** Returns text such as {@code 1 entry}, {@code 1,200 entries}. */
     public static String plural(long count, String noun) {
         return count(count) + " "
                 + (count == 1

@@ -96,7 +96,7 @@ public final class PlanFile {
         return plan;
     }
 
-    /** Returns the nest, which has no parameters. */
+    /** Returns the nest, which is the same in all plans of a space: it has no parameters. */
     LoopNest nest() throws KernelManifestException {
         return nest(arrays());
     }
@@ -138,8 +138,8 @@ public final class PlanFile {
                 "logic", () -> nest.logic(StatementParser.parse(top.text("logic"), arrays)));
     }
 
-    private LoopSchedule scheduled(LoopSchedule of) throws KernelManifestException {
-        LoopSchedule schedule = of;
+    private LoopSchedule scheduled(LoopSchedule initial) throws KernelManifestException {
+        LoopSchedule schedule = initial;
         for (PlanTable split : top.tables("split")) {
             split.checkKeys(SPLIT_KEYS, "a split");
             LoopSchedule before = schedule;
@@ -159,8 +159,8 @@ public final class PlanFile {
                 : unrolled;
     }
 
-    private KernelPlan bound(KernelPlan of) throws KernelManifestException {
-        KernelPlan plan = of;
+    private KernelPlan bound(KernelPlan unbound) throws KernelManifestException {
+        KernelPlan plan = unbound;
         ManifestTable table =
                 top.table().table("bind", "bind = { group-x = \"i\" }").orElse(null);
         if (table == null) {
@@ -174,7 +174,7 @@ public final class PlanFile {
                 "bind");
         for (String key : table.keys()) {
             if (!bindings.hasText(key)) {
-                continue; // the value of a parameter: not bound
+                continue; // empty, as the value of a parameter may be: not bound
             }
             KernelPlan before = plan;
             ParallelAxis axis = Arrays.stream(ParallelAxis.values())

@@ -34,7 +34,7 @@ record PlanTable(ManifestTable table) {
         return table.value(key) != null;
     }
 
-    /** Returns whether the key has a text that is not empty. */
+    /** Returns true if the key has a text that is not empty. */
     boolean hasText(String key) throws KernelManifestException {
         return !table.textOrEmpty(key).isEmpty();
     }
@@ -78,9 +78,9 @@ record PlanTable(ManifestTable table) {
         throw table.error(key, key + " must be a whole number of 32 bits, such as " + key + " = 4");
     }
 
-    boolean flag(String key, boolean usual) throws KernelManifestException {
+    boolean flag(String key, boolean valueIfAbsent) throws KernelManifestException {
         return switch (table.value(key)) {
-            case null -> usual;
+            case null -> valueIfAbsent;
             case Boolean flag -> flag;
             default -> throw table.error(key, key + " must be true or false");
         };

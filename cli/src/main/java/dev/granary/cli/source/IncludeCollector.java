@@ -36,7 +36,7 @@ final class IncludeCollector {
     private final Map<String, String> headers = new LinkedHashMap<>();
     private final Map<String, Path> headerFiles = new LinkedHashMap<>();
     private boolean hasComputedInclude;
-    private boolean hasUnseen;
+    private boolean hasUnseen; // a file that was not collected may be included
 
     /**
      * A directory that is searched for included files.

@@ -49,7 +49,8 @@ public final class KernelSourceResolver {
     }
 
     /**
-     * Returns a descriptor of {@code kernel} for no device, to read its inputs. Its id is no one's.
+     * Returns a descriptor of {@code kernel} for no device, to read its inputs; no entry has its
+     * id.
      *
      * @throws IOException as {@link #descriptor}
      */
@@ -141,7 +142,7 @@ public final class KernelSourceResolver {
         return builder.tag(kernel.tag()).extraDigest(kernel.extraDigest());
     }
 
-    /** Returns the path as build logs are searched for it. */
+    /** Returns the path in the form in which {@link KernelSources#header} looks it up. */
     private static String normalized(String path) {
         try {
             return Path.of(path).normalize().toString();
@@ -183,8 +184,8 @@ public final class KernelSourceResolver {
             String text = new String(content, UTF_8);
             builder.source(text);
             texts.add(text);
-            // the compiler counts the lines of all texts together; a line that two of them share
-            // has the rest of the later one below it
+            // The compiler counts the lines of all texts together. A text without a final line end
+            // shares its last line with the next text, to which that line is then attributed.
             sourcesByLine.put(line, source);
             line += lineEndings(text);
         }

@@ -95,7 +95,7 @@ public final class ManifestChecker {
         try {
             toml = TomlFile.read(file);
         } catch (IOException | TomlException e) {
-            return lines; // it was readable a moment ago
+            return lines; // changed since it was read: problems have no lines
         }
         for (String key : List.of("kernel", "recorded")) {
             if (toml.get(key) instanceof TomlArray tables) {

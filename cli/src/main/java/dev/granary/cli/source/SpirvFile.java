@@ -11,7 +11,7 @@ import java.nio.file.Path;
 final class SpirvFile {
     private SpirvFile() {}
 
-    /** Returns true if a content begins as a module. */
+    /** Returns true if the content begins like a module of SPIR-V. */
     static boolean isSpirv(byte[] content) {
         return switch (BinaryContainer.read(MemorySegment.ofArray(content))) {
             case BinaryContainer.SpirV _ -> true;
@@ -25,7 +25,8 @@ final class SpirvFile {
      * Makes a module the program of a kernel.
      *
      * @param isFurther true if the kernel has a module already
-     * @throws IOException if it has, or if the module is not sound, with a message for the user
+     * @throws IOException if it has a module already, or if {@code module} is not sound; with a
+     *     message for the user
      */
     static void add(Path file, byte[] module, KernelDescriptor.Builder builder, boolean isFurther)
             throws IOException {
