@@ -121,18 +121,18 @@ final class BlackScholes {
     }
 
     private static double[] reference(Terms t) {
-        double cent = 0.02;
-        double small = 1e-4;
+        double spotStep = 0.02;
+        double step = 1e-4;
         double price = t.price();
-        double up = t.spotUp(cent).price();
-        double down = t.spotUp(-cent).price();
+        double up = t.spotUp(spotStep).price();
+        double down = t.spotUp(-spotStep).price();
         return new double[] {
             price,
-            (up - down) / (2 * cent),
-            (up - 2 * price + down) / (cent * cent),
-            (t.volatilityUp(small).price() - t.volatilityUp(-small).price()) / (2 * small),
-            -(t.yearsUp(small).price() - t.yearsUp(-small).price()) / (2 * small),
-            (t.rateUp(small).price() - t.rateUp(-small).price()) / (2 * small),
+            (up - down) / (2 * spotStep),
+            (up - 2 * price + down) / (spotStep * spotStep),
+            (t.volatilityUp(step).price() - t.volatilityUp(-step).price()) / (2 * step),
+            -(t.yearsUp(step).price() - t.yearsUp(-step).price()) / (2 * step),
+            (t.rateUp(step).price() - t.rateUp(-step).price()) / (2 * step),
         };
     }
 

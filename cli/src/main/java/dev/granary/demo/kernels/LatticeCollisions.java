@@ -81,8 +81,8 @@ final class LatticeCollisions {
     }
 
     /**
-     * Bhatnagar, Gross, Krook, with the force of Guo, Zheng, Shi, "Discrete lattice effects on the
-     * forcing term", 2002, eq. 20.
+     * Collides with one relaxation time (Bhatnagar, Gross, Krook) and a force (Guo, Zheng, Shi,
+     * "Discrete lattice effects on the forcing term", 2002, eq. 20).
      */
     static void relaxWithForce(double[] f, double omega, double[] force) {
         double density = density(f);
@@ -101,8 +101,8 @@ final class LatticeCollisions {
     }
 
     /**
-     * Two relaxation times (Ginzburg, Verhaeghe, d'Humieres, 2008): symmetric and antisymmetric
-     * parts of each pair.
+     * Collides with two relaxation times (Ginzburg, Verhaeghe, d'Humieres, 2008): for the symmetric
+     * and antisymmetric parts of each pair of opposite velocities.
      */
     static void relaxPairs(double[] f, double even, double magic) {
         double odd = 1 / (magic / (1 / even - 0.5) + 0.5);
@@ -118,8 +118,8 @@ final class LatticeCollisions {
     }
 
     /**
-     * Many relaxation times: f - M^-1 S M (f - equilibrium); rates of energy, its square, heat flux
-     * and stress.
+     * Collides with many relaxation times: f - M^-1 S M (f - equilibrium), with the rates of
+     * energy, its square, heat flux and stress in S.
      */
     static void relaxMoments(
             double[] f, double energy, double energySquare, double flux, double stress) {
@@ -144,8 +144,8 @@ final class LatticeCollisions {
     }
 
     /**
-     * Smagorinsky's eddy viscosity (Hou, Sterling, Chen, Doolen, "A lattice Boltzmann subgrid
-     * model", 1996).
+     * Collides with Smagorinsky's eddy viscosity (Hou, Sterling, Chen, Doolen, "A lattice Boltzmann
+     * subgrid model", 1996).
      */
     static void relaxTurbulent(double[] f, double omega, double constantSquare) {
         double density = density(f);

@@ -46,6 +46,10 @@ final class LatticeReference {
         this.f = new double[width][height][C.length];
     }
 
+    /**
+     * Sets the kind of each cell: of the lower and upper row, of the other cells at both sides, and
+     * of a disc of obstacles if {@code radius} is positive. All others are fluid.
+     */
     void mark(Kind lower, Kind upper, Kind sides, double discX, double discY, double radius) {
         for (int x = 0; x < width; x++) {
             for (int y = 0; y < height; y++) {
@@ -59,6 +63,7 @@ final class LatticeReference {
         }
     }
 
+    /** Returns the number of the kind of each cell. */
     int[] kinds() {
         int[] numbers = new int[width * height];
         for (int cell = 0; cell < numbers.length; cell++) {
@@ -67,6 +72,7 @@ final class LatticeReference {
         return numbers;
     }
 
+    /** Sets each cell to the equilibrium of its density and velocity. */
     void initialise(float[] density, float[] velocityX, float[] velocityY) {
         for (int cell = 0; cell < density.length; cell++) {
             f[cell % width][cell / width] =
@@ -74,6 +80,7 @@ final class LatticeReference {
         }
     }
 
+    /** Runs {@code collision} on the populations of each fluid cell. */
     void collide(Consumer<double[]> collision) {
         for (int x = 0; x < width; x++) {
             for (int y = 0; y < height; y++) {
@@ -84,6 +91,7 @@ final class LatticeReference {
         }
     }
 
+    /** Moves all populations to the neighbours, across the edges too; kinds have no effect. */
     void streamPeriodic() {
         double[][][] next = new double[width][height][C.length];
         for (int x = 0; x < width; x++) {
@@ -97,6 +105,7 @@ final class LatticeReference {
         f = next;
     }
 
+    /** Moves the populations of fluid cells, with reflection at walls and obstacles. */
     void streamWalls(double wallX, double wallY) {
         double[][][] next = new double[width][height][];
         for (int x = 0; x < width; x++) {
@@ -138,8 +147,8 @@ final class LatticeReference {
     }
 
     /**
-     * Zou and He, "On pressure and velocity boundary conditions", 1997: bounce-back of the
-     * non-equilibrium part.
+     * Sets the velocity at the left edge, by bounce-back of the non-equilibrium part (Zou and He,
+     * "On pressure and velocity boundary conditions", 1997).
      */
     void inletVelocity(float[] speeds) {
         for (int y = 0; y < height; y++) {
@@ -151,6 +160,7 @@ final class LatticeReference {
         }
     }
 
+    /** Sets the density at the right edge, as {@link #inletVelocity} sets the velocity. */
     void outletPressure(double density) {
         for (int y = 0; y < height; y++) {
             if (kinds[width - 1][y] == Kind.FLUID) {
@@ -161,6 +171,7 @@ final class LatticeReference {
         }
     }
 
+    /** Copies the populations that enter at the right edge from the neighbours to the left. */
     void outletCopy() {
         for (int y = 0; y < height; y++) {
             if (kinds[width - 1][y] == Kind.FLUID && kinds[width - 2][y] == Kind.FLUID) {
@@ -180,6 +191,7 @@ final class LatticeReference {
         }
     }
 
+    /** Returns the force of the fluid on the obstacles, as x and y: the exchanged momentum. */
     double[] obstacleForce() {
         double[] force = new double[2];
         for (int x = 0; x < width; x++) {
@@ -196,6 +208,7 @@ final class LatticeReference {
         return force;
     }
 
+    /** Returns the populations of all cells for the first velocity, then for the next ones. */
     double[] populations() {
         double[] flat = new double[C.length * width * height];
         for (int i = 0; i < flat.length; i++) {
@@ -205,6 +218,7 @@ final class LatticeReference {
         return flat;
     }
 
+    /** Returns the density of each cell, 0 unless it is fluid. */
     double[] density() {
         double[] density = new double[width * height];
         for (int cell = 0; cell < density.length; cell++) {
@@ -227,6 +241,7 @@ final class LatticeReference {
         return velocity;
     }
 
+    /** Returns the curl of the velocity at each cell, by differences between its neighbours. */
     double[] curl() {
         double[] ux = velocity(0);
         double[] uy = velocity(1);

@@ -30,7 +30,7 @@ public final class SharedWeights {
 
     /** Loader of the kernels of a program. */
     public interface Loader {
-        /** Returns live kernels, which the caller closes. */
+        /** Returns loaded kernels, which the caller closes. */
         OpenClKernels load(KernelDescriptor descriptor) throws CompileException, RestoreException;
     }
 
