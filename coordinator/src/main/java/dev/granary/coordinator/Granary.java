@@ -50,7 +50,7 @@ import java.util.function.BiConsumer;
  * caller has its primitive.
  */
 public final class Granary implements AutoCloseable {
-    /** The longest wait, of which the end does not overflow. */
+    /** The longest wait; the deadline of a longer one would overflow. */
     private static final Duration MAX_FLUSH = Duration.ofDays(365);
 
     private final GranaryConfig config;
@@ -355,7 +355,7 @@ public final class Granary implements AutoCloseable {
      * Waits until everything is recorded, stored and uploaded, at most {@code limit}. An interrupt
      * ends the wait.
      *
-     * @return true if nothing is left to record, store or upload
+     * @return true if all of this work has ended, successfully or not
      */
     public boolean flush(Duration limit) {
         try {

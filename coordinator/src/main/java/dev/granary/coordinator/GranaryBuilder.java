@@ -102,7 +102,7 @@ public final class GranaryBuilder {
     }
 
     /**
-     * Adds a layer of which entries are loaded only: none is stored or discarded there.
+     * Adds a layer from which entries are only loaded: none is stored or discarded there.
      *
      * @param name the name as for {@link #layer}
      * @throws IllegalArgumentException as for {@link #layer}

@@ -60,7 +60,7 @@ final class MemoryTier {
     @SuppressWarnings("unchecked") // the key is the descriptor
     <D extends PrimitiveDescriptor, P extends Primitive> P program(
             LookupTiers tiers, Engine<D, P> engine, D descriptor) throws CompileException {
-        // Three captured values: a hit allocates as much as one of the cache alone.
+        // Captures three values only, so that a hit allocates no more than one of the cache alone.
         return cast(programs.get(
                 descriptor, key -> retain(tiers.lookup(engine, (D) key).find())));
     }

@@ -1,6 +1,6 @@
 package dev.granary.coordinator.admin;
 
-/** The source of the SPIR-V of a kernel that a lookup would compile for a driver of SPIR-V. */
+/** The origin of the SPIR-V of a kernel, if a lookup compiles it for a driver that takes SPIR-V. */
 public sealed interface IntermediateOutcome {
     /**
      * The intermediate program of a tier.

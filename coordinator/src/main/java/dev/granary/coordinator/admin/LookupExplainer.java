@@ -42,7 +42,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Explainer of the lookups of a configuration: it makes the steps of {@code PrimitiveLookup}
+ * Explainer of the lookups of a configuration: it performs the steps of {@code PrimitiveLookup}
  * without an engine, and changes nothing. No use is recorded, nothing is discarded, stored or
  * claimed, and buckets receive reads only. Caches that an application plugs in are not part of it.
  */
@@ -132,7 +132,7 @@ public final class LookupExplainer {
         };
     }
 
-    /** Searches the local tier, then the claim if it has no entry. */
+    /** Searches the local tier, and looks at the claim if the tier has no entry. */
     private void searchLocal(List<Id> ids, Search search) throws ConfigException {
         Id own = ids.getFirst();
         if (config.capacityBytes() == 0) {

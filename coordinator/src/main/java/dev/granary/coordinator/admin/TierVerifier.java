@@ -146,7 +146,7 @@ public final class TierVerifier {
 
     /** Returns true if no damaged or unreadable entry is left. */
     public boolean isHealthy() {
-        // only damaged ones are repaired
+        // the repaired ones are among the damaged ones, which are added below
         long remaining = unreadable.entries() - repaired.entries();
         for (Map.Entry<DamageKind, Count> each : damaged.entrySet()) {
             remaining += isOtherVersion(each.getKey()) ? 0 : each.getValue().entries();

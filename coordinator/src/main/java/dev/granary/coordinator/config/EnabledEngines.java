@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 /**
  * The engines whose primitives are cached beyond the memory of the process. Immutable.
  *
- * @param disabled the families of engines that are not
+ * @param disabled the families of engines that are cached in memory only
  */
 public record EnabledEngines(Set<Family> disabled) {
     /** All engines. */
@@ -49,7 +49,7 @@ public record EnabledEngines(Set<Family> disabled) {
 
     /**
      * Parses a text such as {@code off} or {@code opencl.cpu:off;level-zero:off}. A part names a
-     * backend, a kind of engine, or both with a dot, and switches what it names.
+     * backend, a kind of engine, or both with a dot, and switches these engines.
      *
      * @throws IllegalArgumentException if the text has another form
      */
@@ -107,7 +107,7 @@ public record EnabledEngines(Set<Family> disabled) {
         return new EnabledEngines(changed);
     }
 
-    /** Returns no engine. */
+    /** Returns the value with all engines disabled. */
     public static EnabledEngines none() {
         return new EnabledEngines(Set.copyOf(Family.all()));
     }

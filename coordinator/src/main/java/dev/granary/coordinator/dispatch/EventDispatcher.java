@@ -62,7 +62,7 @@ public final class EventDispatcher {
         }
     }
 
-    /** Begins an eviction from {@code tier}, whose entries {@code counter} receives. */
+    /** Begins an eviction from {@code tier}; its end adds the evicted entries to a counter. */
     public EvictionListener.Eviction beginEviction(
             String tier, LookupCounters counters, LookupCounter counter) {
         EventSpan span = begin(EventKind.EVICTION);
@@ -80,7 +80,7 @@ public final class EventDispatcher {
     /** Dispatches the event of a hit in memory that took {@code nanos} nanoseconds. */
     public void memoryHit(Primitive primitive, long nanos) {
         try {
-            // its descriptor has an id, that of the caller may have to compute one
+            // the cached descriptor has its id; that of the caller may have to compute it
             LookupEvent event = new LookupEvent(
                     digest(primitive.descriptor().getId()),
                     primitive.descriptor().target(),

@@ -22,7 +22,7 @@ import java.util.Optional;
 @Category("Granary")
 @StackTrace(false)
 abstract class RecordedEvent extends Event {
-    /** The path of the last target: computing it takes longer than the event. */
+    /** The last target with its path: computing a path takes longer than recording an event. */
     private static volatile NamedTarget latestTarget = new NamedTarget(null, "");
 
     private record NamedTarget(@Nullable Target target, String path) {}

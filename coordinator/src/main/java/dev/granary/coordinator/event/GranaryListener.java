@@ -13,8 +13,8 @@ package dev.granary.coordinator.event;
 public interface GranaryListener {
     /**
      * Returns true if {@link #onLookup} is to be called for hits in memory, too. A hit takes some
-     * 10 ns, and its event ten times as much; counters have their number without events. Called
-     * once, when the listener is registered.
+     * 10 ns, and its event ten times as much; the counters have the number of hits without events.
+     * Called once, when the listener is registered.
      */
     default boolean wantsMemoryHits() {
         return false;
@@ -40,7 +40,7 @@ public interface GranaryListener {
     /** Called after a lookup in the local tier or in a layer. */
     default void onLoad(LoadEvent event) {}
 
-    /** Called after the driver has accepted or rejected a stored entry. */
+    /** Called after an attempt to restore a stored entry, even if the driver was not called. */
     default void onRestore(RestoreEvent event) {}
 
     /** Called after a wait for another process of the machine. */

@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * End of a lookup in one tier. A lookup that asks the local tier repeatedly, while another process
- * compiles, counts once.
+ * End of a lookup in one tier. A lookup that searches the local tier repeatedly, while another
+ * process compiles, counts once.
  *
  * @param id the digest of the id in hexadecimal digits
  * @param tier {@code local}, or the name of the layer
@@ -32,7 +32,7 @@ public record LoadEvent(
         DAMAGED,
         /** The tier gave no answer in time, refused or failed. */
         UNAVAILABLE,
-        /** The tier was not asked, because its time budget is used up. */
+        /** The tier was not searched, because its time budget is used up. */
         SKIPPED
     }
 }

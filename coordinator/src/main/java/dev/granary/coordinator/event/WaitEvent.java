@@ -7,7 +7,7 @@ import java.time.Duration;
  *
  * @param id the digest of the id in hexadecimal digits
  * @param outcome the outcome
- * @param duration the time waited; zero if no wait was left in the wait budget
+ * @param duration the time waited; close to zero if the wait budget was used up
  */
 public record WaitEvent(String id, Outcome outcome, Duration duration) implements GranaryEvent {
     /** Outcome of a wait. */

@@ -49,6 +49,7 @@ public final class LookupTimeBudget {
         record Skip() implements Decision {}
     }
 
+    /** Decides about one lookup. Only one probe is decided on until {@link #probeEnded}. */
     synchronized Decision decide() {
         long left = allowance() - charged;
         if (left > 0) {

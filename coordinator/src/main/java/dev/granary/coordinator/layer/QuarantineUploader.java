@@ -20,9 +20,10 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * Uploader that reports the content of an entry to the bucket, if it is in quarantine or its
- * restores were degraded, when this machine has compiled the entry anew, and replaces it there once
- * the report is confirmed. Other entries go to the next uploader. Thread-safe.
+ * Uploader that replaces unusable contents of entries in the bucket. A content is unusable if it is
+ * in quarantine, or if the driver compiled it again in restores. After this machine has compiled
+ * the entry anew, the old content is reported to the bucket, and replaced once the report is
+ * confirmed. Other entries go to the next uploader. Thread-safe.
  */
 final class QuarantineUploader implements EntryUploader {
     private final EntryUploader next;

@@ -75,9 +75,9 @@ public final class RemoteLayer implements AutoCloseable {
     }
 
     /**
-     * Loads the entry of the first id that has one, and waits at most {@code maxNanos};
-     * {@link #SKIPPED} if the budget does not allow the lookup. All are counted as one load: that
-     * of the hit, else of the first id.
+     * Loads the entry of the first id that has one, and waits at most {@code maxNanos}. Returns
+     * {@link #SKIPPED} if the budget does not allow the lookup. All ids count as one load of the
+     * first id, with the result of the hit if there is one.
      *
      * @param ids the ids of the same inputs in one or several namespaces; not empty
      */
@@ -125,6 +125,7 @@ public final class RemoteLayer implements AutoCloseable {
         }
     }
 
+    /** Returns a snapshot of the counters. */
     public LayerStatistics statistics() {
         return new LayerStatistics(
                 layer.name(),

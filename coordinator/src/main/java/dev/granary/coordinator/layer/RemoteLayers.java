@@ -38,7 +38,7 @@ public final class RemoteLayers implements AutoCloseable {
     private final CompileTimeEstimate compileTimes;
     private final long deadlineNanos;
 
-    /** Creates a lookup through {@code layers}, with a deadline for all of them together. */
+    /** Creates the layers; {@code deadline} is that of one lookup for all of them together. */
     RemoteLayers(List<RemoteLayer> layers, CompileTimeEstimate compileTimes, Duration deadline) {
         this.all = List.copyOf(layers);
         this.compileTimes = compileTimes;
@@ -189,6 +189,7 @@ public final class RemoteLayers implements AutoCloseable {
         return isIdle;
     }
 
+    /** Returns a snapshot of the counters of each layer, in order. */
     public List<LayerStatistics> statistics() {
         return all.stream().map(RemoteLayer::statistics).toList();
     }

@@ -18,8 +18,9 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The earlier steps of one compile, each of them a lookup through all tiers. The compile has its
- * own claim meanwhile, and that of each step until its program is stored. Used by one thread.
+ * The earlier steps of one compile, such as its intermediate program. Each is a lookup through all
+ * tiers. The compile has its own claim meanwhile, and that of each step until its program is
+ * stored. Used by one thread.
  *
  * <p>A driver reads the restored programs until the compile ends. So their marks of the
  * {@link RestoreQuarantine} stay until {@link #close}.

@@ -8,7 +8,7 @@ import dev.granary.gpu.KernelEngine;
 
 import java.util.Optional;
 
-/** The engines of which lookups go beyond memory, which change at run time. Thread-safe. */
+/** The engines whose lookups go beyond memory; the set changes at run time. Thread-safe. */
 public final class EngineSwitch {
     private volatile EnabledEngines engines;
 
@@ -39,7 +39,7 @@ public final class EngineSwitch {
     /** Returns true if lookups of this engine go beyond memory. */
     public boolean isOn(Engine<?, ?> engine) {
         EnabledEngines current = engines;
-        // usually all, of which none has to be identified
+        // usually all are enabled, and the engine need not be identified
         return current.disabled().isEmpty()
                 || current.contains(new EnabledEngines.Family(
                         engine.target().backend(),

@@ -16,7 +16,7 @@ import dev.granary.coordinator.stores.OpenStores;
 import java.util.Optional;
 
 /**
- * The tiers below the memory tier, and what else all lookups share. Thread-safe.
+ * The tiers below the memory tier, and the other objects that lookups share. Thread-safe.
  *
  * @param local the local tier
  * @param layers the buckets and plugged caches
@@ -26,7 +26,7 @@ import java.util.Optional;
  * @param writeBehind the queue of the work after a lookup
  * @param counters the counters of lookups
  * @param events the receivers of events
- * @param enabled the engines of which lookups go beyond memory
+ * @param enabled the engines whose lookups go beyond memory
  */
 public record LookupTiers(
         CountingCache local,

@@ -224,7 +224,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         restored.ifPresent(primitive -> {
             tiers.layers().compileTimes().observe(entry.compileTime().toNanos());
             stored = Optional.of(new StoredStep(entry, tiers.local().cache()::discard));
-            restored(primitive, entry, PrimitiveSource.LOCAL);
+            recordRestore(primitive, entry, PrimitiveSource.LOCAL);
         });
         return restored;
     }
@@ -240,7 +240,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
                 tiers.local().cache().discard(refused);
                 bucket.refused(refused);
             }));
-            if (!restored(primitive, entry, PrimitiveSource.BUCKET)) {
+            if (!recordRestore(primitive, entry, PrimitiveSource.BUCKET)) {
                 tiers.writeBehind().fill(entry, bucket, claim);
             }
             layer = OptionalInt.of(bucket.position());
@@ -253,9 +253,9 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
      * Records the source. If the driver has returned other binaries than those of the entry, they
      * are stored.
      *
-     * @return true if they are
+     * @return true if other binaries are stored, with the claim
      */
-    private boolean restored(P primitive, Entry entry, PrimitiveSource origin) {
+    private boolean recordRestore(P primitive, Entry entry, PrimitiveSource origin) {
         source = origin;
         restoredBytes = entry.binaries().byteSize();
         if (step == Step.EARLIER) {
@@ -300,7 +300,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         }
     }
 
-    /** Compiles beside the tiers, for that reason. */
+    /** Compiles without the tiers, and counts the reason. */
     private P compileUncached(LookupCounter reason) throws CompileException {
         tiers.counters().increment(reason);
         return compiler().compileUncached();

@@ -9,9 +9,7 @@ import java.util.Optional;
 final class ThreadProcessorTime {
     private ThreadProcessorTime() {}
 
-    /**
-     * Returns the time so far; empty for a virtual thread, and where the JVM does not measure it.
-     */
+    /** Returns the time so far; empty for a virtual thread, or if the JVM does not measure it. */
     static Optional<Duration> now() {
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         if (Thread.currentThread().isVirtual() || !threads.isCurrentThreadCpuTimeSupported()) {

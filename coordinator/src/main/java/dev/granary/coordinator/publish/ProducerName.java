@@ -8,8 +8,8 @@ public final class ProducerName {
     private ProducerName() {}
 
     /**
-     * Holder of the name, computed at first use on a background thread: resolving the host name may
-     * query a server.
+     * Holder of the name, computed at first use: resolving the host name may query a server.
+     * Lookups use it for trials of restores only.
      */
     private static final class Name {
         static final String VALUE = host() + "/" + ProcessHandle.current().pid();

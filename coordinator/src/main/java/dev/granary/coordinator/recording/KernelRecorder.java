@@ -30,7 +30,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * descriptor, once for each id; a background thread writes. A failure is logged once and counted,
  * and the next write tries again. Thread-safe.
  *
- * <p>What is unwritten when the process ends without a close is written by a shutdown hook.
+ * <p>If the process ends without a close, a shutdown hook writes the remaining kernels.
  */
 public final class KernelRecorder implements AutoCloseable {
     /**

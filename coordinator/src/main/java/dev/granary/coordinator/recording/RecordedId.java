@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
  * The id of a recorded kernel for one target.
  *
  * @param hash the SHA-256 of the id, in 64 hexadecimal digits
- * @param target the target of the engine that asked for the kernel
+ * @param target the target of the engine for which the kernel was recorded
  * @param environment the variables that were part of the id, by name
  */
 public record RecordedId(String hash, Target target, NavigableMap<String, String> environment) {

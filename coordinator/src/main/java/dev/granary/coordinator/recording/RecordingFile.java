@@ -72,7 +72,7 @@ public final class RecordingFile {
      * @param kernels the kernels
      * @param comments one line each, such as the reason why a kernel is not recorded
      * @return the number of ids that were added, and of new kernels without one
-     * @throws IOException if the recording cannot be written; it is then as it was
+     * @throws IOException if the recording cannot be written; it is unchanged then
      */
     public int add(List<RecordedKernel> kernels, List<String> comments) throws IOException {
         SourceDirectory files = new SourceDirectory(directory);

@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
  * thread-safe.
  */
 final class RecordingText {
-    /** The beginning of every recording, which tells it from other manifests. */
+    /** The beginning of every recording, which distinguishes it from other manifests. */
     static final String MARK = "# Recorded by Granary";
 
     private static final String KERNEL = "[[recorded]]";

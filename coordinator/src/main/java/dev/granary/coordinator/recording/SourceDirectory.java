@@ -66,7 +66,7 @@ final class SourceDirectory {
         return true;
     }
 
-    /** Writes a file at once: a reader, and a process after a crash, sees all of it or nothing. */
+    /** Writes a file atomically: a reader, also after a crash, sees all of it or nothing. */
     void write(Path file, byte[] content) throws IOException {
         Path unfinished =
                 directory.resolve("recording-" + ProcessHandle.current().pid() + UNFINISHED);

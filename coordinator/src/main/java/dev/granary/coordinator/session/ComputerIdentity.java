@@ -21,8 +21,8 @@ import java.util.regex.Pattern;
  * Two numbers by which the reports of one computer are recognized, without its name or address.
  *
  * @param directory a random number of the local directory, 32 hexadecimal digits
- * @param host a digest of the number of the running kernel, which containers share; of the host
- *     name if there is none; 32 hexadecimal digits
+ * @param host a digest of the boot id of the operating system, which containers share; of the host
+ *     name if there is no boot id; 32 hexadecimal digits
  */
 public record ComputerIdentity(String directory, String host) {
     private static final String FILE = "machine";
@@ -32,7 +32,7 @@ public record ComputerIdentity(String directory, String host) {
 
     /**
      * Returns the identity of this computer, with the number of {@code localDirectory}, which is
-     * made if it has none.
+     * created if it has none.
      *
      * @throws IOException if it has none, and cannot be written
      */
@@ -62,7 +62,7 @@ public record ComputerIdentity(String directory, String host) {
         }
     }
 
-    /** Reads a number; any other content has the digest of it as its number. */
+    /** Reads a number; for any other content, the number is its digest. */
     private static String read(Path file) throws IOException {
         if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)
                 && !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {

@@ -30,7 +30,7 @@ final class QuarantineDirectory {
     private final Map<String, Instant> endTimes = new ConcurrentHashMap<>();
 
     /**
-     * Reads the marked entries, and removes what is over.
+     * Reads the marked entries, and removes those whose time is over.
      *
      * @param duration the time that an entry stays marked
      * @throws IOException if the directory cannot be read or written
@@ -64,7 +64,7 @@ final class QuarantineDirectory {
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    /** Returns the ends of the time by mark. */
+    /** Returns the end of the time of each entry, by its mark. */
     Map<String, Instant> endTimes() {
         return Map.copyOf(endTimes);
     }

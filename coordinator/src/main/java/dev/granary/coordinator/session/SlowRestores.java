@@ -19,8 +19,9 @@ import java.util.Set;
  * the entry. A slow restore by the clock makes a content suspected, since a loaded machine is slow,
  * too. The processor time of its next restore decides. If that is slow as well, the content is
  * confirmed, and the next lookup compiles instead of restoring. A driver that reports the compile
- * needs no such proof, and its fresh binaries replace the content at once. An id is replaced so
- * once; its later contents are restored, however long it takes. All records last {@link #TIME}.
+ * needs no such proof, and its fresh binaries replace the content at once. In both ways, an id is
+ * replaced only once; its later contents are restored, however long it takes. All records last
+ * {@link #TIME}.
  */
 public final class SlowRestores {
     /** The shortest restore that may be slow; a driver's first restore in a process takes less. */
@@ -58,7 +59,7 @@ public final class SlowRestores {
                 && replacedContents(entry.id()).isEmpty();
     }
 
-    /** Returns true if the processor time of the next restore of {@code entry} decides. */
+    /** Returns true if the entry is suspected: the processor time of the next restore decides. */
     public boolean isSuspected(Entry entry) {
         return !suspected.isEmpty() && suspected.contains(RestoreMarks.name(entry));
     }

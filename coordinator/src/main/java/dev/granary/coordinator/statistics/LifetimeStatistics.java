@@ -59,8 +59,8 @@ public final class LifetimeStatistics {
     }
 
     /**
-     * Sets all counters to 0, and returns them as they were. No process loses counters by it: those
-     * of a running one are added when it closes, from its own begin.
+     * Sets all counters to 0, and returns them as they were. No process loses counters by it: a
+     * running one adds all of its own when it closes.
      */
     public Map<String, Long> reset() throws IOException {
         if (!Files.exists(file)) {

@@ -32,12 +32,12 @@ import java.util.concurrent.atomic.AtomicReference;
  * breaks it. Thread-safe.
  *
  * <ul>
- *   <li>A call that throws, or returns null, is a result without an answer. Errors are included.
+ *   <li>A call that throws, even an error, or that returns null counts as a call without an answer.
  *   <li>A hit with another id, with binaries that do not match their hash, or with a compile time
  *       out of range is {@link LoadResult.Damaged}.
  *   <li>A call ends within its limit, on a thread of the view. While a call is overdue, later calls
- *       are answered at once, without the cache: a cache that hangs takes one limit of each waiting
- *       caller, and no thread more.
+ *       are answered at once, without the cache: a cache that hangs costs each waiting caller one
+ *       limit, and takes no further threads.
  * </ul>
  *
  * <p>{@link #close()} closes the view. The cache belongs to the application, which closes it.

@@ -44,7 +44,7 @@ final class ResizableLocalTier implements PersistentCache {
         tier.setEvictionListener(listener);
     }
 
-    /** Loads an entry. Without an answer if switched off: its upload, if any, stays pending. */
+    /** Loads an entry; unavailable if switched off, so that its upload, if any, stays pending. */
     @Override
     public LoadResult load(Id id) {
         return isOff ? new LoadResult.Unavailable(CAUSE) : tier.load(id);
