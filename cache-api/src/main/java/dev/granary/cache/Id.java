@@ -136,7 +136,7 @@ public final class Id {
 
     /**
      * Returns the id with these stored bytes, or empty if they are not an id of this schema. Safe
-     * for untrusted bytes: it never throws and allocates no more than their length.
+     * for untrusted bytes: it never throws, and allocates memory in proportion to their length.
      */
     public static Optional<Id> parse(byte[] stored) {
         ByteBuffer in = body(stored);
@@ -207,9 +207,9 @@ public final class Id {
      */
     public Id withTarget(Target other) {
         int start = new Builder(target()).out.toByteArray().length;
-        Builder key = new Builder(other);
-        key.out.raw(Arrays.copyOfRange(bytes, start, bytes.length));
-        return key.build();
+        Builder copy = new Builder(other);
+        copy.out.raw(Arrays.copyOfRange(bytes, start, bytes.length));
+        return copy.build();
     }
 
     /**

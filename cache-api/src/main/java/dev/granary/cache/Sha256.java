@@ -12,7 +12,7 @@ public final class Sha256 {
     /** The length of a digest in bytes. */
     public static final int BYTES = 32;
 
-    private static final long CHUNK = 1L << 30; // a byte buffer can be shorter than a segment
+    private static final long CHUNK = 1L << 30; // a byte buffer has at most 2^31 - 1 bytes
 
     private final byte[] digest;
 
@@ -78,7 +78,7 @@ public final class Sha256 {
 
     /**
      * Returns the first eight bytes as a big-endian number. It is as evenly distributed as the
-     * whole digest, for tables that compare the remainder elsewhere.
+     * whole digest, so that a table can search by it and compare the other 24 bytes elsewhere.
      */
     public long prefix() {
         return ByteBuffer.wrap(digest).getLong();

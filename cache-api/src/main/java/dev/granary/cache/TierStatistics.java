@@ -28,7 +28,7 @@ public final class TierStatistics {
     }
 
     /**
-     * The values of the counters at one moment.
+     * The values of the counters, read one after the other while they may grow.
      *
      * @param hits lookups that found a verified entry
      * @param absent lookups that found nothing

@@ -19,8 +19,8 @@ public final class BuildCycleDetector {
     private BuildCycleDetector() {}
 
     /**
-     * Records that this thread waits for a build, until {@link #leave}, which must be called even
-     * if this method throws.
+     * Records that this thread waits for a build. The wait lasts until {@link #leave}, which must
+     * be called even if this method throws.
      *
      * @throws IllegalStateException if the build waits for this thread, directly or through other
      *     builds

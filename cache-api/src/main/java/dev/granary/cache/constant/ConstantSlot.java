@@ -9,8 +9,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The state of one key: promised by one thread, then finally a tensor, failed or abandoned. Fields
- * without a comment are guarded by the lock of the cache.
+ * The state of one key: promised by one thread, and at the end completed with a tensor, failed or
+ * abandoned. Mutable fields without a comment are guarded by the lock of the cache.
  */
 final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
     private final ConstantKey<B> key;
@@ -124,7 +124,7 @@ final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
             waiters++;
         }
         try {
-            // isEnded says more
+            // the result is unused: the slot may end between the timeout and the check below
             boolean _ = ended.await(timeout.toNanos(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

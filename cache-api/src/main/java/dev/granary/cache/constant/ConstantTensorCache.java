@@ -34,8 +34,8 @@ public final class ConstantTensorCache {
     public static final Duration MAX_WAIT = Duration.ofSeconds(60);
 
     static {
-        // A class whose initializer overflows the stack stays unusable for the rest of the process,
-        // so calls, which may run near the end of a stack, initialize none.
+        // A class whose initializer overflows the stack stays unusable for the rest of the process.
+        // Calls may run near the end of a stack, so these classes are initialized here.
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
             for (Class<?> used : List.of(
@@ -120,8 +120,8 @@ public final class ConstantTensorCache {
      * {@link ConstantPolicy#COST}, this is known only after the computation.
      *
      * @param bytes its size in bytes, which counts against the budget from now on
-     * @throws IllegalStateException if this thread has promised that tensor, or one for which its
-     *     builder waits
+     * @throws IllegalStateException if this thread itself has promised that tensor, or if the
+     *     thread that computes it waits for a tensor promised by this one
      * @throws IllegalArgumentException if {@code bytes} is not positive, or differs from the size
      *     of the cached or promised tensor with this key
      */
