@@ -123,12 +123,12 @@ public final class BucketBenchmark extends BenchmarkCommand {
         Path scripts = Path.of(System.getProperty("granary.servers", "servers"));
         Report report = report(settings.figures());
         try (BucketWorkspace workplace = BucketWorkspace.in(parent, progress());
-                ServerRoutes ways = ServerRoutes.open(
+                ServerRoutes routes = ServerRoutes.open(
                         workplace,
                         scripts,
                         server == null ? SERVERS : List.of(server),
                         settings.delays())) {
-            new BucketRun(settings, workplace, ways, report).run();
+            new BucketRun(settings, workplace, routes, report).run();
         }
     }
 

@@ -20,11 +20,11 @@ import java.util.Set;
  *
  * @param settings the settings
  * @param workplace the workspace
- * @param ways the routes to the server
+ * @param routes the routes to the server
  * @param report receives the sections
  */
 record BucketRun(
-        BucketSettings settings, BucketWorkspace workplace, ServerRoutes ways, Report report) {
+        BucketSettings settings, BucketWorkspace workplace, ServerRoutes routes, Report report) {
     /** Runs the selected measures; each section is reported when it is complete. */
     void run() throws Exception {
         Set<BucketMeasure> measures = settings.measures();
@@ -33,11 +33,11 @@ record BucketRun(
                         Locale.ROOT,
                         "Bucket tier: seed %d, server %s on the loopback interface",
                         settings.seed(),
-                        ways.server()),
+                        routes.server()),
                 "Directly, and through a proxy that holds back each request: "
                         + String.join(
                                 ", ",
-                                ways.all().stream()
+                                routes.all().stream()
                                         .skip(1)
                                         .map(ServerRoute::label)
                                         .toList())
@@ -46,25 +46,25 @@ record BucketRun(
             warm();
         }
         if (measures.contains(BucketMeasure.LOOSE)) {
-            report.add(new UnpackedEntryMeasure(settings, workplace).run(ways.firstTwo()));
+            report.add(new UnpackedEntryMeasure(settings, workplace).run(routes.firstTwo()));
         }
         if (measures.contains(BucketMeasure.TRANSPORTS)) {
             TransportsMeasure transports = new TransportsMeasure(settings, workplace);
-            transports.fill(ways.direct());
-            report.add(transports.first(ways.direct()));
-            for (ServerRoute way : ways.firstTwo()) {
-                report.add(transports.throughput(way));
+            transports.fill(routes.direct());
+            report.add(transports.first(routes.direct()));
+            for (ServerRoute route : routes.firstTwo()) {
+                report.add(transports.throughput(route));
             }
         }
         if (measures.contains(BucketMeasure.FLEET)) {
-            new FleetMeasure(settings, workplace).run(ways.delayed()).forEach(report::add);
+            new FleetMeasure(settings, workplace).run(routes.delayed()).forEach(report::add);
         }
     }
 
     private void warm() throws Exception {
         BucketWorkload material =
                 BucketWorkload.workload(settings.content(), settings.seed(), settings.entries());
-        long packBytes = new BucketFiller(ways.direct(), workplace).all(material);
+        long packBytes = new BucketFiller(routes.direct(), workplace).all(material);
         report.heading(String.format(
                 Locale.ROOT,
                 "Workload: %,d entries of %,d MB, log-normal, median 32 KiB, content %s; packs of"
@@ -73,8 +73,8 @@ record BucketRun(
                 material.bytes() / 1_000_000,
                 settings.content().name().toLowerCase(Locale.ROOT),
                 packBytes / 1_000_000));
-        for (ServerRoute way : ways.all()) {
-            report.add(new WarmMeasure(settings, workplace, way, material, packBytes).run());
+        for (ServerRoute route : routes.all()) {
+            report.add(new WarmMeasure(settings, workplace, route, material, packBytes).run());
         }
     }
 }

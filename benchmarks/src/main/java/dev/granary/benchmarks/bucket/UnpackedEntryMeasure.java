@@ -36,8 +36,8 @@ import java.util.Map;
 final class UnpackedEntryMeasure {
     private static final String PREFIX = "path";
     private static final int ENTRIES = 64;
-    private static final int FIRST_ALONE = 1 << 20; // beyond the numbers of packed entries
-    private static final int DELAYED_PART = 4; // its calls take long
+    private static final int FIRST_UNPACKED = 1 << 20; // beyond the numbers of packed entries
+    private static final int DELAYED_PART = 4; // a delayed route gets this part of the calls
     private static final double GOAL_PERCENT = 10;
 
     private final BucketSettings settings;
@@ -59,17 +59,17 @@ final class UnpackedEntryMeasure {
         this.workplace = workplace;
     }
 
-    /** Measures over each of {@code ways}, and returns the table. */
-    ReportSection run(List<ServerRoute> ways) throws IOException, InterruptedException {
-        BucketFiller filling = new BucketFiller(ways.getFirst(), workplace);
+    /** Measures over each of {@code routes}, and returns the table. */
+    ReportSection run(List<ServerRoute> routes) throws IOException, InterruptedException {
+        BucketFiller filler = new BucketFiller(routes.getFirst(), workplace);
         BucketWorkload packed = BucketWorkload.typical("Path", settings.seed(), 0, ENTRIES);
-        BucketWorkload alone =
-                BucketWorkload.typical("Path", settings.seed(), FIRST_ALONE, ENTRIES);
-        filling.loose(PREFIX, alone);
-        filling.packed(PREFIX, packed);
-        for (ServerRoute way : ways) {
-            workplace.say("loose, " + way.label());
-            measure(way, alone);
+        BucketWorkload unpacked =
+                BucketWorkload.typical("Path", settings.seed(), FIRST_UNPACKED, ENTRIES);
+        filler.loose(PREFIX, unpacked);
+        filler.packed(PREFIX, packed);
+        for (ServerRoute route : routes) {
+            workplace.say("loose, " + route.label());
+            measure(route, unpacked);
         }
         section.note("SDK: getObject into an array, the synchronous client over Apache 5 with the"
                 + " settings of the tier's transport; store: the tier's transport alone;"
@@ -79,30 +79,30 @@ final class UnpackedEntryMeasure {
         return section;
     }
 
-    private void measure(ServerRoute way, BucketWorkload alone) throws IOException {
-        S3Config config = way.config(PREFIX).build();
+    private void measure(ServerRoute route, BucketWorkload unpacked) throws IOException {
+        S3Config config = route.config(PREFIX).build();
         try (S3Client bare = BareSdkClient.open(
                         config.connection(), BareSdkClient.apache(config.connection()));
                 ObjectStore store = ObjectStoreFactory.open(config);
                 BucketTier tier = BucketTier.open(config)) {
-            Turns turns = new Turns(bare, store, tier, way.bucket(), alone.ids(), keys(store));
+            Turns turns = new Turns(bare, store, tier, route.bucket(), unpacked.ids(), keys(store));
             int calls = Math.max(
                     ENTRIES,
-                    way.delayMillis() == 0 ? settings.calls() : settings.calls() / DELAYED_PART);
+                    route.delayMillis() == 0 ? settings.calls() : settings.calls() / DELAYED_PART);
             turns.play(calls / 2); // warms up
             turns.forget();
             turns.play(calls);
-            report(way, turns);
+            report(route, turns);
         }
     }
 
-    private void report(ServerRoute way, Turns turns) {
+    private void report(ServerRoute route, Turns turns) {
         double bare = turns.bareMicros.median();
         double tier = turns.tierMicros.median();
         double added = 100 * (tier / bare - 1);
         double rest = tier - turns.storeMicros.median() - turns.decodeMicros.median();
         section.row(
-                way.label(),
+                route.label(),
                 bare,
                 turns.bareMicros.quantile(0.99),
                 turns.storeMicros.median(),
@@ -112,7 +112,7 @@ final class UnpackedEntryMeasure {
                 added,
                 rest);
         section.goal(new Goal(
-                "a loose hit, added to the SDK's GET, %, " + way.label(),
+                "a loose hit, added to the SDK's GET, %, " + route.label(),
                 Goal.Bound.AT_MOST,
                 GOAL_PERCENT,
                 added));

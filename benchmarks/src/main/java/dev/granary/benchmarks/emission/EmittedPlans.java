@@ -16,7 +16,10 @@ import org.openjdk.jmh.annotations.State;
 
 import java.util.concurrent.TimeUnit;
 
-/** Plans from their nest to their kernel in OpenCL C; nothing is kept between two calls. */
+/**
+ * Benchmark of the emission of kernels in OpenCL C, each from the nest of its plan. Each call
+ * creates plan and kernel anew.
+ */
 @State(Scope.Thread)
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
 public class EmittedPlans {
@@ -24,7 +27,7 @@ public class EmittedPlans {
     private static final LoopIndex J = LoopIndex.of("j");
     private static final LoopIndex K = LoopIndex.of("k");
 
-    // not final, so that nothing is computed beforehand
+    // not final, so that the JVM cannot treat it as a constant
     private int size = 1024;
 
     /** Emits the example of Accera's manual: tiles of 32, 64, 128 with a double buffer. */

@@ -38,7 +38,7 @@ record BenchmarkRun(LocalSettings settings, LocalWorkspace workplace, Report rep
         if (measures.contains(LocalMeasure.GET)
                 || measures.contains(LocalMeasure.PUT)
                 || measures.contains(LocalMeasure.OPEN)) {
-            filled(material);
+            runOnFilledStores(material);
         }
         if (measures.contains(LocalMeasure.EVICT)) {
             EvictMeasure evict = new EvictMeasure(settings, workplace);
@@ -58,7 +58,7 @@ record BenchmarkRun(LocalSettings settings, LocalWorkspace workplace, Report rep
     }
 
     /** Runs the measures on stores that contain the whole workload. */
-    private void filled(LocalWorkload material) throws Exception {
+    private void runOnFilledStores(LocalWorkload material) throws Exception {
         Path parent = workplace.directory("filled");
         long capacity = 2 * material.bytes() + SPARE_CAPACITY;
         GetMeasure get = new GetMeasure(settings, workplace);

@@ -27,9 +27,9 @@ import java.util.SplittableRandom;
  * as many of the latest entries as fit.
  */
 final class EvictMeasure {
-    private static final int STEADY_FRACTION = 500;
-    private static final int FRACTION = 4;
-    private static final int PART = 500;
+    private static final int STEADY_FRACTION = 500; // a smaller part of the bytes may change
+    private static final int FRACTION = 4; // the capacity is this part of the workload
+    private static final int PART = 500; // the entries in memory while the stores are filled
     private static final double RATE_GOAL = 1.5;
     private static final double DISK_GOAL = 1.10;
 

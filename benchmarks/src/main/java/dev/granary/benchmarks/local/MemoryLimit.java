@@ -21,9 +21,9 @@ import java.util.stream.IntStream;
 import java.util.zip.CRC32C;
 
 /**
- * Lower bound for stores that return a verified copy. As many bytes as the entries have are copied
- * from mapped files in the page cache into a warm buffer, and checksummed there. No lookup, no
- * comparison of keys and no allocation is included.
+ * Measure of a lower bound for stores that return a verified copy. As many bytes as the entries
+ * have are copied from mapped files in the page cache into a warm buffer, and checksummed there. No
+ * lookup, no comparison of keys and no allocation is included.
  */
 final class MemoryLimit implements AutoCloseable {
     private static final long FILE_BYTES = 1L << 28;
@@ -41,7 +41,7 @@ final class MemoryLimit implements AutoCloseable {
         long used = 0;
         for (int size : sizes) {
             if (used + size > file.byteSize()) {
-                file = filled(directory.resolve("memory-" + places.size()), seed);
+                file = newMappedFile(directory.resolve("memory-" + places.size()), seed);
                 used = 0;
             }
             places.add(file.asSlice(used, size));
@@ -49,7 +49,8 @@ final class MemoryLimit implements AutoCloseable {
         }
     }
 
-    private MemorySegment filled(Path path, long seed) throws IOException {
+    /** Writes a file of random bytes and maps it. */
+    private MemorySegment newMappedFile(Path path, long seed) throws IOException {
         byte[] noise = new byte[FILLED_AT_ONCE];
         new SplittableRandom(seed).nextBytes(noise);
         try (FileChannel channel = FileChannel.open(

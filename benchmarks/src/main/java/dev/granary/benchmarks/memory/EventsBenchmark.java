@@ -125,7 +125,7 @@ public class EventsBenchmark {
         public void close() {}
     }
 
-    /** The descriptors, which equal those in the cache and are other objects. */
+    /** The requested descriptors: they equal those in the cache, but are other objects. */
     @State(Scope.Thread)
     public static class Asked {
         private final EmptyEngine engine = new EmptyEngine();
@@ -199,7 +199,7 @@ public class EventsBenchmark {
         }
     }
 
-    /** A Granary with a listener that wants no hits in memory. */
+    /** A Granary with a listener that leaves out hits in memory. */
     @State(Scope.Benchmark)
     public static class Observed {
         private @Nullable Granary granary;
@@ -217,7 +217,7 @@ public class EventsBenchmark {
         }
     }
 
-    /** A Granary with a listener that wants all hits in memory. */
+    /** A Granary with a listener that receives all hits in memory. */
     @State(Scope.Benchmark)
     public static class Followed {
         private @Nullable Granary granary;
@@ -245,27 +245,27 @@ public class EventsBenchmark {
 
     /** A hit of the cache alone. */
     @Benchmark
-    public Object cache(Asked asked, OfCache of) {
+    public Object cache(Asked asked, OfCache candidate) {
         EmptyEngine engine = asked.engine;
         TextDescriptor descriptor = asked.next();
-        return of.cache.get(descriptor, _ -> engine.create(descriptor));
+        return candidate.cache.get(descriptor, _ -> engine.create(descriptor));
     }
 
     /** A hit through Granary. */
     @Benchmark
-    public Object unobserved(Asked asked, Unobserved of) throws Exception {
-        return Objects.requireNonNull(of.granary).primitive(asked.engine, asked.next());
+    public Object unobserved(Asked asked, Unobserved candidate) throws Exception {
+        return Objects.requireNonNull(candidate.granary).primitive(asked.engine, asked.next());
     }
 
     /** A hit through Granary with a listener for other events. */
     @Benchmark
-    public Object observed(Asked asked, Observed of) throws Exception {
-        return Objects.requireNonNull(of.granary).primitive(asked.engine, asked.next());
+    public Object observed(Asked asked, Observed candidate) throws Exception {
+        return Objects.requireNonNull(candidate.granary).primitive(asked.engine, asked.next());
     }
 
     /** A hit through Granary with an event. */
     @Benchmark
-    public Object followed(Asked asked, Followed of) throws Exception {
-        return Objects.requireNonNull(of.granary).primitive(asked.engine, asked.next());
+    public Object followed(Asked asked, Followed candidate) throws Exception {
+        return Objects.requireNonNull(candidate.granary).primitive(asked.engine, asked.next());
     }
 }

@@ -30,7 +30,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
 
 /**
- * Benchmark of hits of each candidate, and in turn with it, every other millisecond, of a map: see
+ * Benchmark of hits of each candidate, which takes turns of a millisecond with a map: see
  * {@link HitTurns}. 512 keys like descriptors are requested one after the other. Each requested key
  * equals the cached one and is another object. Each candidate has its own JVM, so that no code is
  * compiled for several. Each has its own state class as well, although they look alike: JMH finds

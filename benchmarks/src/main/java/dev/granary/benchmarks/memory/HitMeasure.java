@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 final class HitMeasure {
     private static final int MOST_THREADS = 2;
     private static final double RATIO_GOAL = 1.2;
-    private static final double ALLOCATION_GOAL = 0.01; // of a byte: the profiler's own share
+    private static final double ALLOCATION_GOAL = 0.01; // bytes, which the profiler allocates
     private static final double ONEDNN_GOAL = 15;
 
     private final MemorySettings settings;

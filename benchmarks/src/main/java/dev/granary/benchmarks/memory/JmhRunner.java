@@ -34,13 +34,13 @@ final class JmhRunner {
                 .include(benchmark.getName() + "\\.")
                 .threads(threads)
                 .forks(1)
+                // the JVM touches its heap at the start, so that page faults are not measured
                 .jvmArgs(
                         "--enable-native-access=ALL-UNNAMED",
                         "--sun-misc-unsafe-memory-access=allow",
                         "-Xms1g",
                         "-Xmx1g",
-                        "-XX:+AlwaysPreTouch") // else the kernel's handing out of memory is
-                // measured
+                        "-XX:+AlwaysPreTouch")
                 .warmupIterations(WARMUPS)
                 .warmupTime(TimeValue.milliseconds(settings.iterationMillis()))
                 .measurementIterations(settings.iterations())

@@ -16,8 +16,7 @@ import java.lang.invoke.MethodHandle;
 import java.util.Optional;
 
 /**
- * The matrix product of the library CLBlast, with a queue of its own in the context of some
- * buffers.
+ * The matrix product of the library CLBlast, with a queue of its own in the context of a buffer.
  */
 final class ClBlast implements AutoCloseable {
     /** The package that has the library, on Debian. */
@@ -31,7 +30,7 @@ final class ClBlast implements AutoCloseable {
     private final Arena arena = Arena.ofConfined();
     private final MemorySegment queue = arena.allocate(ValueLayout.JAVA_LONG);
 
-    private ClBlast(SymbolLookup library, OpenClBuffer any) {
+    private ClBlast(SymbolLookup library, OpenClBuffer buffer) {
         this.product = Linker.nativeLinker()
                 .downcallHandle(
                         library.findOrThrow("CLBlastSgemm"),
@@ -56,23 +55,23 @@ final class ClBlast implements AutoCloseable {
                                 ValueLayout.JAVA_LONG,
                                 ValueLayout.ADDRESS, // queue
                                 ValueLayout.ADDRESS)); // event
-        queue.set(ValueLayout.JAVA_LONG, 0, createQueue(any));
+        queue.set(ValueLayout.JAVA_LONG, 0, createQueue(buffer));
     }
 
     /** Returns the library for the context of a buffer; empty if it is not installed. */
-    static Optional<ClBlast> open(OpenClBuffer any) {
+    static Optional<ClBlast> open(OpenClBuffer buffer) {
         try {
             return Optional.of(
-                    new ClBlast(SymbolLookup.libraryLookup(LIBRARY, Arena.global()), any));
+                    new ClBlast(SymbolLookup.libraryLookup(LIBRARY, Arena.global()), buffer));
         } catch (IllegalArgumentException e) {
             return Optional.empty();
         }
     }
 
-    private static long createQueue(OpenClBuffer any) {
+    private static long createQueue(OpenClBuffer buffer) {
         try (MemoryStack stack = MemoryStack.stackPush()) {
             PointerBuffer context = stack.mallocPointer(1);
-            check(CL10.clGetMemObjectInfo(any.handle(), CL10.CL_MEM_CONTEXT, context, null));
+            check(CL10.clGetMemObjectInfo(buffer.handle(), CL10.CL_MEM_CONTEXT, context, null));
             PointerBuffer device = stack.mallocPointer(1);
             check(CL10.clGetContextInfo(context.get(0), CL10.CL_CONTEXT_DEVICES, device, null));
             int[] status = new int[1];

@@ -23,8 +23,8 @@ import java.util.Map;
 /**
  * Benchmark of kernel plans for products of matrices: plans written by hand, and one that is tuned
  * at the start, in relation to the naive kernel of the device and to CLBlast's. All kernels of a
- * shape take turns. At the end it has the first results of machines that find the outcomes in a
- * bucket.
+ * shape take turns. The last table has the times until the first result on machines that find the
+ * outcomes in a bucket.
  */
 @Command(
         name = "plans",

@@ -27,18 +27,18 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Machines that share a bucket of this process, each a {@link Granary} with a directory of its own.
- * The first one tunes and publishes. The others begin with empty directories, and are measured
- * until their first result. Not thread-safe.
+ * Machines that share a bucket of a server in this process, each a {@link Granary} with a directory
+ * of its own. The first one tunes and publishes. The others begin with empty directories, and are
+ * measured until their first result. Not thread-safe.
  */
 final class TunedFleet extends Workspace {
     private static final String BUCKET = "plans";
     private static final Duration FLUSH = Duration.ofMinutes(1);
 
-    /** The lookups until a first result, of the outcome and of its kernel. */
+    /** The number of lookups until a first result: of the outcome, and of its kernel. */
     private static final int LOOKUPS = 2;
 
-    /** The machines before the first measurement, in which the JVM compiles clients and server. */
+    /** The number of unmeasured machines, during which the JVM compiles clients and server. */
     private static final int WARM_UP = 60;
 
     private final OpenClEngine engine;
@@ -61,7 +61,7 @@ final class TunedFleet extends Workspace {
         this.first = open(directory().resolve("first"));
     }
 
-    /** The way to the plan of a kernel. */
+    /** A source of the plan of a kernel, such as a lookup. */
     private interface PlanSource {
         KernelPlan plan(Granary granary) throws CompileException;
     }

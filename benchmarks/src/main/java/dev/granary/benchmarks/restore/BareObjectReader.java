@@ -27,7 +27,7 @@ final class BareObjectReader implements AutoCloseable {
         this.layout = layout;
     }
 
-    /** Opens a client with the settings of the tier for that bucket; sends nothing. */
+    /** Opens a client with the settings of the tier for that bucket; sends no request. */
     static BareObjectReader open(BucketConfig bucket) {
         S3ConfigBuilder settings = S3Config.builder(bucket.location());
         bucket.endpoint().ifPresent(settings::endpoint);
@@ -42,7 +42,7 @@ final class BareObjectReader implements AutoCloseable {
     /**
      * Reads the object of an entry.
      *
-     * @throws IllegalStateException if there is none, such as of an entry in a pack
+     * @throws IllegalStateException if there is none, for example because the entry is in a pack
      */
     void read(Id id) {
         String key = layout.entry(id);

@@ -58,12 +58,12 @@ final class RestoreStores extends Workspace {
         return Granary.open(withBucket().directory(local()).build());
     }
 
-    /** Opens a cache of which lookups hit the directory. */
+    /** Opens a cache whose lookups hit the directory. */
     Granary openLocal() throws ConfigException {
         return Granary.open(builder().offline().directory(local()).build());
     }
 
-    /** Opens a cache of which lookups hit the bucket, since it has no local tier. */
+    /** Opens a cache whose lookups hit the bucket, since it has no local tier. */
     Granary openBucket() throws ConfigException {
         return Granary.open(withBucket()
                 .directory(directory().resolve("unused"))

@@ -19,8 +19,8 @@ import java.util.Map;
  */
 record RestoreTables(Map<String, RestoreTimes> times) {
     /**
-     * The limit of a lookup for each program, in relation to the same without Granary, or beside
-     * it.
+     * The limits of a lookup of one program, compared with the same restore without Granary. A
+     * program is slower if it exceeds both: the ratio, and the excess in milliseconds.
      */
     private static final double MAX_RATIO = 1.1;
 
@@ -81,7 +81,7 @@ record RestoreTables(Map<String, RestoreTimes> times) {
         return section;
     }
 
-    /** Returns the goal that no program is slower than both limits beside {@code bare} allow. */
+    /** Returns the goal that no program exceeds both limits in relation to {@code bare}. */
     private Goal slower(Target target, RestoreWay way, RestoreWay bare) {
         return new Goal(
                 target.backend().path() + ", slower programs, "

@@ -36,8 +36,8 @@ final class RestoreTimes {
     }
 
     /**
-     * Returns the median of a way: of all rounds for builds, which are few, of those of the phase
-     * for restores; NaN if it was not measured.
+     * Returns the median of a way in milliseconds; NaN if it was not measured. For restores it is
+     * that of the rounds of the phase, for builds that of all rounds, which are few.
      */
     double median(RestoreWay way, Phase phase) {
         double[] all = times.get(way);

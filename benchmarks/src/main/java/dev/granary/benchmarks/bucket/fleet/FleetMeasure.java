@@ -26,20 +26,20 @@ public final class FleetMeasure {
         this.workplace = workplace;
     }
 
-    /** Returns the calculated requests, and the simulation with the request times of that route. */
-    public List<ReportSection> run(ServerRoute way) throws IOException, InterruptedException {
-        workplace.say("fleet: measuring requests of one node, " + way.label());
+    /** Returns the calculated requests, and the simulation with the request times of a route. */
+    public List<ReportSection> run(ServerRoute route) throws IOException, InterruptedException {
+        workplace.say("fleet: measuring requests of one node, " + route.label());
         long bytes = BucketWorkload.workload(
                         settings.content(), settings.seed(), settings.kernels())
                 .bytes();
         FleetPlan.Sizes sizes = new FleetPlan.Sizes(settings.kernels(), bytes);
-        RequestTimes measured = RequestTimes.measure(way, sizes, settings.seed());
+        RequestTimes measured = RequestTimes.measure(route, sizes, settings.seed());
         FleetPlan loose = FleetPlan.loose(sizes, measured);
         FleetPlan packed = FleetPlan.packed(sizes, measured);
-        return List.of(paper(loose, packed), simulated(loose, packed, measured, way));
+        return List.of(calculated(loose, packed), simulated(loose, packed, measured, route));
     }
 
-    private ReportSection paper(FleetPlan loose, FleetPlan packed) {
+    private ReportSection calculated(FleetPlan loose, FleetPlan packed) {
         ReportSection section = new ReportSection(
                 "fleet-paper",
                 String.format(
@@ -69,10 +69,10 @@ public final class FleetMeasure {
     }
 
     private ReportSection simulated(
-            FleetPlan loose, FleetPlan packed, RequestTimes measured, ServerRoute way) {
+            FleetPlan loose, FleetPlan packed, RequestTimes measured, ServerRoute route) {
         ReportSection section = new ReportSection(
                 "fleet",
-                "fleet, simulated: requests as long as measured here, " + way.label(),
+                "fleet, simulated: requests as long as measured here, " + route.label(),
                 new ReportSection.Column("seconds", "all warm s", 1),
                 new ReportSection.Column("medianSeconds", "half s", 1),
                 new ReportSection.Column("requests", "requests", 0),
@@ -80,9 +80,10 @@ public final class FleetMeasure {
                 new ReportSection.Column("refusedPercent", "503 %", 1),
                 new ReportSection.Column("lostPercent", "lost %", 1));
         for (FleetPlan plan : List.of(loose, packed)) {
-            row(section, plan, "at once", 0, RetryBehaviour.UNTIL_GRANTED, measured);
-            row(section, plan, "10 s", SPREAD_SECONDS, RetryBehaviour.UNTIL_GRANTED, measured);
-            row(section, plan, "3 tries", 0, RetryBehaviour.THREE_ATTEMPTS, measured);
+            addSimulated(section, plan, "at once", 0, RetryBehaviour.UNTIL_GRANTED, measured);
+            addSimulated(
+                    section, plan, "10 s", SPREAD_SECONDS, RetryBehaviour.UNTIL_GRANTED, measured);
+            addSimulated(section, plan, "3 tries", 0, RetryBehaviour.THREE_ATTEMPTS, measured);
         }
         section.note(String.format(
                 Locale.ROOT,
@@ -103,17 +104,16 @@ public final class FleetMeasure {
         return new FleetPlan.Sizes(settings.kernels(), packed.bytes()).part() / 1e6;
     }
 
-    private void row(
+    private void addSimulated(
             ReportSection section,
             FleetPlan plan,
             String start,
             double startSeconds,
-            RetryBehaviour persistence,
+            RetryBehaviour retries,
             RequestTimes measured) {
-        workplace.say(
-                "fleet, simulated: " + plan.label() + ", " + start + ", " + persistence.label());
+        workplace.say("fleet, simulated: " + plan.label() + ", " + start + ", " + retries.label());
         FleetSimulation.Result result = new FleetSimulation(
-                        plan, settings.nodes(), persistence, measured.small(), settings.seed())
+                        plan, settings.nodes(), retries, measured.small(), settings.seed())
                 .run(startSeconds);
         section.row(
                 plan.label() + ", " + start,

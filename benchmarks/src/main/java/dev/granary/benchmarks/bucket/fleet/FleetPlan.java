@@ -18,7 +18,7 @@ record FleetPlan(String label, List<Stage> stages, long bytes) {
     /** The number of parts of packs that warming reads concurrently. */
     static final int PARTS_AT_ONCE = 8;
 
-    // the hint, whether there are the manifest that it names and a newer one, the manifest
+    // the hint, a check for the manifest that it names, one for a newer one, and the manifest
     private static final int MANIFEST_REQUESTS = 4;
     private static final int LISTED_PER_PAGE = 1000;
     private static final long FULL_PACK_BYTES = 32 << 20;

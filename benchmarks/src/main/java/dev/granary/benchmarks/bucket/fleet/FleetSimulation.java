@@ -14,7 +14,7 @@ final class FleetSimulation {
     private static final double MICROS = 1e6;
 
     private final FleetPlan plan;
-    private final RetryBehaviour persistence;
+    private final RetryBehaviour retries;
     private final Sample refusal;
     private final SplittableRandom random;
     private final int atOnce;
@@ -23,8 +23,8 @@ final class FleetSimulation {
     private final int[] stages;
     private final int[] unsent;
     private final int[] unfinished;
-    private final int[] attempts; // by slot: each node has as many as it has requests under way
-    private final boolean[] granted; // by slot
+    private final int[] attempts; // by slot; a node has one for each concurrent request
+    private final boolean[] granted; // by slot: its next event ends its request
     private long[] perSecond = new long[64];
     private final Sample warmAt = new Sample();
     private long lastMicros;
@@ -38,9 +38,9 @@ final class FleetSimulation {
      * @param seconds the time until the last node is warm
      * @param medianSeconds the time until half of the nodes are warm
      * @param requests the number of requests
-     * @param peakPerSecond the maximum number in one second
-     * @param refusedPercent the part that was answered with 503
-     * @param lostPercent the part of the needed requests that were abandoned
+     * @param peakPerSecond the maximum number of requests in one second
+     * @param refusedPercent the requests that were answered with 503, in percent of all
+     * @param lostPercent the requests that were abandoned, in percent of those needed
      */
     record Result(
             double seconds,
@@ -50,10 +50,9 @@ final class FleetSimulation {
             double refusedPercent,
             double lostPercent) {}
 
-    FleetSimulation(
-            FleetPlan plan, int nodes, RetryBehaviour persistence, Sample refusal, long seed) {
+    FleetSimulation(FleetPlan plan, int nodes, RetryBehaviour retries, Sample refusal, long seed) {
         this.plan = plan;
-        this.persistence = persistence;
+        this.retries = retries;
         this.refusal = refusal;
         this.random = new SplittableRandom(seed);
         this.atOnce = plan.atOnce();
@@ -64,7 +63,7 @@ final class FleetSimulation {
         this.granted = new boolean[nodes * atOnce];
     }
 
-    /** Runs the simulation. The nodes start within that time, at random. */
+    /** Runs the simulation. The nodes start at random times within {@code startSeconds}. */
     Result run(double startSeconds) {
         for (int node = 0; node < stages.length; node++) {
             begin(node, startSeconds == 0 ? 0 : micros(random.nextDouble(startSeconds)));
@@ -108,13 +107,13 @@ final class FleetSimulation {
             return;
         }
         refused++;
-        long heard = micros + drawn(refusal);
-        if (++attempts[slot] >= persistence.attempts()) {
+        long answered = micros + drawn(refusal);
+        if (++attempts[slot] >= retries.attempts()) {
             lost++;
-            granted[slot] = true; // an abandoned request is done as well
-            events.add(heard, slot);
+            granted[slot] = true; // an abandoned request ends as well
+            events.add(answered, slot);
         } else {
-            events.add(heard + micros(persistence.pauseSeconds(attempts[slot], random)), slot);
+            events.add(answered + micros(retries.pauseSeconds(attempts[slot], random)), slot);
         }
     }
 

@@ -20,7 +20,7 @@ import java.util.stream.IntStream;
  * Durations of the requests of one node on this machine, in seconds. They are measured by the
  * transport of the tier, with the concurrency of a node.
  *
- * @param small objects of some bytes, one at a time: also the time of a refusal
+ * @param small small objects, one at a time; also the time of a refusal
  * @param loose entries of the workload, with the concurrency of unpacked warming
  * @param part parts of a pack, with the concurrency of warming
  */
@@ -31,11 +31,11 @@ record RequestTimes(Sample small, Sample loose, Sample part) {
     private static final int PASSES = 6;
 
     /** Measures over that route. */
-    static RequestTimes measure(ServerRoute way, FleetPlan.Sizes sizes, long seed)
+    static RequestTimes measure(ServerRoute route, FleetPlan.Sizes sizes, long seed)
             throws IOException, InterruptedException {
         Duration longest = Duration.ofMinutes(2);
         S3Config config =
-                way.config("").requestTimeout(longest).loadDeadline(longest).build();
+                route.config("").requestTimeout(longest).loadDeadline(longest).build();
         SplittableRandom random = new SplittableRandom(seed);
         List<byte[]> loose = IntStream.range(0, LOOSE_OBJECTS)
                 .mapToObj(_ -> bytes((int) sizes.meanEntry(), random))

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** A process that answers each line with a line, and ends with its input. */
+/** A process that answers each line of its input with a line, and ends when its input ends. */
 public final class LineProcess implements AutoCloseable {
     private static final long END_SECONDS = 30;
 

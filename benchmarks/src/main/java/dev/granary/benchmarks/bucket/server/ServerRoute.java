@@ -22,9 +22,10 @@ import java.util.Optional;
 /**
  * A route to the server: direct, or through a proxy that delays each request.
  *
- * @param delayMillis the delay
+ * @param delayMillis the delay of each request in milliseconds; 0 for the direct route
  * @param told the environment variables for programs that use the route
- * @param statistics the file in which the proxy counts requests; empty for the direct route
+ * @param statistics the Unix socket over which the proxy reports its statistics; empty for the
+ *     direct route
  */
 public record ServerRoute(int delayMillis, Map<String, String> told, Optional<Path> statistics) {
     private static final int NAMES_LINE = 0;
@@ -64,7 +65,7 @@ public record ServerRoute(int delayMillis, Map<String, String> told, Optional<Pa
                 .credentials(told("AWS_ACCESS_KEY_ID"), told("AWS_SECRET_ACCESS_KEY"));
     }
 
-    /** Returns the number of requests over this route so far; empty if nothing counts them. */
+    /** Returns the number of requests over this route so far; empty on the direct route. */
     public Optional<Long> requests() throws IOException {
         return statistics.isEmpty() ? Optional.empty() : Optional.of(requests(statistics.get()));
     }

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The server of a run and all routes to it. Its content is deleted when it is closed. */
+/** The server of a run and all routes to it. Closing it ends the server and deletes its content. */
 public final class ServerRoutes implements AutoCloseable {
     private final String server;
     private final List<ServerRoute> all;
@@ -43,7 +43,7 @@ public final class ServerRoutes implements AutoCloseable {
                         started.add(up.script());
                         return new ServerRoutes(
                                 server,
-                                ways(workplace, scripts, up.script().told(), delays, started),
+                                routes(workplace, scripts, up.script().told(), delays, started),
                                 started);
                     }
                     case ServerScript.Started.Failed(int code, String message)
@@ -60,14 +60,14 @@ public final class ServerRoutes implements AutoCloseable {
         }
     }
 
-    private static List<ServerRoute> ways(
+    private static List<ServerRoute> routes(
             BucketWorkspace workplace,
             Path scripts,
             Map<String, String> told,
             List<Integer> delays,
             List<ServerScript> started)
             throws IOException, InterruptedException {
-        List<ServerRoute> ways =
+        List<ServerRoute> routes =
                 new ArrayList<>(List.of(new ServerRoute(0, told, Optional.empty())));
         for (int delay : delays) {
             Path directory = workplace.path("delay-" + delay);
@@ -81,7 +81,7 @@ public final class ServerRoutes implements AutoCloseable {
             switch (ServerScript.start(workplace, scripts, "delay", arguments, environment)) {
                 case ServerScript.Started.Up up -> {
                     started.add(up.script());
-                    ways.add(new ServerRoute(
+                    routes.add(new ServerRoute(
                             delay,
                             up.script().told(),
                             Optional.of(directory.resolve("statistics"))));
@@ -89,13 +89,13 @@ public final class ServerRoutes implements AutoCloseable {
                 case ServerScript.Started.Failed(int code, String message)
                 when code == ServerScript.NOT_INSTALLED -> {
                     workplace.tell(message + " Nothing is measured with a delay.");
-                    return ways;
+                    return routes;
                 }
                 case ServerScript.Started.Failed failed ->
                     throw new IOException("the proxy did not start: " + failed.message());
             }
         }
-        return ways;
+        return routes;
     }
 
     /** Returns the name of the server. */

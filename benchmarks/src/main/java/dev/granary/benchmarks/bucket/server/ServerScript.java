@@ -19,7 +19,7 @@ final class ServerScript implements AutoCloseable {
     static final int NOT_INSTALLED = 3;
 
     private static final Pattern EXPORT = Pattern.compile("export (\\w+)=(.*)");
-    private static final String LAST = "GRANARY_BUCKET"; // the last variable that it prints
+    private static final String LAST = "GRANARY_BUCKET"; // the last variable that a script prints
     private static final long END_SECONDS = 20;
 
     private final Process process;

@@ -45,7 +45,7 @@ public final class TransportsMeasure {
     }
 
     /** Writes the objects to read. */
-    public void fill(ServerRoute way) throws IOException, InterruptedException {
+    public void fill(ServerRoute route) throws IOException, InterruptedException {
         SplittableRandom random = new SplittableRandom(settings.seed());
         List<byte[]> bodies = new ArrayList<>();
         for (int i = 0; i < OBJECTS; i++) {
@@ -55,7 +55,7 @@ public final class TransportsMeasure {
         }
         byte[] first = new byte[FIRST_BYTES];
         random.nextBytes(first);
-        try (ObjectStore store = ObjectStoreFactory.open(way.config("").build())) {
+        try (ObjectStore store = ObjectStoreFactory.open(route.config("").build())) {
             ParallelWorkers.run(
                     AT_ONCE.getLast(),
                     OBJECTS,
@@ -66,20 +66,20 @@ public final class TransportsMeasure {
     }
 
     /** Measures the time from the start of a JVM until it has read an object of 64 KiB. */
-    public ReportSection first(ServerRoute way) throws IOException, InterruptedException {
+    public ReportSection first(ServerRoute route) throws IOException, InterruptedException {
         Sample alone = new Sample();
         Map<TransportCandidate, Sample> millis = new EnumMap<>(TransportCandidate.class);
         int starts = 2 * settings.rounds() - 1;
         for (int round = 0; round < starts; round++) {
             workplace.say("transports, new processes, round " + (round + 1) + " of " + starts);
-            alone.add(start(way));
+            alone.add(start(route));
             for (TransportCandidate transport : TransportCandidate.values()) {
                 millis.computeIfAbsent(transport, _ -> new Sample())
                         .add(start(
-                                way,
+                                route,
                                 transport.name(),
-                                way.endpoint().toString(),
-                                way.bucket(),
+                                route.endpoint().toString(),
+                                route.bucket(),
                                 FIRST));
             }
         }
@@ -98,12 +98,12 @@ public final class TransportsMeasure {
         return section;
     }
 
-    private double start(ServerRoute way, String... arguments) throws IOException {
+    private double start(ServerRoute route, String... arguments) throws IOException {
         long start = System.nanoTime();
         BucketWorkspace.Started started = workplace.start(
                 BucketWorkspace.java(
                         BucketWorkspace.COMMAND_FLAGS, FirstObjectProcess.class, arguments),
-                workplace.environment(way.credentials()));
+                workplace.environment(route.credentials()));
         try (BufferedReader out = started.process().inputReader(StandardCharsets.UTF_8)) {
             String line = out.readLine();
             double millis = (System.nanoTime() - start) / 1e6;
@@ -118,7 +118,7 @@ public final class TransportsMeasure {
     }
 
     /** Measures the throughput of each transport over that route, with objects of 32 KiB. */
-    public ReportSection throughput(ServerRoute way) throws IOException {
+    public ReportSection throughput(ServerRoute route) throws IOException {
         Map<TransportCandidate, LineProcess> processes = new LinkedHashMap<>();
         Map<TransportCandidate, List<Figures>> figures = new LinkedHashMap<>();
         try {
@@ -131,32 +131,32 @@ public final class TransportsMeasure {
                                         List.of("-Dhttp.maxConnections=" + AT_ONCE.getLast()),
                                         ThroughputProcess.class,
                                         transport.name(),
-                                        way.endpoint().toString(),
-                                        way.bucket(),
+                                        route.endpoint().toString(),
+                                        route.bucket(),
                                         PREFIX,
                                         Integer.toString(OBJECTS)),
-                                workplace.environment(way.credentials())));
+                                workplace.environment(route.credentials())));
                 figures.put(transport, AT_ONCE.stream().map(_ -> new Figures()).toList());
             }
-            round(way, WARM_UP * settings.turnMillis(), processes, null);
+            round(route, WARM_UP * settings.turnMillis(), processes, null);
             for (int round = 0; round < settings.rounds(); round++) {
-                round(way, settings.turnMillis(), processes, figures);
+                round(route, settings.turnMillis(), processes, figures);
             }
         } finally {
             for (LineProcess process : processes.values()) {
                 process.close();
             }
         }
-        return section(way, figures);
+        return section(route, figures);
     }
 
     private void round(
-            ServerRoute way,
+            ServerRoute route,
             int millis,
             Map<TransportCandidate, LineProcess> processes,
             @Nullable Map<TransportCandidate, List<Figures>> figures)
             throws IOException {
-        workplace.say("transports, " + way.label() + (figures == null ? ": warming up" : ""));
+        workplace.say("transports, " + route.label() + (figures == null ? ": warming up" : ""));
         for (int level = 0; level < AT_ONCE.size(); level++) {
             for (Map.Entry<TransportCandidate, LineProcess> each : processes.entrySet()) {
                 String[] answer =
@@ -168,10 +168,11 @@ public final class TransportsMeasure {
         }
     }
 
-    private ReportSection section(ServerRoute way, Map<TransportCandidate, List<Figures>> figures) {
+    private ReportSection section(
+            ServerRoute route, Map<TransportCandidate, List<Figures>> figures) {
         ReportSection section = new ReportSection(
-                "transports-" + way.name(),
-                "transports: objects of 32 KiB, " + way.label() + ", so many at once; medians of "
+                "transports-" + route.name(),
+                "transports: objects of 32 KiB, " + route.label() + ", so many at once; medians of "
                         + settings.rounds() + " rounds",
                 new ReportSection.Column("p50Micros1", "1: p50 us", 0),
                 new ReportSection.Column("p99Micros1", "p99 us", 0),

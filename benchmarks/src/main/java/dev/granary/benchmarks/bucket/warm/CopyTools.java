@@ -22,12 +22,12 @@ final class CopyTools {
     private static final String REMOTE = "bench:";
 
     private final BucketWorkspace workplace;
-    private final ServerRoute way;
+    private final ServerRoute route;
     private final String namespace;
 
-    CopyTools(BucketWorkspace workplace, ServerRoute way, String namespace) {
+    CopyTools(BucketWorkspace workplace, ServerRoute route, String namespace) {
         this.workplace = workplace;
-        this.way = way;
+        this.route = route;
         this.namespace = namespace;
     }
 
@@ -45,7 +45,7 @@ final class CopyTools {
                     "rclone, 8 streams",
                     rclone(
                             "copyto",
-                            way.bucket() + "/" + BucketFiller.OBJECT,
+                            route.bucket() + "/" + BucketFiller.OBJECT,
                             "--multi-thread-streams",
                             "8"),
                     rcloneEnvironment()));
@@ -53,7 +53,7 @@ final class CopyTools {
                     "rclone, 1 stream",
                     rclone(
                             "copyto",
-                            way.bucket() + "/" + BucketFiller.OBJECT,
+                            route.bucket() + "/" + BucketFiller.OBJECT,
                             "--multi-thread-streams",
                             "0"),
                     rcloneEnvironment()));
@@ -70,19 +70,19 @@ final class CopyTools {
                             "cp",
                             "--only-show-errors",
                             "--endpoint-url",
-                            way.endpoint().toString(),
-                            "s3://" + way.bucket() + "/" + BucketFiller.OBJECT),
+                            route.endpoint().toString(),
+                            "s3://" + route.bucket() + "/" + BucketFiller.OBJECT),
                     awsEnvironment()));
         }
         return fillers;
     }
 
-    /** Returns the programs that fetch the unpacked entries one by one. */
+    /** Returns the programs that fetch the unpacked entries as objects of their own. */
     List<DirectoryFiller> looseFillers() {
         if (BucketWorkspace.program("rclone") == null) {
             return List.of();
         }
-        String tree = way.bucket() + "/" + BucketFiller.LOOSE + "/v1/" + namespace + "/e";
+        String tree = route.bucket() + "/" + BucketFiller.LOOSE + "/v1/" + namespace + "/e";
         return List.of(new Tool(
                 "rclone, loose",
                 rclone("copy", tree, "--transfers", "32", "--checkers", "32", "--fast-list"),
@@ -98,11 +98,11 @@ final class CopyTools {
     }
 
     private Map<String, String> rcloneEnvironment() {
-        Map<String, String> credentials = way.credentials();
+        Map<String, String> credentials = route.credentials();
         Map<String, String> environment = new HashMap<>();
         environment.put("RCLONE_CONFIG_BENCH_TYPE", "s3");
         environment.put("RCLONE_CONFIG_BENCH_PROVIDER", "Other");
-        environment.put("RCLONE_CONFIG_BENCH_ENDPOINT", way.endpoint().toString());
+        environment.put("RCLONE_CONFIG_BENCH_ENDPOINT", route.endpoint().toString());
         environment.put(
                 "RCLONE_CONFIG_BENCH_ACCESS_KEY_ID",
                 credentials.getOrDefault("AWS_ACCESS_KEY_ID", ""));
@@ -122,7 +122,7 @@ final class CopyTools {
               multipart_chunksize = 8MB
               addressing_style = path
             """);
-        Map<String, String> environment = new HashMap<>(way.credentials());
+        Map<String, String> environment = new HashMap<>(route.credentials());
         environment.put("AWS_CONFIG_FILE", settings.toString());
         environment.put(
                 "AWS_SHARED_CREDENTIALS_FILE",

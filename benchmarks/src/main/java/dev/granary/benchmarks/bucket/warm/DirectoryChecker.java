@@ -12,8 +12,8 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 
 /**
- * Check that a local directory contains the whole workload with the right bytes. Otherwise there is
- * no figure.
+ * Check that a local directory contains the whole workload with the right bytes. Otherwise the
+ * benchmark fails, so that no time of an incomplete copy is reported.
  */
 final class DirectoryChecker {
     private DirectoryChecker() {}

@@ -9,7 +9,7 @@ interface DirectoryFiller {
     String label();
 
     /**
-     * Fills a directory that does not exist yet.
+     * Fills a directory that does not exist yet. A copy of one object creates a file of that name.
      *
      * @return the seconds that it took
      * @throws IOException if the copy is incomplete

@@ -20,18 +20,18 @@ final class WarmCommandFiller implements DirectoryFiller {
     private static final int MIB_SHIFT = 20;
 
     private final BucketWorkspace workplace;
-    private final ServerRoute way;
+    private final ServerRoute route;
     private final BucketWorkload material;
     private final List<String> command;
     private long requests;
 
     /**
-     * Runs the command by the launcher that started this benchmark. Without a launcher it runs with
-     * the same flags.
+     * Creates a filler that runs the command by the launcher that started this benchmark. Without a
+     * launcher, it starts a JVM with the launcher's flags.
      */
-    WarmCommandFiller(BucketWorkspace workplace, ServerRoute way, BucketWorkload material) {
+    WarmCommandFiller(BucketWorkspace workplace, ServerRoute route, BucketWorkload material) {
         this.workplace = workplace;
-        this.way = way;
+        this.route = route;
         this.material = material;
         String launcher = System.getProperty("granary.launcher", "");
         this.command = launcher.isEmpty()
@@ -58,19 +58,19 @@ final class WarmCommandFiller implements DirectoryFiller {
                 "--capacity",
                 capacityMebibytes(material) + "MiB",
                 "--bucket",
-                way.told().get("GRANARY_BUCKET") + "/" + BucketFiller.PACKED,
+                route.told().get("GRANARY_BUCKET") + "/" + BucketFiller.PACKED,
                 "--endpoint",
-                way.endpoint().toString()));
-        BucketWorkspace.Ran ran = workplace.run(line, environment(workplace, way));
-        JsonObject told = JsonParser.parseString(ran.output())
+                route.endpoint().toString()));
+        BucketWorkspace.Ran ran = workplace.run(line, environment(workplace, route));
+        JsonObject warmed = JsonParser.parseString(ran.output())
                 .getAsJsonObject()
                 .getAsJsonArray("warmed")
                 .get(0)
                 .getAsJsonObject();
-        if (told.get("installed").getAsInt() != material.count()) {
-            throw new IOException("Not everything was installed: " + told);
+        if (warmed.get("installed").getAsInt() != material.count()) {
+            throw new IOException("Not everything was installed: " + warmed);
         }
-        requests = told.get("requests").getAsLong();
+        requests = warmed.get("requests").getAsLong();
         return ran.seconds();
     }
 
@@ -85,7 +85,7 @@ final class WarmCommandFiller implements DirectoryFiller {
     }
 
     /** Returns the environment variables of the command. */
-    static Map<String, String> environment(BucketWorkspace workplace, ServerRoute way) {
-        return workplace.environment(way.credentials());
+    static Map<String, String> environment(BucketWorkspace workplace, ServerRoute route) {
+        return workplace.environment(route.credentials());
     }
 }

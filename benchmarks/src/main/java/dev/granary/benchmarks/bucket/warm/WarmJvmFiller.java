@@ -18,7 +18,7 @@ final class WarmJvmFiller implements DirectoryFiller, AutoCloseable {
     private final LineProcess process;
     private final BucketWorkload material;
 
-    WarmJvmFiller(BucketWorkspace workplace, ServerRoute way, BucketWorkload material)
+    WarmJvmFiller(BucketWorkspace workplace, ServerRoute route, BucketWorkload material)
             throws IOException {
         this.material = material;
         this.process = LineProcess.start(
@@ -26,11 +26,11 @@ final class WarmJvmFiller implements DirectoryFiller, AutoCloseable {
                 BucketWorkspace.java(
                         List.of(),
                         WarmingProcess.class,
-                        way.told().get("GRANARY_BUCKET") + "/" + BucketFiller.PACKED,
-                        way.endpoint().toString(),
+                        route.told().get("GRANARY_BUCKET") + "/" + BucketFiller.PACKED,
+                        route.endpoint().toString(),
                         material.namespace(),
                         WarmCommandFiller.capacityMebibytes(material) + "MiB"),
-                WarmCommandFiller.environment(workplace, way));
+                WarmCommandFiller.environment(workplace, route));
     }
 
     @Override

@@ -22,14 +22,14 @@ import java.util.Optional;
 /** Measure of filling a node over one route: the command, a running JVM, and the tools, in turn. */
 public final class WarmMeasure {
     private static final double LIMIT_GOAL = 1.5;
-    // by the delay in milliseconds
+    // by the delay in milliseconds: the time of unpacked entries by rclone, divided by warm's
     private static final Map<Integer, Double> LOOSE_GOALS = Map.of(20, 5.0, 80, 10.0);
     private static final double BYTES_PER_REQUEST = 8 << 20;
     private static final int SPARE_REQUESTS = 10;
 
     private final BucketSettings settings;
     private final BucketWorkspace workplace;
-    private final ServerRoute way;
+    private final ServerRoute route;
     private final BucketWorkload material;
     private final long packBytes;
     private final Map<DirectoryFiller, Sample> seconds = new LinkedHashMap<>();
@@ -38,23 +38,23 @@ public final class WarmMeasure {
     public WarmMeasure(
             BucketSettings settings,
             BucketWorkspace workplace,
-            ServerRoute way,
+            ServerRoute route,
             BucketWorkload material,
             long packBytes) {
         this.settings = settings;
         this.workplace = workplace;
-        this.way = way;
+        this.route = route;
         this.material = material;
         this.packBytes = packBytes;
     }
 
     /** Measures, and returns the table. */
     public ReportSection run() throws IOException, InterruptedException {
-        CopyTools tools = new CopyTools(workplace, way, material.namespace());
+        CopyTools tools = new CopyTools(workplace, route, material.namespace());
         List<DirectoryFiller> objects = tools.objectFillers();
         List<DirectoryFiller> loose = tools.looseFillers();
-        WarmCommandFiller command = new WarmCommandFiller(workplace, way, material);
-        try (WarmJvmFiller running = new WarmJvmFiller(workplace, way, material)) {
+        WarmCommandFiller command = new WarmCommandFiller(workplace, route, material);
+        try (WarmJvmFiller running = new WarmJvmFiller(workplace, route, material)) {
             for (int i = 0; i < WarmJvmFiller.UNMEASURED; i++) {
                 fill(running);
             }
@@ -66,19 +66,19 @@ public final class WarmMeasure {
                 for (DirectoryFiller filler : all) {
                     measure(filler);
                 }
-                Collections.rotate(all, 1); // no filler always follows the same one
+                Collections.rotate(all, 1); // each round begins with another filler
             }
             return section(command, running, objects, loose);
         }
     }
 
     private void measure(DirectoryFiller filler) throws IOException, InterruptedException {
-        workplace.say("warm, " + way.label() + ": " + filler.label());
-        Optional<Long> before = way.requests();
+        workplace.say("warm, " + route.label() + ": " + filler.label());
+        Optional<Long> before = route.requests();
         seconds.computeIfAbsent(filler, _ -> new Sample()).add(fill(filler));
         Sample counted = requests.computeIfAbsent(filler, _ -> new Sample());
         if (before.isPresent()) {
-            counted.add((double) (way.requests().orElseThrow() - before.get()));
+            counted.add((double) (route.requests().orElseThrow() - before.get()));
         } else if (filler instanceof WarmCommandFiller command) {
             counted.add((double) command.requests());
         }
@@ -103,8 +103,8 @@ public final class WarmMeasure {
             List<DirectoryFiller> objects,
             List<DirectoryFiller> loose) {
         ReportSection section = new ReportSection(
-                "warm-" + way.name(),
-                "warm, " + way.label() + "; medians of " + settings.rounds() + " rounds",
+                "warm-" + route.name(),
+                "warm, " + route.label() + "; medians of " + settings.rounds() + " rounds",
                 new ReportSection.Column("seconds", "s", 2),
                 new ReportSection.Column("limitRatio", "/ limit", 2),
                 new ReportSection.Column("megabytesPerSecond", "MB/s", 0),
@@ -124,33 +124,33 @@ public final class WarmMeasure {
                     requests(filler));
         }
         section.goal(new Goal(
-                "warm / limit, " + way.label(),
+                "warm / limit, " + route.label(),
                 Goal.Bound.AT_MOST,
                 LIMIT_GOAL,
                 ratio(command, fastest)));
         section.goal(new Goal(
-                "warm / limit, running JVM, " + way.label(),
+                "warm / limit, running JVM, " + route.label(),
                 Goal.Bound.AT_MOST,
                 LIMIT_GOAL,
                 ratio(running, fastest)));
-        if (LOOSE_GOALS.containsKey(way.delayMillis())) {
+        if (LOOSE_GOALS.containsKey(route.delayMillis())) {
             double ratio = loose.isEmpty() ? Double.NaN : of(loose.getFirst()).ratioTo(of(command));
             section.goal(new Goal(
-                    "loose objects by rclone / warm, " + way.label(),
+                    "loose objects by rclone / warm, " + route.label(),
                     Goal.Bound.AT_LEAST,
-                    LOOSE_GOALS.get(way.delayMillis()),
+                    LOOSE_GOALS.get(route.delayMillis()),
                     ratio));
         }
         double mostRequests = packBytes / BYTES_PER_REQUEST + SPARE_REQUESTS;
         section.goal(new Goal(
-                "requests of warm, " + way.label(),
+                "requests of warm, " + route.label(),
                 Goal.Bound.AT_MOST,
                 mostRequests,
                 requests(command)));
         section.note("limit: the fastest tool for one object of the same bytes"
                 + fastest.map(tool -> ", here " + tool.label()).orElse(", none is installed")
                 + "; requests: "
-                + (way.statistics().isPresent()
+                + (route.statistics().isPresent()
                         ? "as the proxy counts them"
                         : "as the command counts them"));
         return section;

@@ -24,7 +24,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Writer of the entries of a run: in packs, unpacked, and as one object of the size of all packs.
+ * Writer of the entries of a run into the bucket: in packs, unpacked, and as one object with the
+ * bytes of all packs.
  */
 public final class BucketFiller {
     /** The prefix of the keys of the packs. */
@@ -41,11 +42,11 @@ public final class BucketFiller {
     private static final int MAX_ATTEMPTS = 3;
     private static final Duration LONGEST_REQUEST = Duration.ofMinutes(5);
 
-    private final ServerRoute way;
+    private final ServerRoute route;
     private final BucketWorkspace workplace;
 
-    public BucketFiller(ServerRoute way, BucketWorkspace workplace) {
-        this.way = way;
+    public BucketFiller(ServerRoute route, BucketWorkspace workplace) {
+        this.route = route;
         this.workplace = workplace;
     }
 
@@ -67,7 +68,7 @@ public final class BucketFiller {
     public void packed(String prefix, BucketWorkload material)
             throws IOException, InterruptedException {
         AtomicInteger stored = new AtomicInteger();
-        try (BulkBucket bucket = BulkBucket.open(way.config(prefix).build())) {
+        try (BulkBucket bucket = BulkBucket.open(route.config(prefix).build())) {
             PackPublisher publisher = bucket.publisher(material.namespace());
             ParallelWorkers.run(
                     PACKERS,
@@ -87,7 +88,7 @@ public final class BucketFiller {
             throws IOException, InterruptedException {
         AtomicInteger stored = new AtomicInteger();
         AtomicReference<StoreResult> other = new AtomicReference<>();
-        try (BucketTier tier = BucketTier.open(way.config(prefix)
+        try (BucketTier tier = BucketTier.open(route.config(prefix)
                 .loadDeadline(LONGEST_REQUEST)
                 .manifestInterval(Duration.ZERO)
                 .build())) {
@@ -107,7 +108,7 @@ public final class BucketFiller {
     }
 
     private long object(String namespace) throws IOException {
-        S3Config config = way.config("")
+        S3Config config = route.config("")
                 .requestTimeout(LONGEST_REQUEST)
                 .loadDeadline(LONGEST_REQUEST)
                 .build();

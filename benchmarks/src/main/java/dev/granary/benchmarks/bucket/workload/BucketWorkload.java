@@ -15,8 +15,8 @@ import java.util.stream.IntStream;
 
 /**
  * Numbered entries of one target. Sizes are log-normal with a median of 32 KiB and a mean of 37 kB,
- * or equal. Entries are created on demand, since all of them may not fit in memory. Equal numbers
- * give equal entries.
+ * or equal. Entries are created on demand, since all of them may not fit in memory. Equal seeds and
+ * numbers give equal entries.
  */
 public final class BucketWorkload {
     private static final EntryMetadata METADATA =

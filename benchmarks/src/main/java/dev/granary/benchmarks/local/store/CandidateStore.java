@@ -6,8 +6,8 @@ import java.io.IOException;
 import java.util.Map;
 
 /**
- * An open store on one directory. Puts and removals come from one thread. Reads come from any
- * number of threads, each with its own reader.
+ * A compared store, open on one directory. Puts and removals come from one thread. Reads come from
+ * any number of threads, each with its own reader.
  */
 public interface CandidateStore extends AutoCloseable {
     /** Stores an item without a sync. */
@@ -16,12 +16,12 @@ public interface CandidateStore extends AutoCloseable {
     /** Removes an entry. Stores that evict by themselves receive no such call. */
     void remove(Id id) throws IOException;
 
-    /** Returns a new reader for one thread. */
+    /** Returns a new reader for one thread. The candidate {@code how} determines how it reads. */
     Reader reader(StoreCandidate how) throws IOException;
 
     /**
-     * Returns the bytes of the frames that still hit; {@code put} has the length of each frame that
-     * was ever put.
+     * Returns the bytes of the frames that are still in the store; {@code put} has the length of
+     * each frame that was ever put.
      */
     default long liveBytes(Map<Id, Integer> put) throws IOException {
         long bytes = 0;

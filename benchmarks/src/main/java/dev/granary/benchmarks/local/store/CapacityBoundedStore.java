@@ -54,7 +54,7 @@ public final class CapacityBoundedStore implements AutoCloseable {
         }
     }
 
-    /** Returns the bytes of the frames that still hit. */
+    /** Returns the bytes of the frames that are still in the store. */
     public long liveBytes() throws IOException {
         return store.liveBytes(lengths);
     }

@@ -10,8 +10,8 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 
 /**
- * Frames with which peers verify entries: the entry format of the tier, checked by the tier's own
- * code.
+ * The frames that the compared stores hold: entries in the entry format of the tier, verified by
+ * the tier's own code.
  */
 public final class EntryFrames {
     /** The maximum length of a frame. */

@@ -43,11 +43,11 @@ final class LocalTierStore implements CandidateStore {
 
     @Override
     public Reader reader(StoreCandidate how) {
-        return how == StoreCandidate.TIER_KEPT ? id -> bytes(tier.load(id)) : this::getAndLetGo;
+        return how == StoreCandidate.TIER_KEPT ? id -> bytes(tier.load(id)) : this::getAndFree;
     }
 
     /**
-     * Reads listed entries. These reads count as no use, so the measure does not affect later
+     * Reads listed entries. These reads are not recorded as uses, so they do not affect later
      * evictions.
      */
     @Override
@@ -75,7 +75,7 @@ final class LocalTierStore implements CandidateStore {
         tier.close();
     }
 
-    private long getAndLetGo(Id id) throws IOException {
+    private long getAndFree(Id id) throws IOException {
         try (Arena arena = Arena.ofConfined()) {
             return bytes(tier.load(id, arena));
         }

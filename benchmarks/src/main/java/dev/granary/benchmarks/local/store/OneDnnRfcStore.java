@@ -35,16 +35,16 @@ final class OneDnnRfcStore implements CandidateStore {
     public void put(WorkloadItem item) throws IOException {
         lock.write(() -> {
             byte[] key = item.id().bytes();
-            Path bucket = bucket(item.id());
+            Path sameHash = sameHash(item.id());
             int number = 0;
-            while (Files.exists(bucket.resolve(Integer.toString(number)))) {
+            while (Files.exists(sameHash.resolve(Integer.toString(number)))) {
                 if (Arrays.equals(
-                        Files.readAllBytes(place(bucket, number).resolve("key.bin")), key)) {
+                        Files.readAllBytes(place(sameHash, number).resolve("key.bin")), key)) {
                     break;
                 }
                 number++;
             }
-            Path place = Files.createDirectories(place(bucket, number));
+            Path place = Files.createDirectories(place(sameHash, number));
             Files.write(place.resolve("key.bin"), key);
             Files.write(place.resolve("kernel.bin"), item.frame());
             addToSize(key.length + item.frame().length);
@@ -55,16 +55,16 @@ final class OneDnnRfcStore implements CandidateStore {
     public void remove(Id id) throws IOException {
         lock.write(() -> {
             byte[] key = id.bytes();
-            Path bucket = bucket(id);
-            for (int number = 0; Files.exists(place(bucket, number)); number++) {
-                Path place = place(bucket, number);
+            Path sameHash = sameHash(id);
+            for (int number = 0; Files.exists(place(sameHash, number)); number++) {
+                Path place = place(sameHash, number);
                 if (Arrays.equals(Files.readAllBytes(place.resolve("key.bin")), key)) {
                     long bytes = key.length + Files.size(place.resolve("kernel.bin"));
                     Files.delete(place.resolve("kernel.bin"));
                     Files.delete(place.resolve("key.bin"));
                     Files.delete(place);
                     if (number == 0) {
-                        Files.delete(bucket); // no two of the benchmark's keys share a hash
+                        Files.delete(sameHash); // no two of the benchmark's keys share a hash
                     }
                     addToSize(-bytes);
                     return;
@@ -91,9 +91,9 @@ final class OneDnnRfcStore implements CandidateStore {
     }
 
     private long get(Id id, ByteBuffer buffer, MemorySegment memory) throws IOException {
-        Path bucket = bucket(id);
+        Path sameHash = sameHash(id);
         for (int number = 0; ; number++) {
-            Path place = place(bucket, number);
+            Path place = place(sameHash, number);
             try {
                 fill(buffer, place.resolve("key.bin"));
             } catch (NoSuchFileException e) {
@@ -122,12 +122,13 @@ final class OneDnnRfcStore implements CandidateStore {
         Files.writeString(size, Long.toString(used + bytes), US_ASCII);
     }
 
-    private Path bucket(Id id) {
+    /** Returns the directory of the keys that share the hash of this one. */
+    private Path sameHash(Id id) {
         return directory.resolve(
                 Long.toUnsignedString(ByteBuffer.wrap(id.hash().bytes()).getLong()));
     }
 
-    private static Path place(Path bucket, int number) {
-        return bucket.resolve(Integer.toString(number));
+    private static Path place(Path sameHash, int number) {
+        return sameHash.resolve(Integer.toString(number));
     }
 }

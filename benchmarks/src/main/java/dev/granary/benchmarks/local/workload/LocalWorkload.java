@@ -22,8 +22,8 @@ import java.util.stream.IntStream;
 
 /**
  * Numbered entries of the sizes of compiled kernels: log-normal, median 32 KiB, one in a hundred
- * above 1 MiB, random content. Equal numbers give equal entries in all processes with one seed.
- * Entries are created on demand, since all of them may not fit in memory.
+ * above 1 MiB, random content. Equal seeds and numbers give equal entries in all processes. Entries
+ * are created on demand, since all of them may not fit in memory.
  */
 public final class LocalWorkload {
     private static final Target TARGET = new Target(Backend.OPENCL, "bench", "Bench Device", "1");
@@ -32,7 +32,7 @@ public final class LocalWorkload {
     private static final double MEDIAN_BYTES = 32 << 10;
     private static final double SIGMA = 1.49;
     private static final int LARGEST_BYTES = 8 << 20;
-    private static final int TINY_BYTES = 64; // with key, metadata and table some 300
+    private static final int TINY_BYTES = 64; // about 300 with key, metadata and section table
 
     private final long seed;
     private final int[] sizes;

@@ -33,7 +33,7 @@ public final class Rounds {
         return ratio(candidate, StoreCandidate.RAW);
     }
 
-    /** Returns the same of another reference. */
+    /** Returns the median over the rounds of the ratio to {@code reference} in the same round. */
     public double ratio(StoreCandidate candidate, StoreCandidate reference) {
         List<Double> mine = of(candidate);
         List<Double> theirs = of(reference);
