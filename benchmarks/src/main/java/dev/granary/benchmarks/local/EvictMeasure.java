@@ -109,7 +109,7 @@ final class EvictMeasure {
                 diskToLive.max(StoreCandidate.TIER)));
         section.note("disk is what the file system allocated (du), live the frames that still hit;"
                 + " sampled after each round, as soon as the disk does not change while they"
-                + " are counted. The benchmark evicts for raw, lmdb, rocksdb, sqlite and rfc,"
+                + " are counted. The benchmark evicts for raw, lmdb and rfc,"
                 + " oldest use first, by a list in memory");
         return section;
     }

@@ -29,8 +29,8 @@ import java.util.stream.Stream;
 @Command(
         name = "granary bench local",
         mixinStandardHelpOptions = true,
-        description = "Measure the local tier against files, LMDB, RocksDB, SQLite, Ehcache,"
-                + " DiskLruCache and the layout of oneDNN's RFC.")
+        description =
+                "Measure the local tier against files, LMDB and the layout of oneDNN's" + " RFC.")
 public final class LocalStoreBenchmark extends BenchmarkCommand {
     private static final int LEAST_ENTRIES = 20;
 
@@ -69,8 +69,7 @@ public final class LocalStoreBenchmark extends BenchmarkCommand {
             split = ",",
             converter = CandidateName.class,
             description = "what to compare with raw: raw-verified, raw-kept, tier, tier-kept, lmdb,"
-                    + " lmdb-copied, rocksdb, sqlite, ehcache, disklrucache, rfc; default"
-                    + " all")
+                    + " lmdb-copied, rfc; default all")
     private @Nullable List<StoreCandidate> candidates;
 
     @Option(
@@ -85,8 +84,6 @@ public final class LocalStoreBenchmark extends BenchmarkCommand {
     }
 
     static CommandLine commandLine() {
-        // Ehcache logs each cache that it opens
-        System.setProperty("org.slf4j.simpleLogger.log.org.ehcache", "off");
         return line(new LocalStoreBenchmark());
     }
 

@@ -35,17 +35,12 @@ final class TwoProcessReadMeasure {
     /** Measures the stores under {@code parent}, which no process has open. */
     void run(Path parent, long capacity) throws IOException, InterruptedException {
         for (StoreCandidate candidate : settings.candidates()) {
-            if (candidate.isShareable()) {
-                workplace.say("two processes read, " + candidate.label());
-                measure(candidate, parent, capacity);
-            }
+            workplace.say("two processes read, " + candidate.label());
+            measure(candidate, parent, capacity);
         }
     }
 
-    /**
-     * Returns the throughput of both against one alone; NaN if two processes cannot share the
-     * store.
-     */
+    /** Returns the throughput of both against one alone. */
     double speedup(StoreCandidate candidate) {
         return speedups.median(candidate);
     }

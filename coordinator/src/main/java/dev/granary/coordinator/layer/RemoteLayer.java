@@ -16,9 +16,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -35,7 +34,7 @@ public final class RemoteLayer implements AutoCloseable {
     /** The limit of a bucket tier for concurrent requests: more would queue there. */
     private static final int MAX_CONCURRENT = 64;
 
-    private static final long IDLE_SECONDS = 10;
+    private static final Duration IDLE_TIME = Duration.ofSeconds(10);
     private static final LoadResult.Unavailable SKIPPED =
             new LoadResult.Unavailable("skipped: the time budget is used up");
 
@@ -46,13 +45,8 @@ public final class RemoteLayer implements AutoCloseable {
     private final Optional<UploadQueue> uploads;
     private final LongAdder skipped = new LongAdder();
     private final LayerFailure failure = new LayerFailure();
-    private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
-            MAX_CONCURRENT,
-            MAX_CONCURRENT,
-            IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
-            DaemonThreads.named("granary-lookup"));
+    private final ExecutorService threads =
+            DaemonThreads.pool("granary-lookup", MAX_CONCURRENT, IDLE_TIME);
 
     /**
      * Creates a client of {@code layer}.
@@ -71,7 +65,6 @@ public final class RemoteLayer implements AutoCloseable {
         this.budget = budget;
         this.compileTimes = compileTimes;
         this.uploads = uploads;
-        threads.allowCoreThreadTimeOut(true);
     }
 
     /**

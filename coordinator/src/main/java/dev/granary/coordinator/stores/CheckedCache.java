@@ -19,9 +19,8 @@ import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -52,7 +51,7 @@ public final class CheckedCache implements PersistentCache {
     /** The threads of lookups of one layer: more callers wait for one of them. */
     private static final int MAX_CONCURRENT = 64;
 
-    private static final long IDLE_SECONDS = 10;
+    private static final Duration IDLE_TIME = Duration.ofSeconds(10);
 
     private final String name;
     private final PersistentCache cache;
@@ -60,20 +59,14 @@ public final class CheckedCache implements PersistentCache {
     private final Duration storeLimit;
     private final AtomicInteger overdue = new AtomicInteger();
     private volatile boolean isClosed;
-    private final ThreadPoolExecutor threads = new ThreadPoolExecutor(
-            MAX_CONCURRENT,
-            MAX_CONCURRENT,
-            IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
-            DaemonThreads.named("granary-plugged"));
+    private final ExecutorService threads =
+            DaemonThreads.pool("granary-plugged", MAX_CONCURRENT, IDLE_TIME);
 
     CheckedCache(String name, PersistentCache cache, Duration loadLimit, Duration storeLimit) {
         this.name = name;
         this.cache = cache;
         this.loadLimit = loadLimit;
         this.storeLimit = storeLimit;
-        threads.allowCoreThreadTimeOut(true);
     }
 
     /** Returns a view of the cache in the place of the local tier. */

@@ -34,14 +34,6 @@ public enum StoreCandidate {
      * transaction.
      */
     LMDB_COPIED("lmdb-copied"),
-    /** RocksDB with blob files. */
-    ROCKSDB("rocksdb"),
-    /** SQLite with a write-ahead log. */
-    SQLITE("sqlite"),
-    /** Ehcache 3 with its disk tier only. */
-    EHCACHE("ehcache"),
-    /** DiskLruCache. */
-    DISK_LRU_CACHE("disklrucache"),
     /** The layout of oneDNN's RFC for a persistent cache. */
     RFC("rfc");
 
@@ -71,7 +63,7 @@ public enum StoreCandidate {
             case RAW_VERIFIED, RAW_KEPT -> RAW;
             case TIER_KEPT -> TIER;
             case LMDB_COPIED -> LMDB;
-            case RAW, TIER, LMDB, ROCKSDB, SQLITE, EHCACHE, DISK_LRU_CACHE, RFC -> this;
+            case RAW, TIER, LMDB, RFC -> this;
         };
     }
 
@@ -80,21 +72,9 @@ public enum StoreCandidate {
         return this == RAW_KEPT || this == TIER_KEPT;
     }
 
-    /** Returns true if two processes may have the store open at the same time. */
-    public boolean isShareable() {
-        return switch (this) {
-            case RAW, RAW_VERIFIED, RAW_KEPT, TIER, TIER_KEPT, LMDB, LMDB_COPIED, SQLITE, RFC ->
-                true;
-            case ROCKSDB, EHCACHE, DISK_LRU_CACHE -> false;
-        };
-    }
-
     /** Returns true if the store evicts by itself. */
     boolean evicts() {
-        return switch (owner()) {
-            case TIER, TIER_KEPT, EHCACHE, DISK_LRU_CACHE -> true;
-            case RAW, RAW_VERIFIED, RAW_KEPT, LMDB, LMDB_COPIED, ROCKSDB, SQLITE, RFC -> false;
-        };
+        return owner() == TIER;
     }
 
     /**
@@ -108,10 +88,6 @@ public enum StoreCandidate {
             case RAW, RAW_VERIFIED, RAW_KEPT -> new RawFiles(directory);
             case TIER, TIER_KEPT -> new LocalTierStore(directory, capacity);
             case LMDB, LMDB_COPIED -> new LmdbStore(directory);
-            case ROCKSDB -> new RocksDbStore(directory);
-            case SQLITE -> new SqliteStore(directory);
-            case EHCACHE -> new EhcacheStore(directory, capacity);
-            case DISK_LRU_CACHE -> new DiskLruStore(directory, capacity);
             case RFC -> new OneDnnRfcStore(directory);
         };
     }
