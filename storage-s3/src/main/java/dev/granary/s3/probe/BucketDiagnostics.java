@@ -43,7 +43,8 @@ public final class BucketDiagnostics {
     }
 
     /**
-     * Checks the bucket with about 90 small requests, most of them writes.
+     * Checks the bucket with about 90 small requests, most of them writes. A bucket that is
+     * configured read-only receives one read.
      *
      * @return the results in the order of the steps
      */
@@ -56,8 +57,12 @@ public final class BucketDiagnostics {
             case GetResult.Found _, GetResult.TooLarge _ ->
                 results.add(advice.notS3("it returns an object for a key that was never used"));
             case GetResult.Unavailable lost
-            when lost.failure().code().equals("AccessDenied") -> probe(Optional.of(lost.failure()));
-            case GetResult.Unavailable lost -> results.add(advice.of(lost.failure()));
+            when !lost.failure().code().equals("AccessDenied") ->
+                results.add(advice.of(lost.failure()));
+            case GetResult.Unavailable lost
+            when config.access() != S3Access.READ_WRITE ->
+                results.add(forbiddenAbsence(lost.failure()));
+            case GetResult.Unavailable lost -> probe(Optional.of(lost.failure()));
         }
         return List.copyOf(results);
     }
@@ -105,10 +110,7 @@ public final class BucketDiagnostics {
             case ProbeResult.Probed probed -> {
                 reportAccess(unreadable.isPresent() ? "writing" : "reading and writing");
                 if (unreadable.isPresent()) {
-                    results.add(new CheckResult.Problem(
-                            "an absent object is reported as forbidden (" + unreadable.get() + ")",
-                            "allow s3:ListBucket on " + config.location().bucket()
-                                    + ", and s3:GetObject below it: a miss is an error otherwise"));
+                    results.add(forbiddenAbsence(unreadable.get()));
                 }
                 results.addAll(probed.results());
                 results.add(result(probed.writes()));
@@ -124,6 +126,13 @@ public final class BucketDiagnostics {
                 results.add(advice.of(lost.failure()));
             }
         }
+    }
+
+    private CheckResult.Problem forbiddenAbsence(StoreFailure failure) {
+        return new CheckResult.Problem(
+                "an absent object is reported as forbidden (" + failure + ")",
+                "allow s3:ListBucket on " + config.location().bucket()
+                        + ", and s3:GetObject below it: a miss is an error otherwise");
     }
 
     private void reportAccess(String allowed) {

@@ -15,6 +15,7 @@ import dev.granary.cache.CheckResult;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.ScriptedHttpServer;
+import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.DeviatingObjectStore;
@@ -76,8 +77,12 @@ class BucketDiagnosticsTest {
     }
 
     private static List<CheckResult> check(MemoryObjectStore store) {
+        return check(store, S3Access.READ_WRITE);
+    }
+
+    private static List<CheckResult> check(MemoryObjectStore store, S3Access access) {
         try (BucketTier tier = new BucketTier(
-                S3Config.parse("s3://bucket/team"),
+                S3Config.builder("bucket").prefix("team").access(access).build(),
                 () -> store,
                 new TestTicker(),
                 TestSeed.random("check"))) {
@@ -340,8 +345,38 @@ class BucketDiagnosticsTest {
     @DisplayName("O9 no permission to list: an absent object looks forbidden, although all else is"
             + " allowed")
     void noListing() {
+        MemoryObjectStore store = withoutListing();
+        List<CheckResult> results = check(store);
+        CheckResult.Problem problem = results.stream()
+                .filter(CheckResult.Problem.class::isInstance)
+                .map(CheckResult.Problem.class::cast)
+                .findFirst()
+                .orElseThrow();
+        assertTrue(
+                problem.cause().contains("reported as forbidden")
+                        && problem.cure().contains("s3:ListBucket"),
+                problem::toString);
+        assertEquals(new CheckResult.Sound("conditional writes: FULL"), results.getLast());
+        assertEquals(List.of("team/granary.json"), store.keys());
+    }
+
+    @Test
+    @DisplayName("O9 no permission to list, and a bucket configured read-only: reported, and"
+            + " nothing is written")
+    void noListingReadOnly() {
+        MemoryObjectStore store = withoutListing();
+        assertProblem(check(store, S3Access.READ), "reported as forbidden", "s3:ListBucket");
+        assertTrue(
+                store.requests().stream()
+                        .noneMatch(request ->
+                                request.startsWith("PUT") || request.startsWith("DELETE")),
+                () -> store.requests().toString());
+    }
+
+    /** Returns a store as credentials without the permission to list see it. */
+    private static MemoryObjectStore withoutListing() {
         StoreFailure denied = Fault.DENIED;
-        MemoryObjectStore store = new MemoryObjectStore() {
+        return new MemoryObjectStore() {
             @Override
             public GetResult get(String key, long limit) {
                 GetResult result = super.get(key, limit);
@@ -355,18 +390,6 @@ class BucketDiagnosticsTest {
                 return new ListResult.Unavailable(denied);
             }
         };
-        List<CheckResult> results = check(store);
-        CheckResult.Problem problem = results.stream()
-                .filter(CheckResult.Problem.class::isInstance)
-                .map(CheckResult.Problem.class::cast)
-                .findFirst()
-                .orElseThrow();
-        assertTrue(
-                problem.cause().contains("reported as forbidden")
-                        && problem.cure().contains("s3:ListBucket"),
-                problem::toString);
-        assertEquals(new CheckResult.Sound("conditional writes: FULL"), results.getLast());
-        assertEquals(List.of("team/granary.json"), store.keys());
     }
 
     @Test
