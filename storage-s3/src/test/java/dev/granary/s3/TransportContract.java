@@ -1,12 +1,24 @@
 package dev.granary.s3;
 
+import static dev.granary.testing.BucketAssertions.assertThat;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Deviation;
 import dev.granary.s3.contract.ObjectStoreContract;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
 
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import java.io.IOException;
 import java.util.Set;
 import java.util.UUID;
 
@@ -45,6 +57,26 @@ abstract class TransportContract extends ObjectStoreContract {
                 .client(client)
                 .credentials("nobody", "knows-this-secret")
                 .build());
+    }
+
+    @Test
+    @DisplayName("B1 a HEAD response without a length is a failure that names the header")
+    void headWithoutLength() throws IOException {
+        try (RawHttpServer raw = new RawHttpServer();
+                ObjectStore store = ObjectStoreFactory.open(S3Config.builder("bucket")
+                        .endpoint(raw.endpoint())
+                        .client(client)
+                        .credentials("key", "secret")
+                        .build())) {
+            raw.reply(out -> {
+                out.write("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nConnection: close\r\n\r\n"
+                        .getBytes(ISO_8859_1));
+                out.flush();
+            });
+            StoreFailure failure = assertThat(store.head("key")).isUnavailable();
+            assertEquals(StoreFailure.Kind.BROKEN, failure.kind());
+            assertTrue(failure.message().contains("Content-Length"), failure::toString);
+        }
     }
 
     @Override

@@ -140,11 +140,12 @@ final class AwsStore implements ObjectStore {
         try {
             HeadObjectResponse answer =
                     client.headObject(request -> request.bucket(bucket).key(key));
+            Long length = answer.contentLength();
+            if (length == null || length < 0) {
+                return new HeadResult.Unavailable(ResponseClassifier.withoutLength());
+            }
             return new HeadResult.Found(
-                    answer.contentLength() == null ? 0 : answer.contentLength(),
-                    unquoted(answer.eTag()),
-                    dates(answer),
-                    marks(answer.metadata()));
+                    length, unquoted(answer.eTag()), dates(answer), marks(answer.metadata()));
         } catch (S3Exception e) {
             if (ResponseClassifier.isAbsent(e.statusCode(), code(e))) {
                 return HeadResult.ABSENT;

@@ -130,6 +130,9 @@ final class MinioStore implements ObjectStore {
         try {
             StatObjectResponse response = client.statObject(
                     StatObjectArgs.builder().bucket(bucket).object(key).build());
+            if (response.size() < 0) {
+                return new HeadResult.Unavailable(ResponseClassifier.withoutLength());
+            }
             return new HeadResult.Found(
                     response.size(),
                     unquoted(response.etag()),

@@ -22,6 +22,7 @@ final class MissingHeaderInterceptor implements Interceptor {
             Set.of("x-amz-request-id", "x-amz-id-2", "x-amz-bucket-region");
     private static final String METADATA_PREFIX = "x-amz-meta-granary-";
     private static final String LENGTH = "Content-Length";
+    private static final String UNKNOWN_LENGTH = "-1";
     private static final String ETAG = "ETag";
     private static final String LAST_MODIFIED = "Last-Modified";
     private static final String UNKNOWN_DATE = "Thu, 01 Jan 1970 00:00:00 GMT";
@@ -46,7 +47,7 @@ final class MissingHeaderInterceptor implements Interceptor {
             completed.header(LAST_MODIFIED, UNKNOWN_DATE);
         }
         if (chain.request().method().equals("HEAD") && length(response.headers()) < 0) {
-            completed.header(LENGTH, "0");
+            completed.header(LENGTH, UNKNOWN_LENGTH);
         }
         return completed.build();
     }

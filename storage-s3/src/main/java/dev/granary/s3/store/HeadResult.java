@@ -5,7 +5,7 @@ public sealed interface HeadResult {
     /**
      * The object exists.
      *
-     * @param bytes its length; 0 if the server does not report it
+     * @param bytes its length; a response without one is {@link Unavailable}
      * @param etag its version, unquoted
      * @param dates write time of the object and time of the response, by the server's clock
      * @param marks the user metadata

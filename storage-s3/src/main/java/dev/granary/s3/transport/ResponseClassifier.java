@@ -50,6 +50,13 @@ public final class ResponseClassifier {
 
     private ResponseClassifier() {}
 
+    /** Returns the failure of a HEAD response from which the length of the object is missing. */
+    public static StoreFailure withoutLength() {
+        return StoreFailure.of(
+                StoreFailure.Kind.BROKEN,
+                "a response to HEAD without a Content-Length header: is this an S3 server?");
+    }
+
     /**
      * Returns true if the response to a read reports that the object, and not the bucket, is
      * missing.
