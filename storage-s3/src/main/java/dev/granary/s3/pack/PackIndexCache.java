@@ -152,6 +152,16 @@ public final class PackIndexCache {
             Files.move(temporary, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             warn(e);
+            deleteAfterFailure(temporary);
+        }
+    }
+
+    /** Deletes an incomplete file at once, since it takes space on a full disk. */
+    private static void deleteAfterFailure(Path temporary) {
+        try {
+            Files.deleteIfExists(temporary);
+        } catch (IOException e) {
+            // the cause is in the warning; the next manifest removes the file as abandoned
         }
     }
 

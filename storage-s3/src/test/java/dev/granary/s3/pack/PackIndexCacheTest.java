@@ -99,6 +99,17 @@ class PackIndexCacheTest {
     }
 
     @Test
+    @DisplayName("L1 a file that cannot be put in place leaves no temporary file")
+    void failedWrite() throws IOException {
+        bucket.publish(one, two);
+        Files.createDirectories(manifest().resolve("in-the-way"));
+        assertHit(one);
+        assertEquals(
+                List.of(),
+                files().stream().filter(name -> name.endsWith(".part")).toList());
+    }
+
+    @Test
     @DisplayName(
             "R12 the second process on a machine sends no request before the range of the entry")
     void secondProcess() throws IOException {
