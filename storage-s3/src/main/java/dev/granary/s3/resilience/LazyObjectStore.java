@@ -20,12 +20,7 @@ final class LazyObjectStore {
             if (closed) {
                 throw new IllegalStateException("closed");
             }
-            ObjectStore opened = opener.get();
-            if (closed) { // closed meanwhile, so nothing else would close it
-                opened.close();
-                throw new IllegalStateException("closed");
-            }
-            return opened;
+            return opener.get();
         });
     }
 
@@ -36,6 +31,10 @@ final class LazyObjectStore {
         } catch (RuntimeException e) { // any problem of a client library with its environment
             return failed.apply(StoreFailure.of(
                     StoreFailure.Kind.CONFIGURATION, String.valueOf(e.getMessage())));
+        }
+        if (closed) { // perhaps while it was created, so that close() did not see it
+            store.close();
+            return failed.apply(StoreFailure.of(StoreFailure.Kind.CONFIGURATION, "closed"));
         }
         return request.apply(store);
     }
