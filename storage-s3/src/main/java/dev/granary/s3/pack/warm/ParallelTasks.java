@@ -24,11 +24,11 @@ final class ParallelTasks {
     public static <T> void run(int workers, List<T> tasks, Supplier<Consumer<T>> worker)
             throws InterruptedException {
         Queue<T> waiting = new ConcurrentLinkedQueue<>(tasks);
-        ExecutorService threads =
-                Executors.newFixedThreadPool(Math.max(1, Math.min(workers, tasks.size())));
+        int needed = Math.max(1, Math.min(workers, tasks.size()));
+        ExecutorService threads = Executors.newFixedThreadPool(needed);
         try {
             List<Future<?>> all = new ArrayList<>();
-            for (int i = 0; i < workers; i++) {
+            for (int i = 0; i < needed; i++) {
                 all.add(threads.submit(() -> {
                     Consumer<T> work = worker.get();
                     for (T next = waiting.poll();
