@@ -66,15 +66,18 @@ public final class ListingGuard {
             return broken("a listing of " + MAX_EMPTY + " empty pages");
         }
         if (objects >= MAX_OBJECTS) {
-            return broken("a listing of more than " + MAX_OBJECTS + " objects");
+            return tooLong("a listing has more than " + MAX_OBJECTS + " objects");
         }
         if (nanos.getAsLong() - startNanos >= MAX_TIME.toNanos()) {
-            return broken(
-                    "a listing that does not end within " + MAX_TIME.toMinutes() + " minutes");
+            return tooLong("a listing does not end within " + MAX_TIME.toMinutes() + " minutes");
         }
         return pages == MAX_PAGES
                 ? broken("a listing that does not end after " + MAX_PAGES + " pages")
                 : Optional.empty();
+    }
+
+    private static Optional<StoreFailure> tooLong(String what) {
+        return Optional.of(StoreFailure.of(StoreFailure.Kind.BROKEN, what + ", the limit"));
     }
 
     private static Optional<StoreFailure> broken(String what) {

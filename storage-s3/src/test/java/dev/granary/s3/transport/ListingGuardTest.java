@@ -45,14 +45,17 @@ class ListingGuardTest {
         for (int page = 1; page < ListingGuard.MAX_OBJECTS / 1000; page++) {
             assertTrue(full.recordPage(1000, "token-" + page).isEmpty());
         }
-        assertTrue(
-                full.recordPage(1000, "last").orElseThrow().message().contains("2000000 objects"));
+        assertEquals(
+                "a listing has more than 2000000 objects, the limit",
+                full.recordPage(1000, "last").orElseThrow().message());
         AtomicLong now = new AtomicLong(Long.MAX_VALUE - 5);
         ListingGuard slow = new ListingGuard(now::get);
         now.addAndGet(ListingGuard.MAX_TIME.toNanos() - 1);
         assertTrue(slow.recordPage(1, "a").isEmpty());
         now.incrementAndGet();
-        assertTrue(slow.recordPage(1, "b").orElseThrow().message().contains("within 10 minutes"));
+        assertEquals(
+                "a listing does not end within 10 minutes, the limit",
+                slow.recordPage(1, "b").orElseThrow().message());
     }
 
     @Test
