@@ -20,9 +20,9 @@ import java.util.function.Consumer;
 /**
  * Lists the entries of a bucket, unpacked and packed, for tools. For one use.
  *
- * <p>Entries are passed on page by page. Memory: about 32 bytes for each entry, and the keys of at
+ * <p>Entries are passed on page by page. Memory: 12 to 24 bytes for each entry, and the keys of at
  * most {@value #MAX_PACKS} packs and {@value #MAX_NAMESPACES} targets. The write time of further
- * packs is not reported, and the packs of further targets are not listed.
+ * packs is not reported. With packs of further targets the listing fails.
  */
 final class BucketLister {
     private static final int MAX_PACKS = 100_000;
@@ -35,6 +35,7 @@ final class BucketLister {
     private final ListedEntrySet listed = new ListedEntrySet();
     private final Map<String, Long> packWrittenMillis = new HashMap<>();
     private final Set<String> withManifest = new HashSet<>();
+    private boolean hasFurtherTargets;
 
     BucketLister(
             S3Location location,
@@ -51,6 +52,10 @@ final class BucketLister {
         if (store.list(layout.root(), object -> classify(object, visitor))
                 instanceof ListResult.Unavailable unavailable) {
             throw new IOException(location + " could not be listed: " + unavailable.failure());
+        }
+        if (hasFurtherTargets) {
+            throw new IOException(location + " has packs of more than " + MAX_NAMESPACES
+                    + " targets, the limit of a listing");
         }
         for (String namespace : withManifest) {
             new PackListing(
@@ -72,8 +77,16 @@ final class BucketLister {
             if (packWrittenMillis.size() < MAX_PACKS) {
                 packWrittenMillis.put(object.key(), object.lastModifiedMillis());
             }
-        } else if (withManifest.size() < MAX_NAMESPACES) {
-            layout.manifestNamespace(object.key()).ifPresent(withManifest::add);
+        } else {
+            layout.manifestNamespace(object.key()).ifPresent(this::addTarget);
+        }
+    }
+
+    private void addTarget(String namespace) {
+        if (withManifest.size() < MAX_NAMESPACES) {
+            withManifest.add(namespace);
+        } else if (!withManifest.contains(namespace)) {
+            hasFurtherTargets = true;
         }
     }
 }

@@ -148,6 +148,17 @@ class BucketListerTest {
     }
 
     @Test
+    @DisplayName("S6 packs of more than 10,000 targets are reported, not left out in silence")
+    void manyTargets() {
+        for (int i = 0; i <= 10_000; i++) {
+            packs.store.place(
+                    "v1/opencl/t" + i + "/m/0000000000000001", new byte[10], ObjectMarks.NONE);
+        }
+        String message = assertThrows(IOException.class, this::list).getMessage();
+        assertTrue(message.contains("packs of more than 10000 targets"), message);
+    }
+
+    @Test
     @DisplayName(
             "D6 with a damaged manifest the listing has the entries of the last sound one before"
                     + " it")
