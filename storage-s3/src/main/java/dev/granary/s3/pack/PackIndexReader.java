@@ -79,7 +79,7 @@ public final class PackIndexReader {
             }
             case GetResult.Absent _ -> new IndexResult.Lost("it is not there");
             case GetResult.TooLarge _ ->
-                new IndexResult.Lost("the server sent more of it than was asked for");
+                new IndexResult.Lost("the server sent more of it than was requested");
             case GetResult.Unavailable unavailable
             when unavailable.failure().status() == NOT_SATISFIABLE ->
                 new IndexResult.Lost("it is too short");

@@ -262,7 +262,7 @@ public final class TargetPackReader {
                 yield Optional.of(new PackAnswer.Open(new LoadResult.Damaged(
                         DamageKind.EXTENDED,
                         "the server sent more of pack " + in.pack().name()
-                                + " than was asked for")));
+                                + " than was requested")));
             }
             case GetResult.Unavailable unavailable
             when PackIndexReader.isGone(unavailable.failure(), in.pack(), keys, store) -> {

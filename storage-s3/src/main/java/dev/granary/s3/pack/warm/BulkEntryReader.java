@@ -267,7 +267,7 @@ public final class BulkEntryReader {
             }
             case GetResult.Absent _ -> skippedEntries.skip(range, "the pack is not there any more");
             case GetResult.TooLarge _ ->
-                skippedEntries.skip(range, "the server sent more than was asked for");
+                skippedEntries.skip(range, "the server sent more than was requested");
             case GetResult.Unavailable unavailable ->
                 skippedEntries.skip(range, unavailable.failure().toString());
         }
