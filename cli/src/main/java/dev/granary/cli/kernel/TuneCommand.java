@@ -13,6 +13,7 @@ import dev.granary.cli.output.Units;
 import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.PrimitiveSource;
@@ -117,9 +118,12 @@ public final class TuneCommand extends TierCommand {
             TunedPlan tuned = result.primitive();
             KernelDescriptor kernel =
                     tuned.plan().descriptor(engine.target(), engine.device().limits());
-            Optional<PrimitiveSource> from = isShowing
-                    ? Optional.empty()
-                    : Optional.of(store(granary, engine, tuned, kernel));
+            Optional<PrimitiveSource> from = Optional.empty();
+            boolean isAnswered = true;
+            if (!isShowing) {
+                from = Optional.of(kernelSource(granary, engine, tuned, kernel));
+                isAnswered = flush(granary, kernel) || firstWritable(config).isEmpty();
+            }
             if (isEmitting && !isJson()) {
                 out().println(tuned.plan().source());
             }
@@ -135,8 +139,13 @@ public final class TuneCommand extends TierCommand {
             }
             published.causes().forEach((cause, _) -> err().println(
                             "granary: not published: " + cause));
+            if (!isAnswered) {
+                err().println("granary: not published: no answer from "
+                        + firstWritable(config).orElseThrow().name() + " within " + uploadLimit
+                        + " s (--upload-limit)");
+            }
             err().flush();
-            return published.failed() > 0 ? 1 : 0;
+            return published.failed() > 0 || !isAnswered ? 1 : 0;
         } catch (CompileException e) {
             throw new CommandFailedException(String.valueOf(e.getMessage()));
         }
@@ -192,18 +201,25 @@ public final class TuneCommand extends TierCommand {
         }
     }
 
-    /** Gets the kernel through the cache, waits for stores and uploads, and returns its source. */
-    private PrimitiveSource store(
+    private static Optional<BucketConfig> firstWritable(GranaryConfig config) {
+        return config.buckets().stream().filter(BucketConfig::isWritable).findFirst();
+    }
+
+    /** Gets the kernel through the cache, and returns its source. */
+    private static PrimitiveSource kernelSource(
             Granary granary, OpenClEngine engine, TunedPlan tuned, KernelDescriptor kernel)
             throws CompileException {
         OpenCl.expectLaunches(List.of(tuned.plan().geometry()));
-        PrimitiveSource source = granary.obtain(engine, kernel).source();
+        return granary.obtain(engine, kernel).source();
+    }
+
+    /** Waits for stores and uploads. Returns false if some have not ended within the limit. */
+    private boolean flush(Granary granary, KernelDescriptor kernel) {
         try (ProgressLine progress =
                 new ProgressLine(err(), "publishing", 0).watching(granary.waits())) {
             progress.passing(kernel.name());
-            granary.flush(Duration.ofSeconds(uploadLimit));
+            return granary.flush(Duration.ofSeconds(uploadLimit));
         }
-        return source;
     }
 
     /** The least time of a launch so far, for the progress. */

@@ -8,10 +8,13 @@ import com.google.gson.JsonObject;
 import dev.granary.cli.Cli;
 import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.plan.PlanFile;
+import dev.granary.coordinator.TestFleet;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.plan.KernelPlan;
 import dev.granary.gpu.plan.nest.LoopIndex;
 import dev.granary.gpu.plan.tuning.PlanSpace;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
 
 import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.DisplayName;
@@ -21,6 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -202,6 +206,26 @@ class TuneCommandTest {
                 Cli.run("inspect", id, "--dir", cache, "--json").exits(0).json();
         assertTrue(json.getAsJsonArray("outcome").size() > 10);
         Cli.run("verify", "--dir", cache).exits(0);
+    }
+
+    @Test
+    @NeedsPocl
+    @DisplayName(
+            "P14 S8 tune with a bucket that does not answer uploads: the limit is reported, the"
+                    + " exit code is 1")
+    void pending() throws Exception {
+        try (TestFleet fleet = new TestFleet(directory)) {
+            fleet.plan(FaultPlan.when(
+                    request -> request.operation().startsWith("PUT"),
+                    new Fault.Delayed(Fault.Moment.BEFORE, Duration.ofSeconds(20))));
+            String[] options = {
+                "--upload-limit", "1", "--bucket", "s3://kernels/ci", "--endpoint", fleet.endpoint()
+            };
+            granary("tune", FEW, options)
+                    .exits(1)
+                    .reports("not published: no answer from s3://kernels/ci", "within 1 s");
+            fleet.plan(FaultPlan.SOUND);
+        }
     }
 
     @Test
