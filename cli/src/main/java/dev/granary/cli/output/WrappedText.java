@@ -11,12 +11,15 @@ public final class WrappedText {
 
     private WrappedText() {}
 
-    /** Prints a text behind a label of at most 10 characters. Words longer than a line are cut. */
+    /**
+     * Prints a text behind a label, which should have at most 10 characters. Words longer than a
+     * line are cut. Control characters are replaced: they could steer the terminal, and labels and
+     * texts may come from other machines.
+     */
     public static void print(PrintWriter out, String label, String text) {
-        StringBuilder line = new StringBuilder(label);
+        StringBuilder line = new StringBuilder(CONTROL.matcher(label).replaceAll("?"));
         line.repeat(' ', Math.max(1, LABEL_WIDTH - label.length()));
         boolean isEmpty = true;
-        // control characters could steer the terminal: texts may come from other machines
         for (String word : CONTROL.matcher(text).replaceAll(" ").strip().split(" +")) {
             String rest = word;
             if (!isEmpty && line.length() + 1 + rest.length() > WIDTH) {
