@@ -5,14 +5,19 @@ import dev.granary.gpu.IncludeDirectives;
 import dev.granary.gpu.KernelDescriptor;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.nio.file.FileSystemLoopException;
 import java.nio.file.FileVisitOption;
+import java.nio.file.FileVisitResult;
+import java.nio.file.FileVisitor;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +30,8 @@ import java.util.stream.Stream;
  * match becomes a header: the compiler chooses in its own order, but only among hashed files. A
  * name without a match is left to the compiler: it may be in an untaken branch, or belong to the
  * driver. If a macro expands to the name, all files of the include directories and of the source's
- * directory become headers. The directories of further sources are include directories.
+ * directory become headers, with the files that they include. The directories of further sources
+ * are include directories.
  */
 final class IncludeCollector {
     private static final String DEEP = "/d/d/d/d";
@@ -35,6 +41,7 @@ final class IncludeCollector {
     private final List<Root> roots = new ArrayList<>();
     private final Map<String, String> headers = new LinkedHashMap<>();
     private final Map<String, Path> headerFiles = new LinkedHashMap<>();
+    private final Deque<PendingFile> toScan = new ArrayDeque<>();
     private boolean hasComputedInclude;
     private boolean hasUnseen; // a file that was not collected may be included
 
@@ -51,6 +58,9 @@ final class IncludeCollector {
                     directory.resolve(name).normalize(), place.resolve(name).normalize());
         }
     }
+
+    /** A text whose includes are still to be collected, and the directory of its file. */
+    private record PendingFile(Root directory, String text) {}
 
     /** A file, and its path in the tree that the compiler gets. */
     private record IncludedFile(Path file, Path place) {
@@ -103,26 +113,33 @@ final class IncludeCollector {
      *     user
      */
     void collect(List<String> texts) throws IOException {
-        record PendingFile(Root directory, String text) {}
-        Deque<PendingFile> toScan = new ArrayDeque<>();
         texts.forEach(text -> toScan.add(new PendingFile(roots.getFirst(), text)));
+        scan();
+        if (hasComputedInclude) {
+            collectAll();
+            scan();
+        }
+    }
+
+    private void scan() throws IOException {
         while (!toScan.isEmpty()) {
             PendingFile pending = toScan.remove();
             IncludeDirectives directives = IncludeDirectives.of(pending.text());
             hasComputedInclude |= directives.hasComputed();
             for (String name : directives.names()) {
                 for (IncludedFile found : find(pending.directory(), name)) {
-                    if (!headers.containsKey(found.place().toString())) {
-                        String text = reader.text(found.file());
-                        headers.put(found.place().toString(), text);
-                        headerFiles.put(found.place().toString(), found.file());
-                        toScan.add(new PendingFile(found.directory(), text));
-                    }
+                    add(found);
                 }
             }
         }
-        if (hasComputedInclude) {
-            collectAll();
+    }
+
+    private void add(IncludedFile found) throws IOException {
+        if (!headers.containsKey(found.place().toString())) {
+            String text = reader.text(found.file());
+            headers.put(found.place().toString(), text);
+            headerFiles.put(found.place().toString(), found.file());
+            toScan.add(new PendingFile(found.directory(), text));
         }
     }
 
@@ -164,27 +181,48 @@ final class IncludeCollector {
     private void collectAll() throws IOException {
         int files = 0;
         for (Root root : roots) {
-            try (Stream<Path> all = Files.walk(root.directory(), FileVisitOption.FOLLOW_LINKS)) {
-                for (Path file :
-                        (Iterable<Path>) all.filter(Files::isRegularFile).sorted()::iterator) {
-                    if (++files > MAX_FILES) {
-                        throw new IOException("there are more than " + MAX_FILES
-                                + " files in the include directories; name smaller ones");
-                    }
-                    IncludedFile found =
-                            root.file(root.directory().relativize(file).toString());
-                    if (!headers.containsKey(found.place().toString())) {
-                        headers.put(found.place().toString(), reader.text(file));
-                        headerFiles.put(found.place().toString(), file);
-                    }
+            for (Path file : filesBelow(root.directory())) {
+                if (++files > MAX_FILES) {
+                    throw new IOException("there are more than " + MAX_FILES
+                            + " files in the include directories; name smaller ones");
                 }
-            } catch (UncheckedIOException e) {
-                throw new IOException(
-                        "the include directory " + root.directory() + " cannot be read: "
-                                + e.getCause(),
-                        e);
+                add(root.file(root.directory().relativize(file).toString()));
             }
         }
+    }
+
+    /** Returns the regular files in a directory, sorted. A loop of symbolic links is skipped. */
+    private static List<Path> filesBelow(Path directory) throws IOException {
+        List<Path> files = new ArrayList<>();
+        FileVisitor<Path> visitor = new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes kind) {
+                if (kind.isRegularFile()) {
+                    files.add(file);
+                }
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult visitFileFailed(Path file, IOException e) throws IOException {
+                if (e instanceof FileSystemLoopException) { // its files are there without it
+                    return FileVisitResult.CONTINUE;
+                }
+                throw e;
+            }
+        };
+        try {
+            Files.walkFileTree(
+                    directory,
+                    EnumSet.of(FileVisitOption.FOLLOW_LINKS),
+                    Integer.MAX_VALUE,
+                    visitor);
+        } catch (IOException e) {
+            throw new IOException(
+                    "the include directory " + directory + " cannot be read: " + e, e);
+        }
+        files.sort(null);
+        return files;
     }
 
     private static Path parentOf(Path file) {

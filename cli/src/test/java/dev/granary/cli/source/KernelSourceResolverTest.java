@@ -368,6 +368,37 @@ class KernelSourceResolverTest {
     }
 
     @Test
+    @DisplayName("K7 a header that a macro names brings the files that it includes, also from other"
+            + " directories and by a further macro")
+    void computedIncludeOfIncludes() throws Exception {
+        manifest("");
+        write("m/src/k.cl", "#define H \"x.h\"\n#include H\n" + BODY);
+        write("m/src/x.h", "#include \"../common/y.h\"\n");
+        write("m/common/y.h", "#include \"z.h\"\n");
+        write("m/common/z.h", "#define I \"x.h\"\n#include I\n");
+        KernelDescriptor descriptor = descriptor();
+        assertEquals(
+                Set.of("k.cl", "x.h", "../common/y.h", "../common/z.h"),
+                descriptor.headers().keySet());
+        assertFalse(descriptor.getId().isEmpty(), descriptor.getId().reason());
+        write("m/common/z.h", "// edited\n");
+        assertNotEquals(descriptor.getId(), descriptor().getId());
+    }
+
+    @Test
+    @DisplayName("K7 a loop of symbolic links in a directory of headers is skipped")
+    void loopOfLinks() throws Exception {
+        manifest("include = ['inc']");
+        write("m/src/k.cl", "#define H \"x.h\"\n#include H\n" + BODY);
+        write("m/inc/x.h", "// x\n");
+        Files.createSymbolicLink(tree.resolve("m/inc/loop"), tree.resolve("m/inc"));
+        Files.createSymbolicLink(tree.resolve("m/inc/dangling"), tree.resolve("m/nowhere"));
+        KernelDescriptor descriptor = descriptor();
+        assertEquals(2, descriptor.headers().size(), descriptor.headers()::toString);
+        assertFalse(descriptor.getId().isEmpty(), descriptor.getId().reason());
+    }
+
+    @Test
     @DisplayName("A header that includes itself or its includer is read once")
     void cycles() throws Exception {
         manifest("");
