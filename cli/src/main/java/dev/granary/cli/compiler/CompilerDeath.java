@@ -7,6 +7,7 @@ import java.util.Optional;
 /** Description of the end of a compiler process, from its exit code and last output. */
 final class CompilerDeath {
     private static final int SIGNAL_BASE = 128;
+    private static final int MAX_SIGNAL = 64;
     private static final int SIGKILL = 9;
     private static final Map<Integer, String> SIGNALS = Map.of(
             4, "SIGILL", 6, "SIGABRT", 7, "SIGBUS", 8, "SIGFPE", SIGKILL, "SIGKILL", 11, "SIGSEGV",
@@ -26,7 +27,7 @@ final class CompilerDeath {
             return "the compiler process was killed by signal 9 (SIGKILL), as the system does when"
                     + " memory is short; if so, use fewer --jobs";
         }
-        String end = signal > 0
+        String end = signal > 0 && signal <= MAX_SIGNAL
                 ? "the compiler process was killed by signal " + signal
                         + (SIGNALS.containsKey(signal) ? " (" + SIGNALS.get(signal) + ")" : "")
                 : "the compiler process ended with exit code " + exitCode;

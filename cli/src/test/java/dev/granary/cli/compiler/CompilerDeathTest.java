@@ -41,6 +41,17 @@ class CompilerDeathTest {
                 "the compiler process ended with exit code 1: LLVM ERROR: out of memory",
                 CompilerDeath.cause(1, List.of("LLVM ERROR: out of memory")));
         assertEquals(
+                "the compiler process was killed by signal 1", CompilerDeath.cause(129, List.of()));
+        assertEquals(
+                "the compiler process ended with exit code 128",
+                CompilerDeath.cause(128, List.of()));
+        assertEquals(
+                "the compiler process ended with exit code 193",
+                CompilerDeath.cause(193, List.of()));
+        assertEquals(
+                "the compiler process ended with exit code 255: cannot open",
+                CompilerDeath.cause(255, List.of("cannot open")));
+        assertEquals(
                 "the compiler process ended with exit code 0", CompilerDeath.cause(0, List.of()));
     }
 
