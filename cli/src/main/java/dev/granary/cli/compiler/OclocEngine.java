@@ -182,8 +182,8 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
                 throw incompatible("the binary is not for this device: " + reason);
             case BinaryCompatibility.Undetermined(String reason) ->
                 throw incompatible(
-                        "the binary is not for this device for certain, and the device is not here"
-                                + " to tell: " + reason);
+                        "it is not certain that the binary is for this device, and the device is"
+                                + " not here to tell: " + reason);
         }
         return DeviceKernels.of(binaries.binary(0))
                 .orElseThrow(() -> incompatible("the kernels of the binary cannot be read"));
