@@ -16,18 +16,26 @@ final class SourceFileReader {
 
     private long bytes;
 
-    /** Returns the text of a file. */
-    String text(Path file) throws IOException {
-        return new String(content(file), UTF_8);
+    /**
+     * Returns the text of a header.
+     *
+     * @throws IOException as {@link #content}
+     */
+    String text(Path header) throws IOException {
+        return new String(content(header, ": restore this header"), UTF_8);
     }
 
     /**
-     * Returns the content of a file.
+     * Returns the content of a source.
      *
      * @throws IOException if it is no readable file, or all files together are too large; with a
      *     message for the user
      */
-    byte[] content(Path file) throws IOException {
+    byte[] content(Path source) throws IOException {
+        return content(source, ": correct source in the manifest");
+    }
+
+    private byte[] content(Path file, String cureIfMissing) throws IOException {
         try {
             BasicFileAttributes kind = Files.readAttributes(file, BasicFileAttributes.class);
             if (kind.isDirectory()) {
@@ -36,24 +44,32 @@ final class SourceFileReader {
             if (!kind.isRegularFile()) { // opening a pipe blocks until a writer opens it
                 throw new IOException(file + " is a pipe, a device or a socket: name a file");
             }
-            try (InputStream in = Files.newInputStream(file)) {
-                // Memory is allocated for bytes that were read, never from a declared length.
-                byte[] content = in.readNBytes((int) (MAX_BYTES - bytes) + 1);
-                bytes += content.length;
-                if (bytes > MAX_BYTES) {
-                    throw new IOException("there are more than " + (MAX_BYTES >> 20)
-                            + " MiB of sources and headers; name smaller directories");
-                }
-                return content;
+            byte[] content = read(file);
+            bytes += content.length;
+            if (bytes > MAX_BYTES) {
+                throw new IOException("there are more than " + (MAX_BYTES >> 20)
+                        + " MiB of sources and headers; name smaller directories");
             }
+            return content;
         } catch (NoSuchFileException e) {
-            throw new IOException(
-                    "there is no file " + file + ": correct source in the manifest", e);
+            throw new IOException("there is no file " + file + cureIfMissing, e);
         } catch (FileSystemException e) {
             throw new IOException(file + " cannot be read: " + e, e);
         } catch (OutOfMemoryError e) {
             // other kernels may fit
             throw new IOException(file + " needs more memory than this process has left", e);
+        }
+    }
+
+    /** Reads up to one byte more than all files together may have. */
+    private byte[] read(Path file) throws IOException {
+        try (InputStream in = Files.newInputStream(file)) {
+            // Memory is allocated for bytes that were read, never from a declared length.
+            return in.readNBytes((int) (MAX_BYTES - bytes) + 1);
+        } catch (FileSystemException e) {
+            throw e;
+        } catch (IOException e) { // such as an error of the disk, which does not name the file
+            throw new IOException(file + " cannot be read: " + e, e);
         }
     }
 }

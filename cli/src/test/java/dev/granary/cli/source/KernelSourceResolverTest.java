@@ -399,6 +399,28 @@ class KernelSourceResolverTest {
     }
 
     @Test
+    @DisplayName("A missing header is not reported as a source")
+    void missingHeader() {
+        Path file = tree.resolve("missing.h");
+        String message = String.valueOf(
+                assertThrows(IOException.class, () -> new SourceFileReader().text(file))
+                        .getMessage());
+        assertTrue(message.startsWith("there is no file " + file + ": "), message);
+        assertFalse(message.contains("correct source"), message);
+    }
+
+    @Test
+    @DisplayName("An I/O error while a file is read names the file")
+    void unreadableContent() {
+        Path file = Path.of("/proc/self/mem"); // address 0 is not mapped
+        assumeTrue(Files.isReadable(file), "no /proc/self/mem: Linux only");
+        String message = String.valueOf(
+                assertThrows(IOException.class, () -> new SourceFileReader().content(file))
+                        .getMessage());
+        assertTrue(message.startsWith(file + " cannot be read: "), message);
+    }
+
+    @Test
     @DisplayName("A header that includes itself or its includer is read once")
     void cycles() throws Exception {
         manifest("");
