@@ -27,16 +27,18 @@ final class CompilerMessages {
      * Returns the message that a line encodes.
      *
      * @param type the sealed type of the message
-     * @throws JsonParseException if the line is not JSON, or of an unknown kind
+     * @throws JsonParseException if the line is no JSON object with one property, or of an unknown
+     *     kind
      */
     static <T> T decode(String line, Class<T> type) {
-        Map.Entry<String, JsonElement> only = JsonParser.parseString(line)
-                .getAsJsonObject()
-                .entrySet()
-                .iterator()
-                .next();
+        JsonElement message = JsonParser.parseString(line);
+        if (!message.isJsonObject() || message.getAsJsonObject().size() != 1) {
+            throw new JsonParseException("a message is an object with one property");
+        }
+        Map.Entry<String, JsonElement> only =
+                message.getAsJsonObject().entrySet().iterator().next();
         for (Class<?> kind : type.getPermittedSubclasses()) {
-            if (kind.getSimpleName().equals(only.getKey())) {
+            if (kind.getSimpleName().equals(only.getKey()) && only.getValue().isJsonObject()) {
                 return type.cast(GSON.fromJson(only.getValue(), kind));
             }
         }
