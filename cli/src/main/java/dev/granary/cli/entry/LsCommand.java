@@ -124,9 +124,11 @@ public final class LsCommand extends TierCommand {
                         + inventory.name());
                 out().flush();
             }
-            if (shown.size() == BoundedEntryList.MAX_ENTRIES && first.entries() > shown.size()) {
+            if (first.exceedsMaximum()) {
                 err().println("granary: at most " + Units.count(BoundedEntryList.MAX_ENTRIES)
-                        + " are listed; select with --target, --id or --older-than");
+                        + (order == Order.COMPILE
+                                ? " are read and sorted; select with --target, --id or --older-than"
+                                : " are listed; select with --target, --id or --older-than"));
                 err().flush();
             }
             return 0;

@@ -45,6 +45,11 @@ public final class BoundedEntryList implements Consumer<EntryCatalog.Listed> {
         return entries;
     }
 
+    /** Returns true if entries were left out because of {@link #MAX_ENTRIES}. */
+    public boolean exceedsMaximum() {
+        return limit == MAX_ENTRIES && entries > MAX_ENTRIES;
+    }
+
     /** Returns the sum of their sizes, in bytes. */
     public long bytes() {
         return bytes;
