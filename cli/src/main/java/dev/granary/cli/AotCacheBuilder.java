@@ -115,10 +115,19 @@ public final class AotCacheBuilder {
                 "AWS_SECRET_ACCESS_KEY", server.secretKey(),
                 "AWS_REGION", "us-east-1",
                 "XDG_CONFIG_HOME", directory.resolve("config").toString()));
-        int exitCode = builder.start().waitFor();
+        int exitCode = awaitEnd(builder.start());
         if (exitCode != 0 || !Files.exists(output)) {
             throw new IOException("the training run ended with " + exitCode + ": "
                     + Files.readString(log).strip());
+        }
+    }
+
+    /** Returns the exit code. An interrupt ends the process: its directory is deleted next. */
+    static int awaitEnd(Process process) throws InterruptedException {
+        try {
+            return process.waitFor();
+        } finally {
+            process.destroyForcibly().onExit().join();
         }
     }
 }
