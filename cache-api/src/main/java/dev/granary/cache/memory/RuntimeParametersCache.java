@@ -175,7 +175,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
         private boolean isInconsistent; // a change began and did not end
         private int capacity;
         private int runningBuilds; // running builders of this partition, nested
-        private boolean hasNestedBuild; // the running builder called a nested one
+        private boolean hasNestedLookup; // the running builder got another value
 
         private Partition(int capacity) {
             this.capacity = capacity;
@@ -193,7 +193,13 @@ public final class RuntimeParametersCache implements AutoCloseable {
         public <E extends Exception> Result<V> getOrCreate(
                 K key, Builder<? super K, ? extends V, E> builder) throws E {
             Result<V> hit = find(key);
-            return hit != null ? hit : create(key, builder);
+            if (hit == null) {
+                return create(key, builder);
+            }
+            if (runningBuilds > 0) {
+                hasNestedLookup = true; // the built value may use the hit
+            }
+            return hit;
         }
 
         @SuppressWarnings("NullAway") // a null value is a value only if V may be null
@@ -204,7 +210,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
             if (isOutermost) {
                 evicted.notifyAllEvicted();
             }
-            hasNestedBuild = !isOutermost;
+            hasNestedLookup = !isOutermost;
             runningBuilds++;
             V built;
             boolean isCached;
@@ -214,7 +220,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
             } finally {
                 runningBuilds--;
             }
-            if (isOutermost && !hasNestedBuild) {
+            if (isOutermost && !hasNestedLookup) {
                 evicted.notifyAllEvicted();
             }
             if (!isCached) {

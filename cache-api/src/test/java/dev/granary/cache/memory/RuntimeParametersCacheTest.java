@@ -379,6 +379,24 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
+    @DisplayName("M3 a value that a builder got by a hit is not closed when the built value evicts"
+            + " it, but with the next build")
+    void evictedAfterNestedHit() {
+        List<Integer> closed = new ArrayList<>();
+        var partition = new RuntimeParametersCache(1).partition(Integer.class, Native.class);
+        Native first = partition.getOrCreate(1, key -> new Native(closed, key)).value();
+        partition.getOrCreate(2, key -> {
+            assertSame(
+                    first,
+                    partition.getOrCreate(1, part -> new Native(closed, 9)).value());
+            return new Native(closed, key);
+        });
+        assertEquals(List.of(), closed, "the value may refer to it");
+        partition.getOrCreate(3, key -> new Native(closed, key));
+        assertEquals(List.of(1, 2), closed);
+    }
+
+    @Test
     @DisplayName("M3 values that a builder looked up are not closed while it runs, even if evicted"
             + " meanwhile")
     void evictedWhileBuilding() {
