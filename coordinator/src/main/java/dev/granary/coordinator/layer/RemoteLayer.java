@@ -192,6 +192,10 @@ public final class RemoteLayer implements AutoCloseable {
             });
         } catch (RejectedExecutionException e) {
             return failed("closed by this process");
+        } catch (Throwable e) { // such as out of memory for the thread
+            isStarted.set(true); // if it is queued nevertheless, it will not be sent
+            LogOnce.warn("layer", "A lookup in " + layer.name() + " failed: " + e);
+            return failed(String.valueOf(e));
         }
         try {
             LoadResult result = answer.get(limitNanos, TimeUnit.NANOSECONDS);
@@ -260,6 +264,9 @@ public final class RemoteLayer implements AutoCloseable {
                 }
             });
         } catch (RejectedExecutionException e) {
+            budget.probeEnded(0);
+        } catch (Throwable e) { // such as out of memory for the thread
+            failure.failed(String.valueOf(e));
             budget.probeEnded(0);
         }
     }

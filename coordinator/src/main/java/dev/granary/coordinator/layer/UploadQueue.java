@@ -39,6 +39,9 @@ public final class UploadQueue implements AutoCloseable {
     private static final int MAX_CONCURRENT = 8;
     private static final long MEMORY_BYTES = 64L << 20;
 
+    /** The pause of a flush before it tries again to start a thread. */
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     private final CountingCache local;
     private final EntryUploader uploader;
     private final LenientOutbox outbox;
@@ -140,9 +143,8 @@ public final class UploadQueue implements AutoCloseable {
     /** Sends the buffered entries, if nothing else is left to do. Called with the lock held. */
     private void finishBuffered() {
         if (queue.isEmpty() && activeWorkers == 0 && !pending.isEmpty() && !isFinishing) {
-            isFinishing = true;
             List<PendingUpload> buffered = List.copyOf(pending.values());
-            workers.execute(() -> finish(buffered));
+            isFinishing = start(() -> finish(buffered));
         }
     }
 
@@ -179,8 +181,13 @@ public final class UploadQueue implements AutoCloseable {
             if (remaining <= 0) {
                 return false;
             }
+            if (!queue.isEmpty() && activeWorkers == 0) {
+                startWorker(); // the system had no thread for it
+            }
             finishBuffered();
-            TimeUnit.NANOSECONDS.timedWait(this, remaining);
+            boolean isStalled = activeWorkers == 0 && !isFinishing;
+            TimeUnit.NANOSECONDS.timedWait(
+                    this, isStalled ? Math.min(remaining, RETRY_NANOS) : remaining);
         }
         return isIdle();
     }
@@ -222,8 +229,18 @@ public final class UploadQueue implements AutoCloseable {
      */
     private void startWorker() {
         if (!isClosed && activeWorkers < MAX_CONCURRENT) {
-            activeWorkers++;
-            workers.execute(this::work);
+            activeWorkers += start(this::work) ? 1 : 0;
+        }
+    }
+
+    /** Returns false if there is no thread for {@code action}; its uploads stay queued. */
+    private boolean start(Runnable action) {
+        try {
+            workers.execute(action);
+            return true;
+        } catch (Throwable e) { // such as out of memory for the thread
+            LogOnce.warn("upload", "No thread could be started for uploads: " + e);
+            return false;
         }
     }
 

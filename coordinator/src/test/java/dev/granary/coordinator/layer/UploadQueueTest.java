@@ -14,6 +14,7 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeBucket;
+import dev.granary.coordinator.RefusedThreads;
 import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.session.ProcessSession;
 import dev.granary.coordinator.session.UploadOutbox;
@@ -115,6 +116,25 @@ class UploadQueueTest {
         queue.add(late, StoreResult.DUPLICATE, results::put);
         assertEquals(
                 2, counters.sum(LookupCounter.DROPPED), "it is neither uploaded nor in an outbox");
+    }
+
+    @Test
+    @DisplayName("An upload for which the system has no thread stays queued, and is sent later")
+    void withoutThread() throws Exception {
+        try (queue) {
+            Entry entry = small("without a thread");
+            try (RefusedThreads _ = new RefusedThreads()) {
+                for (int i = 0; i <= WORKERS; i++) {
+                    add(small("refused " + i));
+                }
+                add(entry);
+                assertFalse(queue.awaitIdle(System.nanoTime()));
+            }
+            assertEquals(0, bucket.entries.size());
+            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            assertEquals(WORKERS + 2, bucket.entries.size());
+            assertThat(results.get(entry.id())).isStored();
+        }
     }
 
     private static Entry small(String name) {
