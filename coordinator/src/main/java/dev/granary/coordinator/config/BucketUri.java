@@ -8,6 +8,7 @@ import dev.granary.s3.config.S3Location;
 import org.jspecify.annotations.Nullable;
 
 import java.net.URI;
+import java.net.URISyntaxException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -82,11 +83,24 @@ final class BucketUri {
         boolean isHarmless =
                 switch (name) {
                     case "access", "client", "region" -> SHORT.matcher(value).matches();
-                    case "endpoint" -> true;
+                    case "endpoint" -> isWithoutUser(value);
                     default -> false;
                 };
         return (NAME.matcher(name).matches() ? name : "...") + "="
                 + (isHarmless ? SafeText.of(value) : "...");
+    }
+
+    /**
+     * Returns true if an endpoint is complete and has no user. A separator of options or of buckets
+     * may have split a password, so a part without its {@code @} is not shown either.
+     */
+    private static boolean isWithoutUser(String value) {
+        try {
+            URI uri = new URI(value);
+            return uri.getHost() != null && uri.getRawUserInfo() == null;
+        } catch (URISyntaxException e) {
+            return false;
+        }
     }
 
     /**
