@@ -12,6 +12,7 @@ import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UTFDataFormatException;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -99,6 +100,8 @@ public final class UploadOutbox {
                     case OutboxFile.Unreadable _ -> Files.delete(file);
                 }
             }
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause(); // only this session is left, for a later process
         }
     }
 
