@@ -150,8 +150,7 @@ public final class KernelRecorder implements AutoCloseable {
             }
             counters.add(LookupCounter.RECORDED, file.add(kernels, comments));
         } catch (Throwable e) { // an error too: it must not end this thread
-            unwritten.addAll(
-                    batch.subList(0, Math.min(batch.size(), unwritten.remainingCapacity())));
+            batch.forEach(unwritten::offer); // lookups may fill the queue meanwhile
             failed(e.toString());
         } finally {
             openTasks.end(1);
