@@ -34,10 +34,15 @@ public final class BucketTierFactory {
     /** Opens one tier for each bucket, in order. No request is sent. */
     static List<BucketTier> open(GranaryConfig config) throws ConfigException {
         List<BucketTier> tiers = new ArrayList<>();
-        for (BucketConfig layer : config.buckets()) {
-            tiers.add(BucketTier.open(
-                    lengthen(settings(layer, directory(config)), config.bucketWait())
-                            .build()));
+        try {
+            for (BucketConfig layer : config.buckets()) {
+                tiers.add(BucketTier.open(
+                        lengthen(settings(layer, directory(config)), config.bucketWait())
+                                .build()));
+            }
+        } catch (ConfigException | RuntimeException | Error e) {
+            tiers.forEach(BucketTier::close);
+            throw e;
         }
         return tiers;
     }
