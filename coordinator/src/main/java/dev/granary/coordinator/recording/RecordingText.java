@@ -43,7 +43,7 @@ final class RecordingText {
      */
     RecordingText(String existing, String directory) {
         if (existing.isBlank()) {
-            paragraphs.add(MARK + ": the kernels that programs asked for. Their sources are in\n# "
+            paragraphs.add(MARK + ": the kernels that programs requested. Their sources are in\n# "
                     + SafeText.inOneLine(directory)
                     + ". Programs that record to this file add to it.");
             return;
