@@ -20,13 +20,14 @@ final class ZstdCodec {
 
     private ZstdCodec() {}
 
-    /** Returns one frame with its content size, or empty if the library cannot be loaded here. */
+    /** Returns one frame with its content size, or empty if the library cannot compress here. */
     static Optional<MemorySegment> compress(MemorySegment raw) {
         try {
             return Optional.of(MemorySegment.ofArray(
                     Zstd.compress(raw.toArray(ValueLayout.JAVA_BYTE), LEVEL)));
-        } catch (LinkageError e) {
-            return Optional.empty(); // unsupported platform, or no space to extract the library
+        } catch (LinkageError | IllegalStateException | ZstdException e) {
+            // unsupported platform, no space to extract the library, or no memory for its context
+            return Optional.empty();
         }
     }
 
@@ -58,7 +59,8 @@ final class ZstdCodec {
         } catch (ZstdException e) {
             return new EntrySection.Decoded.Bad(
                     DamageKind.CORRUPT, "cannot be decompressed: " + e.getMessage());
-        } catch (OutOfMemoryError e) {
+        } catch (OutOfMemoryError | IllegalStateException e) {
+            // IllegalStateException: zstd-jni could not allocate its context
             return new EntrySection.Decoded.Bad(
                     DamageKind.TOO_LARGE,
                     "needs " + rawLength + " bytes, more than this process has left");
