@@ -33,6 +33,8 @@ import java.util.Set;
                 + " transports, on a server of its own.")
 public final class BucketBenchmark extends BenchmarkCommand {
     private static final int LEAST_ENTRIES = 20;
+    private static final int MOST_ENTRIES = 50_000; // their packs fit into one array
+    private static final int MOST_NODES = 1 << 19; // a slot of the event queue has 24 bits
     private static final int LONGEST_DELAY_MILLIS = 10_000;
     private static final List<String> SERVERS = List.of("ceph", "embedded");
 
@@ -137,12 +139,20 @@ public final class BucketBenchmark extends BenchmarkCommand {
         return "goals of the bucket tier";
     }
 
+    private void requireAtMost(String option, int value, int most) {
+        if (value > most) {
+            throw wrong(option + " must be at most " + most + ", not " + value);
+        }
+    }
+
     private BucketSettings settings() {
         requireAtLeast("--entries", entries, LEAST_ENTRIES);
         requireAtLeast("--rounds", rounds, 1);
         requireAtLeast("--calls", calls, 1);
         requireAtLeast("--kernels", kernels, 1);
         requireAtLeast("--nodes", nodes, 1);
+        requireAtMost("--entries", entries, MOST_ENTRIES);
+        requireAtMost("--nodes", nodes, MOST_NODES);
         for (int delay : delays) {
             if (delay < 1 || delay > LONGEST_DELAY_MILLIS) {
                 throw wrong("--delays must be 1 to " + LONGEST_DELAY_MILLIS + ", not " + delay);

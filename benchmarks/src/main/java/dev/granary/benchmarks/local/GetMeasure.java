@@ -146,18 +146,18 @@ final class GetMeasure {
             List<CandidateStore.Reader> readers, List<Id> order, List<Id> other)
             throws IOException, InterruptedException {
         double[] micros = new double[1];
-        List<IOException> problems = Collections.synchronizedList(new ArrayList<>());
+        List<Throwable> problems = Collections.synchronizedList(new ArrayList<>());
         Thread second = Thread.ofPlatform().start(() -> {
             try {
                 micros[0] = microsEach(other, readers.getLast()).wall();
-            } catch (IOException e) {
+            } catch (Throwable e) { // else the mean would contain 0 for it
                 problems.add(e);
             }
         });
         double mine = microsEach(order, readers.getFirst()).wall();
         second.join();
         if (!problems.isEmpty()) {
-            throw problems.getFirst();
+            throw new IOException("The second thread failed", problems.getFirst());
         }
         return (mine + micros[0]) / 2;
     }

@@ -115,8 +115,9 @@ class BucketBenchmarkTest {
     }
 
     @Test
-    @DisplayName("O10 an unknown measure, server or delay, or too few entries: usage, exit code 2,"
-            + " nothing written")
+    @DisplayName(
+            "O10 an unknown measure, server or delay, or a count out of range: usage, exit code 2,"
+                    + " nothing written")
     void wrongUsage() {
         Path work = directory.resolve("work");
         assertEquals(USAGE, run("heat", "--dir", work.toString()));
@@ -124,6 +125,8 @@ class BucketBenchmarkTest {
         assertEquals(USAGE, run("--server", "floppy", "--dir", work.toString()));
         assertEquals(USAGE, run("--delays", "0", "--dir", work.toString()));
         assertEquals(USAGE, run("--entries", "1", "--dir", work.toString()));
+        assertEquals(USAGE, run("--entries", "50001", "--dir", work.toString()));
+        assertEquals(USAGE, run("--nodes", "524289", "--dir", work.toString()));
         assertTrue(Files.notExists(work));
     }
 
