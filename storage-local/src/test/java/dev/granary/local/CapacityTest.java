@@ -174,6 +174,26 @@ final class CapacityTest {
     }
 
     @Test
+    @DisplayName(
+            "E3 L4 a store succeeds although the system has no thread for the sweep, which then"
+                    + " runs in close")
+    void noThreadForTheSweep() throws Exception {
+        try (LocalTier tier = LocalTier.open(config().background(_ -> {
+                    throw new OutOfMemoryError("a test: unable to create native thread");
+                })
+                .build())) {
+            List<Entry> ten = storeTen(tier);
+            while (tier.diskBytes() <= ROOM_FOR_TEN) {
+                assertThat(tier.store(entries.entry(1000))).isStored();
+            }
+            assertThat(tier.load(ten.getFirst().id())).isHitOf(ten.getFirst());
+        }
+        try (LocalTier tier = LocalTier.open(config().build())) {
+            assertTrue(tier.diskBytes() <= ROOM_FOR_TEN);
+        }
+    }
+
+    @Test
     @DisplayName("E4 two open tiers agree after one evicted")
     void twoAgree() throws Exception {
         try (LocalTier one = LocalTier.open(config().build());

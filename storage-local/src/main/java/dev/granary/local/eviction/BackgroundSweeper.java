@@ -26,7 +26,8 @@ final class BackgroundSweeper {
         if (requested.compareAndSet(false, true)) {
             try {
                 background.execute(this::finish);
-            } catch (RejectedExecutionException e) {
+            } catch (RejectedExecutionException | OutOfMemoryError e) {
+                // also if the system has no thread
                 rejected = true;
                 requested.set(false);
             }

@@ -75,8 +75,8 @@ public final class LastUseRecorder {
         if (!closed) {
             try {
                 background.execute(this::writeUnlessClosed);
-            } catch (RejectedExecutionException e) {
-                writeUnlessClosed();
+            } catch (RejectedExecutionException | OutOfMemoryError e) {
+                writeUnlessClosed(); // also if the system has no thread
             }
         }
     }
