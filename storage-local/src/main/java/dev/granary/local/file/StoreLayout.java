@@ -219,20 +219,37 @@ public final class StoreLayout {
         void visit(Path path) throws IOException;
     }
 
-    /** Visits the children of {@code directory}; a missing directory, a file or a link has none. */
+    /**
+     * Visits the children of {@code directory}; a missing directory, a file or a link has none. A
+     * child that is removed during its visit is skipped.
+     */
     public static void forEachChild(Path directory, PathVisitor visitor) throws IOException {
         BasicFileAttributes attributes = attributes(directory);
         if (attributes == null || !attributes.isDirectory()) {
             return;
         }
-        try (DirectoryStream<Path> children = Files.newDirectoryStream(directory)) {
-            for (Path child : children) {
-                visitor.visit(child);
-            }
+        DirectoryStream<Path> opened;
+        try {
+            opened = Files.newDirectoryStream(directory);
         } catch (NoSuchFileException | NotDirectoryException e) {
             return; // removed in the meantime
+        }
+        try (DirectoryStream<Path> children = opened) {
+            for (Path child : children) {
+                visit(child, visitor);
+            }
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
+        }
+    }
+
+    private static void visit(Path child, PathVisitor visitor) throws IOException {
+        try {
+            visitor.visit(child);
+        } catch (NoSuchFileException e) {
+            if (exists(child)) {
+                throw e;
+            }
         }
     }
 }
