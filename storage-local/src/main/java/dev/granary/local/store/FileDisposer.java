@@ -137,7 +137,8 @@ public final class FileDisposer {
         closed.forEach(each -> numbers.set(each.number()));
         for (int slot = 0; slot < index.count(); slot++) {
             long location = index.location(slot);
-            if (location > 0
+            // a damaged location is in no segment
+            if (EntryLocation.isLocation(location)
                     && numbers.get(EntryLocation.segment(location))
                     && !snapshot.has(location, index.units(slot))) {
                 return false;

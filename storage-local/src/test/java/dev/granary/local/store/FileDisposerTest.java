@@ -132,6 +132,23 @@ final class FileDisposerTest {
     }
 
     @Test
+    @DisplayName("A3 F10 a damaged location is in no segment: a plan without it is confirmed")
+    void damagedLocations() throws Exception {
+        SegmentFile segment = closed();
+        IndexSnapshot snapshot = IndexSnapshot.of(files().index());
+        EntryIndex index = files().index();
+        long free = EntryLocation.location(1, segment.length() / EntryLocation.UNIT - 1);
+        // a segment number of 32 bits; one whose lower 32 bits are those of the closed segment
+        for (long damaged : new long[] {free | 1L << 57, free | 1L << 58}) {
+            assertTrue(index.insert(77, damaged, 1, 0, 0) >= 0);
+            assertTrue(
+                    new FileDisposer(store).confirms(files(), snapshot, List.of(segment)),
+                    () -> Long.toHexString(damaged));
+            index.remove(index.find(77, damaged));
+        }
+    }
+
+    @Test
     @DisplayName(
             "A3 no plan is confirmed for a segment that is open, the last one, or of another store")
     void segmentsThatLive() throws Exception {
