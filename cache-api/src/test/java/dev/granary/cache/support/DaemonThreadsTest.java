@@ -19,6 +19,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 
+/** Tests of pools of daemon threads. */
 @DisplayName("Pools of daemon threads")
 class DaemonThreadsTest {
     private static final int MAX_THREADS = 64;

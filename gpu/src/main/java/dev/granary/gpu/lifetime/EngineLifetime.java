@@ -85,14 +85,36 @@ public final class EngineLifetime {
      * Waits for the running uses, and releases the native objects that their owners have not
      * released, the newest first, then the engine's own. So an object is released before those that
      * it was made from.
+     *
+     * @throws RuntimeException the first failure of a release, after all others were released too
      */
     public void releaseAll(Runnable releaseEngine) {
         lock.writeLock().lock();
         try {
-            takeAll().forEach(NativeHandle::releaseNow);
-            releaseEngine.run();
+            List<Runnable> releases = new ArrayList<>();
+            takeAll().forEach(handle -> releases.add(handle::releaseNow));
+            releases.add(releaseEngine);
+            runAll(releases);
         } finally {
             lock.writeLock().unlock();
+        }
+    }
+
+    private static void runAll(List<Runnable> releases) {
+        RuntimeException first = null;
+        for (Runnable release : releases) {
+            try {
+                release.run();
+            } catch (RuntimeException e) {
+                if (first == null) {
+                    first = e;
+                } else {
+                    first.addSuppressed(e);
+                }
+            }
+        }
+        if (first != null) {
+            throw first;
         }
     }
 

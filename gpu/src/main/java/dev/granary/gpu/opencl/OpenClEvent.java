@@ -190,7 +190,7 @@ public final class OpenClEvent {
                 } else {
                     pending.calls().releaseFailedEvent(ended);
                 }
-            } catch (OpenClException e) {
+            } catch (OpenClException | OutOfMemoryError e) { // no thread for the release
                 LOG.warn("{}: {}", command, e.getMessage());
             }
         }

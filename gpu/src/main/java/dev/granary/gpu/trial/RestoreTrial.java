@@ -1,7 +1,5 @@
 package dev.granary.gpu.trial;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.support.FileTrees;
@@ -22,7 +20,6 @@ import java.util.concurrent.TimeUnit;
  * creates their kernels. It launches none.
  */
 public final class RestoreTrial {
-    private static final int OUTPUT_BYTES = 64 << 10;
     private static final List<String> BINDING =
             List.of("org.lwjgl", "org.lwjgl.natives", "org.lwjgl.opencl");
 
@@ -76,7 +73,7 @@ public final class RestoreTrial {
             setDriverCaches(process.environment(), directory.resolve("driver"));
             return run(process, directory.resolve("output"), limit);
         } catch (IOException e) {
-            return new Outcome.Impossible("the process could not be started: " + e);
+            return new Outcome.Impossible("its process could not be run: " + e);
         } finally {
             delete(directory);
         }
@@ -99,34 +96,22 @@ public final class RestoreTrial {
         try {
             process.getOutputStream().close();
             boolean isEnded = process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS);
-            List<String> lines = lines(output);
-            if (lines.contains(TrialMain.RESTORED)) {
+            TrialOutput printed;
+            try (InputStream in = Files.newInputStream(output)) {
+                printed = TrialOutput.read(in);
+            }
+            if (printed.hasReturned()) {
                 return new Outcome.Survived();
             }
             String end = isEnded
                     ? "exit code " + process.exitValue()
                     : "no end within " + limit.toSeconds() + " s";
-            String cause = end + ": " + lastOf(lines);
-            // before that line no driver had the binaries
-            return lines.contains(TrialMain.RESTORING)
-                    ? new Outcome.Died(cause)
-                    : new Outcome.Impossible(cause);
+            String last = printed.lastLine().isEmpty() ? "no output" : printed.lastLine();
+            String cause = end + ": " + last;
+            return printed.hasBegun() ? new Outcome.Died(cause) : new Outcome.Impossible(cause);
         } finally {
             process.destroyForcibly();
         }
-    }
-
-    private static List<String> lines(Path output) throws IOException {
-        try (InputStream in = Files.newInputStream(output)) {
-            return new String(in.readNBytes(OUTPUT_BYTES), UTF_8).lines().toList();
-        }
-    }
-
-    private static String lastOf(List<String> lines) {
-        return lines.stream()
-                .filter(line -> !line.isBlank() && !line.equals(TrialMain.RESTORING))
-                .reduce((_, last) -> last)
-                .orElse("no output");
     }
 
     private static List<String> command(Path input) {

@@ -11,6 +11,7 @@ import dev.granary.gpu.DriverException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
+import java.lang.ref.Reference;
 import java.util.List;
 
 /** The calls about modules: build, build log, native binary, names of kernels. */
@@ -73,6 +74,8 @@ public final class ModuleCalls {
             return status == 0
                     ? new ModuleBuild.Built(module.get(POINTER, 0), text)
                     : new ModuleBuild.Refused(ZeLibrary.failure("zeModuleCreate", status), text);
+        } finally {
+            Reference.reachabilityFence(input); // the driver has read it by now
         }
     }
 
