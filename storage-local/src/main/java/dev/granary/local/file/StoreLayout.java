@@ -228,16 +228,12 @@ public final class StoreLayout {
         if (attributes == null || !attributes.isDirectory()) {
             return;
         }
-        DirectoryStream<Path> opened;
-        try {
-            opened = Files.newDirectoryStream(directory);
-        } catch (NoSuchFileException | NotDirectoryException e) {
-            return; // removed in the meantime
-        }
-        try (DirectoryStream<Path> children = opened) {
+        try (DirectoryStream<Path> children = Files.newDirectoryStream(directory)) {
             for (Path child : children) {
                 visit(child, visitor);
             }
+        } catch (NoSuchFileException | NotDirectoryException e) {
+            return; // removed in the meantime
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }
@@ -248,7 +244,7 @@ public final class StoreLayout {
             visitor.visit(child);
         } catch (NoSuchFileException e) {
             if (exists(child)) {
-                throw e;
+                throw new IOException("Missing beside " + child + ": " + e.getMessage(), e);
             }
         }
     }

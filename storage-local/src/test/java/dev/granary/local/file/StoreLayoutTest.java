@@ -7,8 +7,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Set;
@@ -47,7 +47,7 @@ final class StoreLayoutTest {
     void missingElsewhere() throws Exception {
         create();
         assertThrows(
-                NoSuchFileException.class,
+                IOException.class,
                 () -> StoreLayout.forEachChild(
                         directory, child -> Files.size(child.resolveSibling("absent"))));
         StoreLayout.forEachChild(directory.resolve("absent"), child -> {
