@@ -17,6 +17,9 @@ import java.util.stream.IntStream;
  * Numbered entries of one target. Sizes are log-normal with a median of 32 KiB and a mean of 37 kB,
  * or equal. Entries are created on demand, since all of them may not fit in memory. Equal seeds and
  * numbers give equal entries.
+ *
+ * <p>The workload of the local benchmark is another class: its sizes spread more, its ids are of
+ * one target in all processes, and its entries are frames that other stores hold as well.
  */
 public final class BucketWorkload {
     private static final EntryMetadata METADATA =
