@@ -18,6 +18,7 @@ import dev.granary.local.claim.LocalClaims;
 import dev.granary.local.config.LocalDirectoryException;
 import dev.granary.local.config.LocalTierConfig;
 import dev.granary.local.directory.BootId;
+import dev.granary.local.eviction.CapacityEnforcer;
 import dev.granary.local.file.StatePage;
 import dev.granary.local.file.StoreStep;
 import dev.granary.testing.Await;
@@ -39,6 +40,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -264,6 +266,94 @@ final class FileErrorsTest {
             }
         }
         StoreInvariants.check(directory());
+    }
+
+    @Test
+    @DisplayName("E3 L7 segments that cannot be written or read do not end a sweep: usage stays"
+            + " within 1/4 above the capacity, and no store fails")
+    void fewUnwritableSegments() throws Exception {
+        duringUnwritable(List.of("r--r--r--", "---------"), CAPACITY, tier -> {
+            long errors = tier.statistics().inputOutputErrors();
+            for (int i = 0; i < CAPACITY / SIZE * 3 / 2; i++) {
+                assertThat(tier.store(entries.entry(SIZE))).isStored();
+                assertTrue(
+                        tier.diskBytes() <= CAPACITY + CAPACITY / 4, () -> "" + tier.diskBytes());
+            }
+            assertTrue(tier.statistics().inputOutputErrors() > errors);
+        });
+    }
+
+    @Test
+    @DisplayName("E3 L7 stores fail if segments that cannot be written keep usage 1/4 above the"
+            + " capacity, with a segment as the reason, until they can be written again")
+    void manyUnwritableSegments() throws Exception {
+        duringUnwritable(List.of("r--r--r--", "r--r--r--"), 1 << 20, tier -> {
+            long errors = tier.statistics().inputOutputErrors();
+            for (int i = 0; i < COUNT; i++) {
+                assertTrue(assertThat(tier.store(entries.entry(SIZE)))
+                        .isFailed()
+                        .contains("v2/segments/"));
+            }
+            assertTrue(tier.statistics().inputOutputErrors() >= errors + COUNT);
+        });
+    }
+
+    /**
+     * Runs {@code action} while the first segments have these modes; afterwards stores must work,
+     * within the capacity.
+     */
+    private void duringUnwritable(List<String> modes, long capacity, TierAction action)
+            throws Exception {
+        fill();
+        LocalTierConfig config = LocalTierConfig.builder(directory())
+                .capacityBytes(capacity)
+                .background(Runnable::run)
+                .build();
+        List<Path> segments = StoreInvariants.segmentFiles(directory());
+        assertTrue(segments.size() > modes.size(), segments::toString);
+        try (LocalTier tier = LocalTier.open(config)) {
+            // loads the classes that the failure needs: the restricted thread cannot read libraries
+            during(Fault.LOOP, directory().resolve("v2/segments"), () -> {
+                boolean _ = tier.sweepNow();
+            });
+            Class.forName(CapacityEnforcer.class.getName() + "$FullException");
+            try (Stream<Path> all = Files.walk(directory())) {
+                for (Path path : all.toList()) {
+                    permit(path, Files.isDirectory(path) ? "rwxrwxrwx" : "rw-rw-rw-");
+                }
+            }
+            permit(temporary, "rwx--x--x");
+            for (int i = 0; i < modes.size(); i++) {
+                permit(segments.get(i), modes.get(i));
+            }
+            // a thread from before would create segments that only root can write
+            Await.holds(() -> FileUser.threads().isEmpty());
+            try (FileUser _ = FileUser.unprivileged()) {
+                assertThrows(IOException.class, () -> Files.newByteChannel(
+                                segments.getFirst(), StandardOpenOption.WRITE)
+                        .close());
+                action.run(tier);
+            }
+            for (Path each : segments.subList(0, modes.size())) {
+                permit(each, "rw-rw-rw-");
+            }
+            Entry late = entries.entry(SIZE);
+            assertThat(tier.store(late)).isStored();
+            assertThat(tier.load(late.id())).isHitOf(late);
+            assertTrue(tier.sweepNow());
+            assertTrue(tier.diskBytes() <= capacity, () -> "" + tier.diskBytes());
+        }
+        permit(directory(), "rwx------");
+        permit(directory().resolve("v2"), "rwx------");
+        StoreInvariants.check(directory());
+    }
+
+    private interface TierAction {
+        void run(LocalTier tier) throws Exception;
+    }
+
+    private static void permit(Path path, String mode) throws IOException {
+        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(mode));
     }
 
     /** Maps {@code Refused} to {@code Failed}: a directory without permission looks read-only. */

@@ -84,10 +84,12 @@ public final class CapacityEnforcer {
 
     /**
      * Ensures space for a store: if usage is 1/4 above the capacity, sweeps, or waits for another's
-     * sweep. After a sweep of its own it returns, even if that reclaimed too little.
+     * sweep. After a sweep of its own it returns, even if that reclaimed too little, unless the
+     * sweep skipped a segment.
      *
      * @throws FullException if another's sweep reclaims too little before the deadline, or has been
-     *     found stalled
+     *     found stalled; or if an own sweep reclaims too little since a segment cannot be opened or
+     *     changed
      */
     public void ensureCapacity() throws IOException {
         if (!isFarAboveCapacity()) {
@@ -97,7 +99,11 @@ public final class CapacityEnforcer {
         RemainingTime remaining = store.remainingTime();
         try (BoundedWait wait =
                 new BoundedWait(new RemainingTime(Math.min(timeoutNanos, remaining.nanos())))) {
-            while (isFarAboveCapacity() && !sweepNow()) {
+            while (isFarAboveCapacity()) {
+                if (sweepNow()) {
+                    requireNoObstacle();
+                    return;
+                }
                 long now = store.changes();
                 if (now == stalledAt) {
                     throw new FullException(fullMessage() + " makes no progress");
@@ -118,6 +124,15 @@ public final class CapacityEnforcer {
         }
     }
 
+    /** Requires that usage is not far above the capacity because of segments that sweeps skip. */
+    private void requireNoObstacle() throws IOException {
+        IOException obstacle = evictor.obstacle();
+        if (obstacle != null && isFarAboveCapacity()) {
+            throw new FullException(
+                    usageMessage() + ", and the sweep cannot reclaim each segment: " + obstacle);
+        }
+    }
+
     /** Thrown if there is no space for another entry. */
     public static final class FullException extends IOException {
         private static final long serialVersionUID = 1;
@@ -132,9 +147,13 @@ public final class CapacityEnforcer {
     }
 
     private String fullMessage() throws IOException {
-        return "the directory is full: it has " + diskBytes() + " bytes at a capacity of "
-                + capacity + ", and the sweep of "
+        return usageMessage() + ", and the sweep of "
                 + (store.isSweeping() ? "this process" : "another process");
+    }
+
+    private String usageMessage() throws IOException {
+        return "the directory is full: it has " + diskBytes() + " bytes at a capacity of "
+                + capacity;
     }
 
     /**

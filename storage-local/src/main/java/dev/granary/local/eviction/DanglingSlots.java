@@ -84,7 +84,7 @@ final class DanglingSlots {
     }
 
     private static boolean isDangling(
-            OpenStoreFiles files, EntryIndex index, int slot, long location) throws IOException {
+            OpenStoreFiles files, EntryIndex index, int slot, long location) {
         if (!EntryLocation.isLocation(location)
                 || index.find(index.tagOf(slot), location) != slot) {
             return true;
@@ -96,6 +96,8 @@ final class DanglingSlots {
                     >= length + EntryLocation.UNIT;
         } catch (NoSuchFileException e) {
             return true;
+        } catch (IOException e) {
+            return false; // unknown: the file exists, and may be readable later
         }
     }
 }

@@ -15,6 +15,8 @@ import dev.granary.local.store.IoFailureLog;
 import dev.granary.local.store.LastUseRecorder;
 import dev.granary.local.store.SegmentStore;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
@@ -40,6 +42,7 @@ public final class Evictor {
     private final LongAdder evictions = new LongAdder();
     private final LongAdder unitsEvicted = new LongAdder();
     private volatile EvictionListener listener = EvictionListener.NONE;
+    private volatile @Nullable IOException obstacle;
 
     public Evictor(
             SegmentStore store,
@@ -75,7 +78,7 @@ public final class Evictor {
                 evictAndReport(
                         files, (capacity - capacity / FREED_FRACTION) / EntryLocation.UNIT, policy);
             }
-            reclaimer.run(capacity, capacity / FREED_FRACTION);
+            return reclaimer.run(capacity, capacity / FREED_FRACTION);
         });
     }
 
@@ -87,19 +90,35 @@ public final class Evictor {
         return exclusively(() -> reclaimer.run(capacity, 0));
     }
 
-    /** A part of a sweep. */
+    /**
+     * Returns the failure of a segment that the last sweep of this evictor skipped, or null. No
+     * sweep reclaims the space of such a segment until the cause is removed.
+     */
+    @Nullable
+    IOException obstacle() {
+        return obstacle;
+    }
+
+    /** A sweep; {@link #run} returns the failure of a segment that it skipped, or null. */
     private interface Work {
-        void run() throws IOException;
+        @Nullable
+        IOException run() throws IOException;
     }
 
     private boolean exclusively(Work work) {
         try {
             return store.runSweep(() -> {
+                IOException skipped = null;
                 try {
-                    work.run();
+                    skipped = work.run();
                     MappingFault.throwPending();
+                    if (skipped != null) {
+                        failures.record(IoFailureLog.Kind.SWEEPING, skipped);
+                    }
                 } catch (IOException | InternalError e) {
                     failures.record(IoFailureLog.Kind.SWEEPING, e);
+                } finally {
+                    obstacle = skipped;
                 }
             });
         } catch (IOException | InternalError e) {

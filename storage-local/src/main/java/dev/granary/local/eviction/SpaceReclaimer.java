@@ -7,6 +7,7 @@ import dev.granary.local.file.OpenStoreFiles;
 import dev.granary.local.file.SegmentFile;
 import dev.granary.local.file.SegmentHoles;
 import dev.granary.local.file.StatePage;
+import dev.granary.local.file.StoreLayout;
 import dev.granary.local.file.StoreStep;
 import dev.granary.local.store.CommitLockQueue;
 import dev.granary.local.store.EntryReader;
@@ -18,6 +19,7 @@ import dev.granary.local.store.StoreRecovery;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
@@ -41,7 +43,9 @@ final class SpaceReclaimer {
     private final EntryMover mover;
     private final DanglingSlots danglingSlots;
     private final FileDisposer disposer;
-    private boolean canPunch = HolePuncher.isPossible(); // used by the sweeping thread only
+    // used by the sweeping thread only
+    private boolean canPunch = HolePuncher.isPossible();
+    private @Nullable IOException obstacle;
 
     SpaceReclaimer(SegmentStore store, EntryReader reader) {
         this.store = store;
@@ -57,12 +61,18 @@ final class SpaceReclaimer {
      * @param capacity the capacity of the store in bytes
      * @param tolerated number of uncovered bytes that may stay; 0 reclaims all that is possible, at
      *     the cost of more copying
+     * @return the failure of the first segment that could not be opened or changed, and was
+     *     skipped; null if there was none, or if the index changed meanwhile
      */
-    void run(long capacity, long tolerated) throws IOException {
+    @Nullable
+    IOException run(long capacity, long tolerated) throws IOException {
         OpenStoreFiles files = store.files();
         if (files == null) {
-            return;
+            return null;
         }
+        obstacle = null;
+        // a hidden directory hides all segments, and is no fault of each
+        StoreLayout.requireDirectoryOrNothing(files.layout().segments());
         files.segments().dropGone();
         sealLast(files, tolerated);
         List<SealedSegment> sealed = closeAll(files);
@@ -77,14 +87,36 @@ final class SpaceReclaimer {
         if (!disposer.confirms(
                 files, snapshot, sealed.stream().map(SealedSegment::segment).toList())) {
             // the index has entries that this plan lacks: the next sweep makes a new plan
-            return;
+            return null;
         }
         sealed.removeIf(each -> removeIfEmpty(files, each));
-        for (SealedSegment each : sealed) {
-            shrink(files, each, snapshot);
-        }
+        shrinkAll(files, sealed, snapshot);
         compact(files, sealed, snapshot, capacity, tolerated);
         store.change(locked -> count(locked, sealed));
+        return obstacle;
+    }
+
+    /** A step that opens or changes one segment. */
+    private interface SegmentStep {
+        void run() throws IOException;
+    }
+
+    /**
+     * Runs a step; returns false if its segment could not be opened or changed. The sweep skips
+     * that segment: it must not keep the space of all others.
+     */
+    private boolean succeeds(SegmentStep step) throws IOException {
+        try {
+            step.run();
+            return true;
+        } catch (FileDisposer.StaleException | CommitLockQueue.BusyException e) {
+            throw e; // concerns all segments
+        } catch (NoSuchFileException e) {
+            return false; // removed by another process
+        } catch (IOException e) {
+            obstacle = obstacle == null ? e : obstacle;
+            return false;
+        }
     }
 
     /**
@@ -132,9 +164,8 @@ final class SpaceReclaimer {
             List<Integer> numbers = new ArrayList<>();
             locked.layout().forEachSegment((_, number) -> numbers.add((int) number));
             for (int number : numbers) {
-                SealedSegment each = number == last ? null : close(locked, number);
-                if (each != null) {
-                    sealed.add(each);
+                if (number != last) {
+                    boolean _ = succeeds(() -> sealed.add(close(locked, number)));
                 }
             }
             return true;
@@ -143,23 +174,18 @@ final class SpaceReclaimer {
         return sealed;
     }
 
-    private static @Nullable SealedSegment close(OpenStoreFiles files, int number)
-            throws IOException {
-        try {
-            SegmentFile segment = files.segments().get(number);
-            long length = Files.size(segment.file());
-            // truncated since it was mapped: a mapping must match the file here
-            if (length < segment.length()) {
-                files.segments().drop(segment);
-                segment = files.segments().get(number);
-            }
-            if (segment.phase() == SegmentFile.Phase.OPEN) {
-                segment.setPhase(SegmentFile.Phase.CLOSED);
-            }
-            return new SealedSegment(segment, length);
-        } catch (NoSuchFileException e) {
-            return null; // removed by another process
+    private static SealedSegment close(OpenStoreFiles files, int number) throws IOException {
+        SegmentFile segment = files.segments().get(number);
+        long length = Files.size(segment.file());
+        // truncated since it was mapped: a mapping must match the file here
+        if (length < segment.length()) {
+            files.segments().drop(segment);
+            segment = files.segments().get(number);
         }
+        if (segment.phase() == SegmentFile.Phase.OPEN) {
+            segment.setPhase(SegmentFile.Phase.CLOSED);
+        }
+        return new SealedSegment(segment, length);
     }
 
     private boolean removeIfEmpty(OpenStoreFiles files, SealedSegment sealed) {
@@ -212,6 +238,16 @@ final class SpaceReclaimer {
         }
     }
 
+    /** Shrinks all segments; those that cannot be changed leave the list. */
+    private void shrinkAll(OpenStoreFiles files, List<SealedSegment> sealed, IndexSnapshot snapshot)
+            throws IOException {
+        for (SealedSegment each : List.copyOf(sealed)) {
+            if (!succeeds(() -> shrink(files, each, snapshot))) {
+                sealed.remove(each);
+            }
+        }
+    }
+
     /**
      * Truncates a segment after its last entry, and punches holes between the others unless that
      * was done since an entry was last removed.
@@ -235,8 +271,8 @@ final class SpaceReclaimer {
                 sealed.segment().setPunched(mark);
             }
             sealed.setDiskBytes(holes.blocks());
-        } catch (FileDisposer.StaleException e) {
-            throw e;
+        } catch (FileDisposer.StaleException | FileSystemException e) {
+            throw e; // a FileSystemException concerns this segment only
         } catch (IOException | RuntimeException | LinkageError e) {
             canPunch = false; // not supported here: entries are copied instead
         }
@@ -268,9 +304,9 @@ final class SpaceReclaimer {
             if ((isSparse || isWasteful)
                     && mover.move(files, each, snapshot, capacity)
                     && disposer.confirmsEmpty(files, each.segment())) {
-                disk -= each.wastedBytes();
-                remove(files, each);
-                sealed.remove(each);
+                boolean isRemoved = succeeds(() -> remove(files, each));
+                disk -= isRemoved ? each.wastedBytes() : 0;
+                sealed.remove(each); // its file is counted if it stays
             }
         }
     }
@@ -287,7 +323,7 @@ final class SpaceReclaimer {
         long[] others = {0};
         files.layout().forEachSegment((file, number) -> {
             if (number != last && !counted.contains((int) number)) {
-                // sealed since this sweep began
+                // sealed since this sweep began, or skipped
                 others[0] += EntryLocation.units(Files.size(file));
             }
         });

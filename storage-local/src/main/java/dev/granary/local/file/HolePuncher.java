@@ -10,6 +10,7 @@ import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
+import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 
 /**
@@ -67,13 +68,17 @@ public final class HolePuncher implements AutoCloseable {
                 && HolePuncher.class.getModule().isNativeAccessEnabled();
     }
 
-    /** Opens a file for punching. */
+    /**
+     * Opens a file for punching.
+     *
+     * @throws FileSystemException if this file cannot be opened; other files may be
+     */
     static HolePuncher on(Path file) throws IOException {
         try (Arena arena = Arena.ofConfined()) {
             int descriptor = (int) Native.OPEN.invokeExact(
                     arena.allocateFrom(file.toString()), READ_WRITE | CLOSE_ON_EXEC, 0);
             if (descriptor < 0) {
-                throw new IOException("open(2) failed for " + file);
+                throw new FileSystemException(file.toString(), null, "open(2) failed");
             }
             return new HolePuncher(descriptor, file);
         } catch (IOException | RuntimeException | Error e) {
