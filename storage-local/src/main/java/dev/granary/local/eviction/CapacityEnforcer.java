@@ -109,7 +109,10 @@ public final class CapacityEnforcer {
                     throw new FullException(fullMessage() + " makes no progress");
                 }
                 if (wait.isOver()) {
-                    stalledAt = now == before ? now : NEVER;
+                    // a store whose time was spent on other waits has observed too little
+                    boolean isLong =
+                            wait.millis() >= TimeUnit.NANOSECONDS.toMillis(timeoutNanos) / 2;
+                    stalledAt = now == before && isLong ? now : NEVER;
                     throw new FullException(fullMessage()
                             + (now == before
                                     ? " has made no progress for "
