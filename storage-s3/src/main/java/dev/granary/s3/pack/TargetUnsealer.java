@@ -29,7 +29,7 @@ final class TargetUnsealer {
         /** Lookups do not request them. */
         record Failed(String cause) implements Unsealed {}
 
-        /** The bucket did not report it. */
+        /** The bucket does not report whether lookups request them, now or later. */
         record Unknown(String cause) implements Unsealed {}
     }
 
@@ -71,7 +71,11 @@ final class TargetUnsealer {
             case PackManifestLog.Committed.Done<?> _, PackManifestLog.Committed.Overtaken<?> _ ->
                 new Unsealed.Done();
             case PackManifestLog.Committed.Failed<?>(String cause) -> new Unsealed.Failed(cause);
-            case PackManifestLog.Committed.Unknown<?>(String cause) -> new Unsealed.Failed(cause);
+            case PackManifestLog.Committed.Unknown<?>(String cause) ->
+                new Unsealed.Unknown(
+                        "the manifest excluded unpacked entries, and it is unknown whether that"
+                                + " was changed: "
+                                + cause);
         };
     }
 

@@ -353,13 +353,24 @@ class ConfirmedPacksTest {
 
     @Test
     @DisplayName(
-            "B8 the outcome of the commit for unpacked entries is unknown: no success is reported")
+            "B8 the outcome of the commit for unpacked entries is unknown: so is the result")
     void unsealedWithoutResponse() {
         bucket.publish(one);
         bucket.seal();
         store.plan(FaultPlan.when(
                 request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"),
                 new Fault.Lost(TIMEOUT)));
+        assertThat(packs.unseal(two.id()).orElseThrow()).isUnknown();
+    }
+
+    @Test
+    @DisplayName("B8 the commit for unpacked entries is refused: the result is a failure")
+    void unsealedRefused() {
+        bucket.publish(one);
+        bucket.seal();
+        store.plan(FaultPlan.when(
+                request -> request.key().contains("/m/0") && request.operation().startsWith("PUT"),
+                new Fault.Lost(DENIED)));
         assertThat(packs.unseal(two.id()).orElseThrow()).isFailed();
     }
 
