@@ -170,12 +170,14 @@ final class TargetStateLoader {
 
     /**
      * Compares the manifest, and forgets lost packs: a missing pack is tried again once per
-     * interval.
+     * interval. Not for lookups, since it may commit a manifest.
      */
     void refresh(ObjectStore store) {
         if (tryFetchLock(store)) {
             try {
-                readNewest(store, known(), LostPacks.FORGET);
+                if (readNewest(store, known(), LostPacks.FORGET)) {
+                    unsealer.commitIfWritten(known(), store);
+                }
             } finally {
                 fetchLock.unlock();
             }
@@ -212,13 +214,13 @@ final class TargetStateLoader {
      *
      * @param from the manifest to search from; {@link PackManifest#NONE} to search as a new process
      *     does
+     * @return false after a failure
      */
-    private void readNewest(ObjectStore store, PackManifest from, LostPacks lostPacks) {
+    private boolean readNewest(ObjectStore store, PackManifest from, LostPacks lostPacks) {
         TargetPackState known = current;
         long fresh = from.number() == 0 ? fullReadsBegun.incrementAndGet() : 0;
         switch (logs.apply(store).newest(from)) {
             case PackManifestLog.Newest.Found(PackManifest newest) -> {
-                unsealer.commitIfWritten(newest, store);
                 refreshAt = schedule.nextRefresh(Optional.empty());
                 hasFailed = false;
                 TargetPackState confirmed = confirmed(known, newest, lostPacks);
@@ -235,6 +237,7 @@ final class TargetStateLoader {
             }
         }
         readCount.incrementAndGet();
+        return !hasFailed;
     }
 
     private static TargetPackState confirmed(

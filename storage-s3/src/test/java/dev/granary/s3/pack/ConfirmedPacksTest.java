@@ -374,6 +374,28 @@ class ConfirmedPacksTest {
         assertThat(packs.unseal(two.id()).orElseThrow()).isFailed();
     }
 
+    @Test
+    @DisplayName(
+            "B8 stored unpacked without a response, and sealed since: a lookup that reads the"
+                    + " manifest writes nothing, the next comparison in the background does")
+    void lookupWritesNothing() {
+        bucket.publish(one);
+        assertHit(one);
+        storeUnpackedWithoutResponse();
+        bucket.seal();
+        nanos += INTERVAL.multipliedBy(100).toNanos(); // too old to show that an id is absent
+        ObjectStore lookups = new ForwardingStore(store) {};
+        store.newRequests();
+        packs.load(entries.id(), lookups);
+        List<String> requests = store.newRequests();
+        assertTrue(requests.contains("GET newest"), requests::toString);
+        assertTrue(
+                requests.stream().noneMatch(request -> request.startsWith("PUT")),
+                requests::toString);
+        background.remove().run();
+        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
+    }
+
     @ParameterizedTest
     @CsvSource({"0, true", "1, true", "2, true", "1000, true", "1, false", "2, false", "1000, false"
     })
