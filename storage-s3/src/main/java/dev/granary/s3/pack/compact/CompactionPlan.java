@@ -57,7 +57,8 @@ public final class CompactionPlan {
      *
      * @param toPack the entries that no pack has
      * @param redundant the entries that may be removed
-     * @param packed the entries that a pack has, too, by id; each replaces a damaged copy in a pack
+     * @param packed the entries that may be removed or that a merged pack has, too, by id; each
+     *     replaces a damaged copy in a pack
      * @param tooLarge the number of entries that are too large for a pack
      * @param isTruncated true if the listing ended at the limit of one plan, so that there may be
      *     more unpacked entries

@@ -62,6 +62,7 @@ public final class CompactionPlanner {
     private final List<CompactionPlan.Redundant> redundant = new ArrayList<>();
     private final Map<Sha256, UnpackedEntry> packedAndUnpacked = new HashMap<>();
     private final Set<Sha256> named = new HashSet<>();
+    private final Set<Sha256> mergeable = new HashSet<>(); // the names of small and mostly dead packs
     private long tooLarge;
     private long waiting;
 
@@ -198,8 +199,10 @@ public final class CompactionPlanner {
         }
         if (live.size() * 2 < index.size()) {
             mostlyDead.add(old);
+            mergeable.add(pack.name());
         } else if (pack.bytes() < SMALL_BYTES) {
             small.add(old);
+            mergeable.add(pack.name());
         }
     }
 
@@ -213,14 +216,18 @@ public final class CompactionPlanner {
             }
             return;
         }
-        packedAndUnpacked.put(entry.id(), entry);
-        if (isOverGrace(in.pack().pack().since())) {
+        boolean isRedundant = isOverGrace(in.pack().pack().since());
+        if (isRedundant) {
             addUpTo(
                     MAX_UNPACKED,
                     redundant,
                     new CompactionPlan.Redundant(entry, in.pack(), in.location()));
         } else {
             waiting++;
+        }
+        // of the waiting entries, of which there may be millions, only those whose pack may move
+        if (isRedundant || mergeable.contains(in.pack().pack().name())) {
+            packedAndUnpacked.put(entry.id(), entry);
         }
     }
 

@@ -33,6 +33,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The entries and packs that compaction packs, merges, rewrites, removes, and leaves. */
@@ -192,6 +193,24 @@ class PackCompactorTest {
         assertEquals(reported.stream().sorted().toList(), reported);
         assertEquals(plan.bytes(), reported.getLast());
         assertFound(all);
+    }
+
+    @Test
+    @DisplayName("unpacked entries of a large pack that stays are counted until the grace period is"
+            + " over; a plan has memory only for those that may be needed")
+    void waiting() {
+        List<Entry> large = entries(5, 4 << 20);
+        List<Entry> small = entries(3, 100);
+        publish(large);
+        publish(small);
+        all(large, small).forEach(bucket::placeUnpacked);
+        assertEquals(8, plan().waiting());
+        assertEquals(
+                small.stream().map(entry -> entry.id().hash()).collect(Collectors.toSet()),
+                plan().unpacked().packed().keySet());
+        store.pass(GRACE);
+        assertEquals(8, plan().removed());
+        assertEquals(8, plan().unpacked().packed().size());
     }
 
     /** Puts an unpacked entry with its last byte changed into the bucket; returns its key. */
