@@ -49,13 +49,14 @@ final class BucketUri {
      */
     static List<BucketUri> parseAll(String text) {
         List<BucketUri> layers = new ArrayList<>();
+        boolean hasUser = text.indexOf('@') >= 0;
         for (String each : SEPARATOR.split(text)) {
-            layers.add(parse(each));
+            layers.add(parse(each, hasUser));
         }
         return List.copyOf(layers);
     }
 
-    private static BucketUri parse(String text) {
+    private static BucketUri parse(String text, boolean hasUser) {
         int mark = text.indexOf('?');
         BucketUri layer =
                 new BucketUri(S3Location.parse(mark < 0 ? text : text.substring(0, mark)));
@@ -64,16 +65,24 @@ final class BucketUri {
             for (String option : text.substring(mark + 1).split("&", -1)) {
                 int sign = option.indexOf('=');
                 if (sign < 0 || !seen.add(option.substring(0, sign))) {
-                    throw new Setting.WrongPart(redacted(option), OPTIONS);
+                    throw new Setting.WrongPart(redacted(option, hasUser), OPTIONS);
                 }
-                layer.set(redacted(option), option.substring(0, sign), option.substring(sign + 1));
+                layer.set(
+                        redacted(option, hasUser),
+                        option.substring(0, sign),
+                        option.substring(sign + 1));
             }
         }
         return layer;
     }
 
-    /** Returns an option for messages, without the value if the name is unknown. */
-    private static String redacted(String option) {
+    /**
+     * Returns an option for messages, without the value if the name is unknown.
+     *
+     * @param hasUser true if the whole text has an {@code @}: a separator may have split a password,
+     *     of which digits before it look like a port
+     */
+    private static String redacted(String option, boolean hasUser) {
         int sign = option.indexOf('=');
         String name = sign < 0 ? option : option.substring(0, sign);
         if (sign < 0) {
@@ -83,17 +92,14 @@ final class BucketUri {
         boolean isHarmless =
                 switch (name) {
                     case "access", "client", "region" -> SHORT.matcher(value).matches();
-                    case "endpoint" -> isWithoutUser(value);
+                    case "endpoint" -> !hasUser && isWithoutUser(value);
                     default -> false;
                 };
         return (NAME.matcher(name).matches() ? name : "...") + "="
                 + (isHarmless ? SafeText.of(value) : "...");
     }
 
-    /**
-     * Returns true if an endpoint is complete and has no user. A separator of options or of buckets
-     * may have split a password, so a part without its {@code @} is not shown either.
-     */
+    /** Returns true if an endpoint is complete and has no user. */
     private static boolean isWithoutUser(String value) {
         try {
             URI uri = new URI(value);

@@ -328,6 +328,14 @@ class GranaryConfigTest {
             String complaint = refusal(() -> builder().bucket(bucket));
             assertFalse(complaint.contains("secret"), complaint);
         }
+        for (String bucket : List.of( // a part before the separator looks like host and port
+                "s3://name?endpoint=ftp://user:123&secret@host",
+                "s3://name?endpoint=ftp://user:123,secret@host",
+                "s3://name?endpoint=ftp://user:123 secret@host",
+                "s3://123secret:123secret@host/bucket")) {
+            String complaint = refusal(() -> builder().bucket(bucket));
+            assertFalse(complaint.contains("123"), complaint);
+        }
     }
 
     @ParameterizedTest
