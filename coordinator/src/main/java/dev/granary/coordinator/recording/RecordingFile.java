@@ -16,6 +16,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A kernel manifest that programs write, with the directory {@code FILE.d} of its sources and
@@ -26,6 +30,12 @@ import java.util.List;
 public final class RecordingFile {
     private static final Duration LOCK_LIMIT = Duration.ofSeconds(10);
     private static final Duration LOCK_PAUSE = Duration.ofMillis(2);
+
+    /**
+     * The turns of this process, by real directory. The system releases a process's lock on a file
+     * when any of its channels on that file is closed, so only one may be open.
+     */
+    private static final Map<Path, ReentrantLock> TURNS = new ConcurrentHashMap<>();
 
     private final Path file;
     private final Path directory;
@@ -75,8 +85,19 @@ public final class RecordingFile {
      * @throws IOException if the recording cannot be written; it is unchanged then
      */
     public int add(List<RecordedKernel> kernels, List<String> comments) throws IOException {
-        SourceDirectory files = new SourceDirectory(directory);
         Files.createDirectories(directory);
+        ReentrantLock turn =
+                TURNS.computeIfAbsent(directory.toRealPath(), _ -> new ReentrantLock());
+        awaitTurn(turn);
+        try {
+            return addInTurn(kernels, comments);
+        } finally {
+            turn.unlock();
+        }
+    }
+
+    private int addInTurn(List<RecordedKernel> kernels, List<String> comments) throws IOException {
+        SourceDirectory files = new SourceDirectory(directory);
         try (FileChannel channel = FileChannel.open(
                         directory.resolve("lock"),
                         StandardOpenOption.CREATE,
@@ -120,6 +141,18 @@ public final class RecordingFile {
         return text;
     }
 
+    private void awaitTurn(ReentrantLock turn) throws IOException {
+        try {
+            if (!turn.tryLock(LOCK_LIMIT.toNanos(), TimeUnit.NANOSECONDS)) {
+                throw new IOException("another thread has added to " + directory + " for "
+                        + LOCK_LIMIT.toSeconds() + " s");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("the wait for another thread was interrupted");
+        }
+    }
+
     private FileLock lock(FileChannel channel) throws IOException {
         long deadline = Ticker.SYSTEM.nanos() + LOCK_LIMIT.toNanos();
         while (true) {
@@ -129,7 +162,7 @@ public final class RecordingFile {
                     return lock;
                 }
             } catch (OverlappingFileLockException e) {
-                // another thread of this process has it
+                // another copy of this class in this process has it
             }
             if (Ticker.SYSTEM.nanos() - deadline > 0) {
                 throw new IOException("another process has held the lock of " + directory + " for "
