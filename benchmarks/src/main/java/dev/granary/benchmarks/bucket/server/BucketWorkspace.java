@@ -8,8 +8,10 @@ import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -28,10 +30,11 @@ public final class BucketWorkspace extends Workspace {
     public static final List<String> COMMAND_FLAGS =
             List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto");
 
-    private static final long LONGEST_MINUTES = 10;
+    private static final Duration LONGEST_RUN = Duration.ofMinutes(10);
     private static final int TOLD_CHARACTERS = 2000;
 
     private final AtomicInteger processes = new AtomicInteger();
+    private final AtomicInteger outputs = new AtomicInteger();
 
     private BucketWorkspace(Path parent, PrintWriter progress) throws IOException {
         super(parent, "granary-bench-bucket-", progress);
@@ -91,9 +94,15 @@ public final class BucketWorkspace extends Workspace {
 
     /** Starts a process with this environment only. */
     public Started start(List<String> command, Map<String, String> environment) throws IOException {
+        return start(command, environment, Redirect.PIPE);
+    }
+
+    private Started start(List<String> command, Map<String, String> environment, Redirect output)
+            throws IOException {
         Path errors = path("errors-" + processes.incrementAndGet());
         ProcessBuilder builder = new ProcessBuilder(command)
                 .directory(directory().toFile())
+                .redirectOutput(output)
                 .redirectError(errors.toFile());
         builder.environment().clear();
         builder.environment().putAll(environment);
@@ -111,22 +120,33 @@ public final class BucketWorkspace extends Workspace {
     /**
      * Runs a program to its end.
      *
-     * @throws IOException if the exit code is not 0
+     * @throws IOException if the exit code is not 0, or the program runs for 10 minutes
      */
     public Ran run(List<String> command, Map<String, String> environment)
             throws IOException, InterruptedException {
+        return run(command, environment, LONGEST_RUN);
+    }
+
+    Ran run(List<String> command, Map<String, String> environment, Duration longest)
+            throws IOException, InterruptedException {
+        // a file, since the end of a pipe has no limit of time
+        Path outputFile = path("output-" + outputs.incrementAndGet());
         long start = System.nanoTime();
-        Started started = start(command, environment);
+        Started started = start(command, environment, Redirect.to(outputFile.toFile()));
         Process process = started.process();
         try {
             process.getOutputStream().close();
-            String output = new String(process.getInputStream().readAllBytes(), UTF_8);
-            if (!process.waitFor(LONGEST_MINUTES, TimeUnit.MINUTES) || process.exitValue() != 0) {
-                throw new IOException(
-                        command.getFirst() + " failed: " + started.errors() + " " + output.strip());
+            boolean isEnded = process.waitFor(longest.toNanos(), TimeUnit.NANOSECONDS);
+            double seconds = (System.nanoTime() - start) / 1e9;
+            String output = Files.readString(outputFile, UTF_8);
+            if (!isEnded || process.exitValue() != 0) {
+                throw new IOException(command.getFirst()
+                        + (isEnded ? " failed: " : " has not ended in " + longest + ": ")
+                        + started.errors() + " " + output.strip());
             }
-            return new Ran((System.nanoTime() - start) / 1e9, output);
+            return new Ran(seconds, output);
         } finally {
+            process.descendants().forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly();
         }
     }

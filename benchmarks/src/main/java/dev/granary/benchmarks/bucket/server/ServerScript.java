@@ -5,11 +5,14 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -21,6 +24,7 @@ final class ServerScript implements AutoCloseable {
     private static final Pattern EXPORT = Pattern.compile("export (\\w+)=(.*)");
     private static final String LAST = "GRANARY_BUCKET"; // the last variable that a script prints
     private static final long END_SECONDS = 20;
+    private static final Duration LONGEST_START = Duration.ofMinutes(5);
 
     private final Process process;
     private final Map<String, String> told;
@@ -42,13 +46,27 @@ final class ServerScript implements AutoCloseable {
         record Failed(int exitCode, String message) implements Started {}
     }
 
-    /** Starts the script of that name in {@code scripts}, and waits until its server is running. */
+    /**
+     * Starts the script of that name in {@code scripts}, and waits until its server is running, for
+     * at most 5 minutes.
+     */
     static Started start(
             BucketWorkspace workplace,
             Path scripts,
             String name,
             List<String> arguments,
             Map<String, String> environment)
+            throws IOException, InterruptedException {
+        return start(workplace, scripts, name, arguments, environment, LONGEST_START);
+    }
+
+    static Started start(
+            BucketWorkspace workplace,
+            Path scripts,
+            String name,
+            List<String> arguments,
+            Map<String, String> environment,
+            Duration longest)
             throws IOException, InterruptedException {
         List<String> command =
                 new ArrayList<>(List.of(scripts.resolve(name).toAbsolutePath().toString()));
@@ -57,18 +75,39 @@ final class ServerScript implements AutoCloseable {
         Process process = started.process();
         Map<String, String> told = new HashMap<>();
         BufferedReader out = process.inputReader(UTF_8);
-        while (!told.containsKey(LAST)) {
-            String line = out.readLine();
-            if (line == null) {
-                process.waitFor();
-                return new Started.Failed(process.exitValue(), started.errors());
+        AtomicBoolean isOverdue = new AtomicBoolean();
+        CompletableFuture<Void> limit = CompletableFuture.runAsync(
+                () -> {
+                    isOverdue.set(true);
+                    end(process);
+                },
+                CompletableFuture.delayedExecutor(longest.toNanos(), TimeUnit.NANOSECONDS));
+        try {
+            while (!told.containsKey(LAST)) {
+                String line = out.readLine();
+                if (line == null) {
+                    process.waitFor();
+                    return new Started.Failed(
+                            process.exitValue(),
+                            (isOverdue.get() ? name + " has not started in " + longest + ": " : "")
+                                    + started.errors());
+                }
+                Matcher export = EXPORT.matcher(line);
+                if (export.matches()) {
+                    told.put(export.group(1), export.group(2));
+                }
             }
-            Matcher export = EXPORT.matcher(line);
-            if (export.matches()) {
-                told.put(export.group(1), export.group(2));
-            }
+        } finally {
+            limit.cancel(false);
         }
         return new Started.Up(new ServerScript(process, told));
+    }
+
+    /** Ends a script and the processes that it waits for, which hold its output open. */
+    private static void end(Process process) {
+        List<ProcessHandle> children = process.descendants().toList();
+        process.destroy();
+        children.forEach(ProcessHandle::destroy);
     }
 
     /** Returns the environment variables for programs that use the server. */
