@@ -25,7 +25,7 @@ public final class LocalClaims implements AutoCloseable {
     private final Path directory;
     private @Nullable ClaimLockFile file; // guarded by this
     private final Set<ClaimResult.Mine> claims = ConcurrentHashMap.newKeySet();
-    private volatile boolean isClosed;
+    private boolean isClosed; // guarded by this
 
     private LocalClaims(Path directory) {
         this.directory = directory;
@@ -37,7 +37,7 @@ public final class LocalClaims implements AutoCloseable {
     }
 
     /** Tries to claim {@code id}, which must not be empty, without waiting. */
-    public ClaimResult claim(Id id) {
+    public synchronized ClaimResult claim(Id id) { // so that none opens the file after its release
         ClaimLockFile shared = file();
         if (shared == null) {
             return new ClaimResult.Unavailable("the claims are closed");
@@ -53,7 +53,7 @@ public final class LocalClaims implements AutoCloseable {
      *
      * @throws IOException if claims do not work in the directory
      */
-    public Optional<ClaimResult.Stage> peek(Id id) throws IOException {
+    public synchronized Optional<ClaimResult.Stage> peek(Id id) throws IOException {
         ClaimLockFile shared = file();
         return shared == null ? Optional.empty() : shared.peek(position(id));
     }
@@ -97,9 +97,6 @@ public final class LocalClaims implements AutoCloseable {
         RegisteredClaim(ClaimResult.Mine claim) {
             this.claim = claim;
             claims.add(this);
-            if (isClosed) {
-                close(); // closed in the meantime
-            }
         }
 
         @Override
@@ -109,8 +106,8 @@ public final class LocalClaims implements AutoCloseable {
 
         @Override
         public void close() {
-            claims.remove(this);
             claim.close();
+            claims.remove(this); // close of all waits for this one until then
         }
     }
 

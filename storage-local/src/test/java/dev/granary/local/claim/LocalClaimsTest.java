@@ -13,6 +13,7 @@ import dev.granary.local.claim.ClaimResult.Mine;
 import dev.granary.local.claim.ClaimResult.Stage;
 import dev.granary.local.claim.ClaimResult.Taken;
 import dev.granary.local.claim.ClaimResult.Unavailable;
+import dev.granary.testing.Await;
 import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.SystemTool;
 
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -31,6 +33,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
 
 /** Tests of claims between threads and between real processes, and of unavailable claims. */
 @Timeout(600)
@@ -171,6 +174,42 @@ final class LocalClaimsTest {
             assertEquals("mine", there.request("claim b"));
             before.close();
             assertEquals("mine", there.request("claim a"));
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "Claims that are closed during a claim release it, and leave no file open: its end"
+                    + " would release the locks of a later user")
+    void closedDuringClaim() throws Exception {
+        Path descriptors = Path.of("/proc/self/fd");
+        assumeTrue(Files.isDirectory(descriptors), "there is no /proc with open files");
+        Path path = directory.toRealPath().resolve("claims");
+        LocalClaims claims = LocalClaims.open(directory);
+        ClaimLockFile file = ClaimLockFile.share(path);
+        Thread claiming = Thread.ofPlatform().daemon().unstarted(() -> claims.claim(A));
+        Thread closing = Thread.ofPlatform().daemon().unstarted(claims::close);
+        synchronized (file) { // the claim stops before it opens the file
+            claiming.start();
+            Await.holds(() -> claiming.getState() == Thread.State.BLOCKED);
+            closing.start();
+            Await.holds(() -> closing.getState() == Thread.State.BLOCKED || !closing.isAlive());
+            file.release();
+        }
+        claiming.join();
+        closing.join();
+        try (Stream<Path> open = Files.list(descriptors)) {
+            assertEquals(
+                    0,
+                    open.filter(descriptor -> isLinkTo(path, descriptor)).count());
+        }
+    }
+
+    private static boolean isLinkTo(Path file, Path link) {
+        try {
+            return Files.readSymbolicLink(link).equals(file);
+        } catch (IOException e) {
+            return false; // closed meanwhile
         }
     }
 
