@@ -206,8 +206,10 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
         }
 
         /**
-         * Replaces the environment variables of this process, for the id that a process with these
-         * variables has. A driver reads its own process's: do not compile such a descriptor.
+         * Sets the environment variables from which those that affect the compiler enter the key;
+         * default are those of this process. This yields the id of a process with these variables.
+         * A driver reads the variables of its own process, so such a descriptor must not be
+         * compiled here.
          */
         public Builder environment(Map<String, String> variables) {
             environment = Optional.of(variables);

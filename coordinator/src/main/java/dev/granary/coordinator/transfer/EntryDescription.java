@@ -16,13 +16,15 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Content of {@code about.txt}: lines of {@code name: value}, for people, and for import the fields
- * that key and binaries do not contain.
+ * Fields of {@code about.txt} that an import reads: those that key and binaries do not contain, and
+ * the lengths of the binaries to compare. The file has lines of {@code name: value}, of which some
+ * are for people only.
  *
  * @param compileTime the compile time of the entry
  * @param contentHash the {@link Entry#contentHash()}
  * @param binaryBytes the length of each binary in bytes, in order
- * @param metadata the metadata of the entry; empty if it had none that could be read
+ * @param metadata the metadata of the entry; empty if the file has no producer, as if the exported entry had
+ *     no readable metadata
  */
 public record EntryDescription(
         Duration compileTime,

@@ -43,10 +43,16 @@ public sealed interface TreeEntry {
         }
     }
 
-    /** An entry of another library: its key has another format. */
+    /**
+     * An entry without {@code about.txt} whose key is not one of this version, as other libraries
+     * write it.
+     */
     record Foreign() implements TreeEntry {}
 
-    /** Reads and checks the entry in {@code directory}; its binaries are in {@code memory}. */
+    /**
+     * Reads and checks the entry in {@code directory}. The result is valid as long as {@code memory},
+     * which its binaries are allocated in.
+     */
     static TreeEntry read(Path directory, Arena memory) {
         try {
             return read(directory, TreeScanner.entryFiles(directory).files(), memory);

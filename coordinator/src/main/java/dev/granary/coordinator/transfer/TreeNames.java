@@ -42,7 +42,9 @@ final class TreeNames {
                 : OptionalInt.empty();
     }
 
-    /** Returns true if the name may be a hash of this library. */
+    /**
+     * Returns true if the name has the form of the hash of an id: 64 lower-case hexadecimal digits.
+     */
     static boolean isHash(String name) {
         return HASH.matcher(name).matches();
     }
