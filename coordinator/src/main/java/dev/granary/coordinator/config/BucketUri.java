@@ -79,8 +79,8 @@ final class BucketUri {
     /**
      * Returns an option for messages, without the value if the name is unknown.
      *
-     * @param hasUser true if the whole text has an {@code @}: a separator may have split a password,
-     *     of which digits before it look like a port
+     * @param hasUser true if the whole text has an {@code @}: a separator may have split a
+     *     password, of which digits before it look like a port
      */
     private static String redacted(String option, boolean hasUser) {
         int sign = option.indexOf('=');

@@ -23,8 +23,8 @@ import java.util.Optional;
  * @param compileTime the compile time of the entry
  * @param contentHash the {@link Entry#contentHash()}
  * @param binaryBytes the length of each binary in bytes, in order
- * @param metadata the metadata of the entry; empty if the file has no producer, as if the exported entry had
- *     no readable metadata
+ * @param metadata the metadata of the entry; empty if the file has no producer, as if the exported
+ *     entry had no readable metadata
  */
 public record EntryDescription(
         Duration compileTime,

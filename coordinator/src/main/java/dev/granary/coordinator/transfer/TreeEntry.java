@@ -50,8 +50,8 @@ public sealed interface TreeEntry {
     record Foreign() implements TreeEntry {}
 
     /**
-     * Reads and checks the entry in {@code directory}. The result is valid as long as {@code memory},
-     * which its binaries are allocated in.
+     * Reads and checks the entry in {@code directory}. The result is valid as long as
+     * {@code memory}, which its binaries are allocated in.
      */
     static TreeEntry read(Path directory, Arena memory) {
         try {

@@ -52,9 +52,8 @@ class RecordingFileTest {
         CompletableFuture<IOException> failure = new CompletableFuture<>();
         Thread.ofPlatform().daemon().start(() -> {
             Thread.currentThread().interrupt();
-            failure.complete(assertThrows(
-                    IOException.class,
-                    () -> new RecordingFile(recording).add(List.of(), List.of())));
+            failure.complete(assertThrows(IOException.class, () -> new RecordingFile(recording)
+                    .add(List.of(), List.of())));
         });
         return failure.join();
     }

@@ -7,8 +7,8 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /**
- * Little-endian bytes of a container, or of a part of it. Each read checks its bounds. Parts
- * share the memory of the container; only {@link #text} copies, and never more than its limit.
+ * Little-endian bytes of a container, or of a part of it. Each read checks its bounds. Parts share
+ * the memory of the container; only {@link #text} copies, and never more than its limit.
  */
 final class ContainerBytes {
     private static final ValueLayout.OfShort SHORT =
@@ -72,8 +72,8 @@ final class ContainerBytes {
     }
 
     /**
-     * Returns the number in 8 bytes. An unsigned one of 2<sup>63</sup> or more is negative, so that it
-     * fails the check of bounds if it is used as an offset or a length.
+     * Returns the number in 8 bytes. An unsigned one of 2<sup>63</sup> or more is negative, so that
+     * it fails the check of bounds if it is used as an offset or a length.
      */
     long signedLong(long at) throws MalformedContainerException {
         check(at, Long.BYTES);
@@ -104,7 +104,9 @@ final class ContainerBytes {
         return bytes.get(ValueLayout.JAVA_BYTE, at + text.length()) == 0;
     }
 
-    /** Returns the first {@code limit} bytes, or all if there are fewer, as ISO 8859-1 characters. */
+    /**
+     * Returns the first {@code limit} bytes, or all if there are fewer, as ISO 8859-1 characters.
+     */
     String text(int limit) {
         byte[] copy =
                 bytes.asSlice(0, Math.min(limit, bytes.byteSize())).toArray(ValueLayout.JAVA_BYTE);

@@ -1,7 +1,8 @@
 package dev.granary.gpu.binary;
 
 /**
- * Thrown inside this package if bytes begin as a container of a format and then violate that format.
+ * Thrown inside this package if bytes begin as a container of a format and then violate that
+ * format.
  */
 final class MalformedContainerException extends Exception {
     private static final long serialVersionUID = 1L;

@@ -178,9 +178,8 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName(
-            "Claims that are closed during a claim release it, and leave no file open: its end"
-                    + " would release the locks of a later user")
+    @DisplayName("Claims that are closed during a claim release it, and leave no file open: its end"
+            + " would release the locks of a later user")
     void closedDuringClaim() throws Exception {
         Path descriptors = Path.of("/proc/self/fd");
         assumeTrue(Files.isDirectory(descriptors), "there is no /proc with open files");
@@ -200,8 +199,7 @@ final class LocalClaimsTest {
         closing.join();
         try (Stream<Path> open = Files.list(descriptors)) {
             assertEquals(
-                    0,
-                    open.filter(descriptor -> isLinkTo(path, descriptor)).count());
+                    0, open.filter(descriptor -> isLinkTo(path, descriptor)).count());
         }
     }
 

@@ -352,8 +352,7 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName(
-            "B8 the outcome of the commit for unpacked entries is unknown: so is the result")
+    @DisplayName("B8 the outcome of the commit for unpacked entries is unknown: so is the result")
     void unsealedWithoutResponse() {
         bucket.publish(one);
         bucket.seal();
@@ -375,9 +374,8 @@ class ConfirmedPacksTest {
     }
 
     @Test
-    @DisplayName(
-            "B8 stored unpacked without a response, and sealed since: a lookup that reads the"
-                    + " manifest writes nothing, the next comparison in the background does")
+    @DisplayName("B8 stored unpacked without a response, and sealed since: a lookup that reads the"
+            + " manifest writes nothing, the next comparison in the background does")
     void lookupWritesNothing() {
         bucket.publish(one);
         assertHit(one);

@@ -80,8 +80,7 @@ class BucketWorkspaceTest {
                             workspace.environment(Map.of()),
                             SHORT));
             assertTrue(
-                    failed.message().contains("server has not started in PT0.1S"),
-                    failed::message);
+                    failed.message().contains("server has not started in PT0.1S"), failed::message);
         }
     }
 }

@@ -62,7 +62,8 @@ public final class CompactionPlanner {
     private final List<CompactionPlan.Redundant> redundant = new ArrayList<>();
     private final Map<Sha256, UnpackedEntry> packedAndUnpacked = new HashMap<>();
     private final Set<Sha256> named = new HashSet<>();
-    private final Set<Sha256> mergeable = new HashSet<>(); // the names of small and mostly dead packs
+    private final Set<Sha256> mergeable =
+            new HashSet<>(); // the names of small and mostly dead packs
     private long tooLarge;
     private long waiting;
 
