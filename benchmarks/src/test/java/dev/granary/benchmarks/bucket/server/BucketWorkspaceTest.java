@@ -60,7 +60,7 @@ class BucketWorkspaceTest {
                             List.of("/bin/sh", "-c", "echo begun; " + ENDLESS),
                             environment,
                             SHORT));
-            assertTrue(failure.getMessage().contains("has not ended in PT0.1S"), failure::toString);
+            assertTrue(failure.toString().contains("has not ended in PT0.1S"), failure::toString);
         }
     }
 
