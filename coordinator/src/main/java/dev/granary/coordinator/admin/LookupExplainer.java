@@ -260,6 +260,9 @@ public final class LookupExplainer {
                         .isPresent()) {
             return false;
         }
+        if (config.capacityBytes() == 0) {
+            return true; // as in a lookup, which has no record of trials then
+        }
         try {
             return !QuarantineReader.hasPassed(config.directory(), entry, clock.instant());
         } catch (IOException e) {

@@ -393,5 +393,17 @@ class LookupExplainerTest {
                             }
                         })
                         .toList());
+        fleet.publishUnpacked(List.of(entry(A, "one")));
+        GranaryConfig withoutLocal = fleet.config("node")
+                .capacity("0")
+                .restoreTrial(RestoreTrialPolicy.FOREIGN)
+                .build();
+        assertTrue(
+                ((Result.Usable) explain(withoutLocal, A, List.of(), Instant.now())
+                                .answers()
+                                .getLast()
+                                .result())
+                        .isTried(),
+                "the directory is off, and so is its record of trials");
     }
 }

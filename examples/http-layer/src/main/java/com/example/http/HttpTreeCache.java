@@ -99,9 +99,10 @@ public final class HttpTreeCache implements PersistentCache {
         EntryDescription about = EntryDescription.parse(new String(text, StandardCharsets.UTF_8));
         long length = 0;
         for (long bytes : about.binaryBytes()) {
-            if (bytes < 0 || (length += bytes) > EntryFormat.MAX_BYTES) {
+            if (bytes < 0 || bytes > EntryFormat.MAX_BYTES - length) {
                 return new LoadResult.Damaged(DamageKind.TOO_LARGE, directory + "about.txt");
             }
+            length += bytes;
         }
         byte[] key = require(directory.resolve("key.bin"), id.length(), end);
         if (!Arrays.equals(key, id.bytes())) {

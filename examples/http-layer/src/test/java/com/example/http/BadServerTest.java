@@ -136,6 +136,7 @@ class BadServerTest {
             "granary-entry: 2\n",
             "granary-entry: 1\nbinary-bytes: -5\n",
             "granary-entry: 1\nbinary-bytes: 9223372036854775807\n",
+            "granary-entry: 1\nbinary-bytes: 1 9223372036854775807\n", // their sum overflows
         }) {
             assertDamaged(changed("about.txt", _ -> text.getBytes()));
         }

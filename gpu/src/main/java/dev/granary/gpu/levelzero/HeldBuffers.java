@@ -1,5 +1,6 @@
 package dev.granary.gpu.levelzero;
 
+import dev.granary.gpu.lifetime.Releases;
 import dev.granary.gpu.lifetime.SharedHandle;
 
 import java.util.ArrayList;
@@ -30,7 +31,9 @@ final class HeldBuffers implements AutoCloseable {
 
     @Override
     public void close() {
-        memory.forEach(SharedHandle::release);
+        List<Runnable> releases = new ArrayList<>(memory.size());
+        memory.forEach(each -> releases.add(each::release));
         memory.clear();
+        Releases.perform(releases);
     }
 }

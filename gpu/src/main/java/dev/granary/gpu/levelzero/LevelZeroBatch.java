@@ -4,6 +4,7 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.levelzero.binding.CommandCalls;
 import dev.granary.gpu.levelzero.binding.GroupShape;
 import dev.granary.gpu.lifetime.NativeHandle;
+import dev.granary.gpu.lifetime.Releases;
 import dev.granary.gpu.lifetime.SharedHandle;
 
 import java.util.ArrayList;
@@ -107,11 +108,11 @@ public final class LevelZeroBatch implements AutoCloseable {
     public void close() {
         if (!isClosed) {
             isClosed = true;
-            list.release();
-            queue.release();
-            kernels.forEach(kernel -> kernel.handle().release());
-            modules.forEach(SharedHandle::release);
-            buffers.close();
+            List<Runnable> releases = new ArrayList<>(List.of(list::release, queue::release));
+            kernels.forEach(kernel -> releases.add(kernel.handle()::release));
+            modules.forEach(module -> releases.add(module::release));
+            releases.add(buffers::close);
+            Releases.perform(releases);
         }
     }
 

@@ -3,10 +3,13 @@ package dev.granary.gpu.levelzero;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.levelzero.binding.GroupShape;
+import dev.granary.gpu.lifetime.Releases;
 
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -66,8 +69,10 @@ public final class LevelZeroKernels implements LoadedKernels {
     public void close() {
         if (!isClosed) {
             isClosed = true;
-            kernels.values().forEach(kernel -> kernel.handle().release());
-            module.handle().release();
+            List<Runnable> releases = new ArrayList<>();
+            kernels.values().forEach(kernel -> releases.add(kernel.handle()::release));
+            releases.add(module.handle()::release);
+            Releases.perform(releases);
         }
     }
 

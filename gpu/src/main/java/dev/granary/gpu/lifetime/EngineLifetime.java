@@ -94,27 +94,9 @@ public final class EngineLifetime {
             List<Runnable> releases = new ArrayList<>();
             takeAll().forEach(handle -> releases.add(handle::releaseNow));
             releases.add(releaseEngine);
-            runAll(releases);
+            Releases.perform(releases);
         } finally {
             lock.writeLock().unlock();
-        }
-    }
-
-    private static void runAll(List<Runnable> releases) {
-        RuntimeException first = null;
-        for (Runnable release : releases) {
-            try {
-                release.run();
-            } catch (RuntimeException e) {
-                if (first == null) {
-                    first = e;
-                } else {
-                    first.addSuppressed(e);
-                }
-            }
-        }
-        if (first != null) {
-            throw first;
         }
     }
 

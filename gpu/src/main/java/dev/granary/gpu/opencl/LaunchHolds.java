@@ -1,6 +1,7 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.lifetime.NativeHandle;
+import dev.granary.gpu.lifetime.Releases;
 import dev.granary.gpu.opencl.driver.PoclLaunchLock;
 
 import java.util.ArrayList;
@@ -40,9 +41,11 @@ final class LaunchHolds implements AutoCloseable {
             hasPoclLock = false;
             PoclLaunchLock.end();
         }
-        handles.forEach(NativeHandle.Hold::close);
+        List<Runnable> releases = new ArrayList<>(handles.size() + programs.size());
+        handles.forEach(handle -> releases.add(handle::close));
+        programs.forEach(program -> releases.add(program::release));
         handles.clear();
-        programs.forEach(ProgramHandle::release);
         programs.clear();
+        Releases.perform(releases);
     }
 }

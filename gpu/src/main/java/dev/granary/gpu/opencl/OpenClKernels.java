@@ -4,12 +4,14 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.LocalMemory;
 import dev.granary.gpu.lifetime.NativeHandle;
+import dev.granary.gpu.lifetime.Releases;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -185,8 +187,10 @@ public final class OpenClKernels implements LoadedKernels {
     public void close() {
         if (!isClosed) {
             isClosed = true;
-            kernels.values().forEach(kernel -> kernel.handle.release());
-            program.release();
+            List<Runnable> releases = new ArrayList<>();
+            kernels.values().forEach(kernel -> releases.add(kernel.handle::release));
+            releases.add(program::release);
+            Releases.perform(releases);
         }
     }
 
