@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * A bucket in memory that several Granary instances share, with the failures of a real one. The
  * first entry of an id stays.
  */
-public final class FakeBucket implements PersistentCache {
+public class FakeBucket implements PersistentCache {
     public final Map<Id, Entry> entries = new ConcurrentHashMap<>();
     public final AtomicInteger loads = new AtomicInteger();
     public final AtomicInteger stores = new AtomicInteger();

@@ -188,8 +188,7 @@ public final class LookupExplainer {
                 search.add(
                         layer.name(), id, judged(ids.getFirst(), answer.result(), place(answer)));
                 if (answer.result() instanceof LoadResult.Hit
-                        || (id == ids.getFirst()
-                                && answer.result() instanceof LoadResult.Unavailable)) {
+                        || answer.result() instanceof LoadResult.Unavailable) {
                     return;
                 }
             }

@@ -170,8 +170,12 @@ public final class RemoteLayer implements AutoCloseable {
             if (first instanceof LoadResult.Hit || first instanceof LoadResult.Unavailable) {
                 return first;
             }
-            if (layer.tier().cache().load(other) instanceof LoadResult.Hit hit) {
-                return hit;
+            LoadResult found = layer.tier().cache().load(other);
+            if (found instanceof LoadResult.Hit) {
+                return found;
+            }
+            if (found instanceof LoadResult.Unavailable) {
+                return first instanceof LoadResult.Damaged ? first : found;
             }
         }
         return first;

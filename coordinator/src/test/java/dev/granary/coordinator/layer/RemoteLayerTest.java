@@ -15,26 +15,32 @@ import dev.granary.coordinator.stores.OpenLayer;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** A layer whose process can start no further thread. */
+/** A layer without further threads, and one that fails at a readable namespace. */
 class RemoteLayerTest {
     private static final Id ID = TestEntries.id("wanted");
+    private static final Id OTHER = TestEntries.id("of a readable namespace");
 
     private final CompileTimeEstimate compileTimes = new CompileTimeEstimate();
     private final LookupTimeBudget budget = new LookupTimeBudget(compileTimes, TestNode.LONG);
-    private final RemoteLayer layer = new RemoteLayer(
-            new OpenLayer(
-                    "bucket",
-                    false,
-                    new CountingCache("bucket", new FakeBucket()),
-                    Optional.empty(),
-                    List.of()),
-            0,
-            compileTimes,
-            budget,
-            Optional.empty());
+    private final RemoteLayer layer = layerOf(new FakeBucket());
+
+    private RemoteLayer layerOf(FakeBucket bucket) {
+        return new RemoteLayer(
+                new OpenLayer(
+                        "bucket",
+                        false,
+                        new CountingCache("bucket", bucket),
+                        Optional.empty(),
+                        List.of()),
+                0,
+                compileTimes,
+                budget,
+                Optional.empty());
+    }
 
     private LoadResult load() {
         return layer.load(List.of(ID), TestNode.LONG.toNanos());
@@ -53,6 +59,28 @@ class RemoteLayerTest {
                     Optional.of(new OutOfMemoryError(RefusedThreads.MESSAGE).toString()),
                     layer.statistics().failure());
             assertEquals(LoadResult.ABSENT, load());
+        }
+    }
+
+    @Test
+    @DisplayName("A failure at the id of a readable namespace is a failure of the lookup, which"
+            + " requests no further id")
+    void failureAtOtherNamespace() {
+        List<Id> requested = new ArrayList<>();
+        FakeBucket failing = new FakeBucket() {
+            @Override
+            public LoadResult load(Id id) {
+                requested.add(id);
+                return id.equals(OTHER) ? new LoadResult.Unavailable("reset") : super.load(id);
+            }
+        };
+        try (RemoteLayer lost = layerOf(failing)) {
+            assertEquals(
+                    new LoadResult.Unavailable("reset"),
+                    lost.load(
+                            List.of(ID, OTHER, TestEntries.id("third")), TestNode.LONG.toNanos()));
+            assertEquals(List.of(ID, OTHER), requested);
+            assertEquals(Optional.of("reset"), lost.statistics().failure());
         }
     }
 
