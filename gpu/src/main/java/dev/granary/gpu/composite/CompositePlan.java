@@ -27,8 +27,8 @@ import java.util.stream.Stream;
  * The parts of a composite primitive and its id, found by a run of its implementation without
  * engine and compiler. Immutable.
  *
- * <p>The id contains the ids of all kernels, and so covers their sources. An implementation that is
- * changed has another id, without a version that somebody has to raise.
+ * <p>The id contains the ids of all kernels, and so covers their sources. A changed
+ * implementation has another id, without a version number to increase.
  *
  * @param id the id, or the empty id with its reason
  * @param kernels all kernels, also those of nested primitives, in the order of the binaries. Those
@@ -117,8 +117,8 @@ record CompositePlan(
     }
 
     /**
-     * A provider of planned parts for one run, which knows the runs that need it: a primitive that
-     * needs itself has no plan.
+     * Provider of planned parts for one run, with a reference to the run that requested it. A
+     * primitive that needs itself has no plan.
      */
     private static final class Planner implements PartProvider {
         private final @Nullable Planner outer;

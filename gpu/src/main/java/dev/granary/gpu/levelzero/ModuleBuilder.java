@@ -127,7 +127,7 @@ record ModuleBuilder(ZeContext context) {
                 descriptor.entries().isEmpty() ? all : List.copyOf(descriptor.entries()));
     }
 
-    /** Returns the native binary; none if the driver has none, which makes the build a miss. */
+    /** Returns the native binary; no binaries if the driver has none, so that nothing is stored. */
     private KernelBinaries binaries(KernelDescriptor descriptor, long module) {
         try {
             MemorySegment binary = context.calls().modules().nativeBinary(module);

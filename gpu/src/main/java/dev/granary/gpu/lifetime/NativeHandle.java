@@ -44,8 +44,8 @@ public final class NativeHandle {
     }
 
     /**
-     * A hold that keeps the native object until it is closed. It must be closed before the engine
-     * lease.
+     * A use of the native object, which is not released before the use is closed. It must be
+     * closed before the engine lease.
      */
     public final class Hold implements AutoCloseable {
         private final long object;
@@ -66,7 +66,8 @@ public final class NativeHandle {
     }
 
     /**
-     * Keeps the native object for one native call. Requires an engine lease.
+     * Begins a use of the native object, for one native call or until a launch has ended. Requires
+     * an engine lease.
      *
      * @throws IllegalStateException if it was released
      */

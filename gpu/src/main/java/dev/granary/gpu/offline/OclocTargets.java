@@ -75,7 +75,7 @@ record OclocTargets(DriverVersion version, Predicate<IntelDevice> supported) {
         return targets;
     }
 
-    /** Returns the target of a path, whose digest tells whether its parts were read right. */
+    /** Returns the target of a path. The digest in the path verifies the parts that were parsed. */
     private Target ofPath(String name, Matcher path) throws UnknownTargetException {
         String ip = path.group("ip");
         IntelDevice device = new IntelDevice(

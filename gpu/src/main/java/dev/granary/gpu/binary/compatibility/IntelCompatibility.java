@@ -19,7 +19,7 @@ import java.util.OptionalInt;
 
 /**
  * Rules for Intel's binaries. The driver compares product family, graphics core and stepping; a
- * target has the PCI device id, from which {@link IntelProduct} knows family and core.
+ * target has the PCI device id, for which {@link IntelProduct} has family and core.
  */
 final class IntelCompatibility {
     private IntelCompatibility() {}

@@ -7,8 +7,8 @@ import java.util.Set;
 
 /**
  * Detector of cycles among descriptors whose primitives are created, so that a cycle is an error
- * and not a deadlock. It works across threads, whereas the cache below detects only cycles of
- * threads. Thread-safe.
+ * and not a deadlock. The parts of a primitive may be created by several threads; the in-memory
+ * cache detects cycles of waiting threads only. Thread-safe.
  */
 public final class CreationCycleDetector {
     private final Map<Object, Map<Object, Integer>> dependencies = new HashMap<>();

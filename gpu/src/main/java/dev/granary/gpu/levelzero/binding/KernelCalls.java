@@ -52,7 +52,10 @@ public final class KernelCalls {
         }
     }
 
-    /** Destroys a kernel. Launches that were appended before stay valid once they have ended. */
+    /**
+     * Destroys a kernel. Its launches must have ended, and no command list that contains one may be
+     * executed again.
+     */
     public void destroy(long kernel) {
         ZeLibrary.check("zeKernelDestroy", () -> (int) destroy.invokeExact(kernel));
     }

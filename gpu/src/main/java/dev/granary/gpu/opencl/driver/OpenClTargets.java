@@ -11,10 +11,11 @@ import java.util.Optional;
 /**
  * Factory of targets: selects the device properties that identify a driver's binaries.
  *
- * <p>PoCL reports Intel as the vendor of any CPU and omits the compiler's version from its driver
- * version. Intel's device version names no device; of its GPUs the PCI id counts, not the name, in
- * which the versions of its driver differ. NVIDIA's code depends on the compute capability. Other
- * drivers are identified by all properties, which shares less than possible but never wrongly.
+ * <p>PoCL reports Intel as the vendor of any CPU, and the compiler's version is not in its driver
+ * version. Intel's device version names no device. An Intel GPU is identified by its PCI id, since
+ * versions of its driver give it different names. NVIDIA's code depends on the compute capability.
+ * Other drivers are identified by all properties, so that binaries may be shared too seldom, but
+ * never wrongly.
  */
 public final class OpenClTargets {
     private OpenClTargets() {}

@@ -10,11 +10,13 @@ import java.util.function.Supplier;
  * Lock between PoCL's launches of kernels with a required work-group size and the taking of
  * binaries, per process.
  *
- * <p>Taking a binary makes PoCL load functions for any work-group size; for a kernel of required
- * size, the same size as for its launch. At the end of a launch, PoCL up to 5 looks for its
- * function by size. It then finds the other one, which has no users, and aborts the process
- * ({@code pocl_release_dlhandle_cache}). Other launches do not wait. These wait little longer than
- * in PoCL itself, which loads one function at a time.
+ * <p>When a binary is taken, PoCL loads a function for any work-group size of each kernel. If a
+ * kernel has a required size, that function has the same size as the function of its launch. At the
+ * end of a launch, PoCL up to 5 searches the function by its size. It then finds the one of the
+ * binary, which has no users, and aborts the process ({@code pocl_release_dlhandle_cache}).
+ *
+ * <p>Launches of other kernels do not wait. These wait little longer than in PoCL itself, which
+ * loads one function at a time.
  *
  * <p>The lock belongs to launches, not to threads: a launch may end in another thread than it began
  * in.
@@ -44,9 +46,8 @@ public final class PoclLaunchLock {
                             || PERMITS.tryAcquire()) {
                         return;
                     }
-                } catch (
-                        InterruptedException e) { // a launch ends regularly; then the caller's turn
-                    wasInterrupted = true;
+                } catch (InterruptedException e) {
+                    wasInterrupted = true; // the wait goes on: a launch ends by itself
                 }
             }
         } finally {
