@@ -27,8 +27,8 @@ import java.util.stream.Stream;
  * The parts of a composite primitive and its id, found by a run of its implementation without
  * engine and compiler. Immutable.
  *
- * <p>The id contains the ids of all kernels, and so covers their sources. A changed
- * implementation has another id, without a version number to increase.
+ * <p>The id contains the ids of all kernels, and so covers their sources. A changed implementation
+ * has another id, without a version number to increase.
  *
  * @param id the id, or the empty id with its reason
  * @param kernels all kernels, also those of nested primitives, in the order of the binaries. Those

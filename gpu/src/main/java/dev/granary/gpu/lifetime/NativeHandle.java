@@ -44,8 +44,8 @@ public final class NativeHandle {
     }
 
     /**
-     * A use of the native object, which is not released before the use is closed. It must be
-     * closed before the engine lease.
+     * A use of the native object, which is not released before the use is closed. It must be closed
+     * before the engine lease.
      */
     public final class Hold implements AutoCloseable {
         private final long object;
