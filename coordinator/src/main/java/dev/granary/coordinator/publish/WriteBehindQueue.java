@@ -105,9 +105,13 @@ public final class WriteBehindQueue implements AutoCloseable {
         } catch (Throwable e) {
             // an error too: the caller has a valid primitive, and needs no report
             incomplete.remove(compiled);
-            compiled.claim.close();
+            closeQuietly(compiled.claim);
             counters.increment(LookupCounter.WITHOUT_BINARIES);
             LogOnce.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
+            notify(
+                    failed ->
+                            whenPublished.accept(compiled.primitive.descriptor().getId(), failed),
+                    e.toString());
         }
     }
 
@@ -306,6 +310,10 @@ public final class WriteBehindQueue implements AutoCloseable {
 
     private void drop(Consumer<StoreResult> whenFailed, String cause) {
         counters.increment(LookupCounter.DROPPED);
+        notify(whenFailed, cause);
+    }
+
+    private static void notify(Consumer<StoreResult> whenFailed, String cause) {
         try {
             whenFailed.accept(new StoreResult.Failed(cause));
         } catch (Throwable e) {

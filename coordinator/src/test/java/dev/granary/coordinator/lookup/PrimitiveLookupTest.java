@@ -18,6 +18,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.cache.TierStatistics;
 import dev.granary.cache.contract.TestEntries;
@@ -397,7 +398,8 @@ class PrimitiveLookupTest {
     }
 
     @Test
-    @DisplayName("D12 a primitive whose listener registration fails is returned nevertheless")
+    @DisplayName("D12 a primitive whose listener registration fails is returned nevertheless, and"
+            + " reported as not stored")
     void brokenListener() throws Exception {
         try (Granary granary = node.open()) {
             assertEquals(
@@ -405,6 +407,8 @@ class PrimitiveLookupTest {
                     granary.obtain(engine, FakeDescriptor.of("listener-breaks")).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().count(LookupCounter.WITHOUT_BINARIES));
+            assertInstanceOf(
+                    StoreResult.Failed.class, node.published.values().iterator().next());
         }
     }
 

@@ -59,7 +59,6 @@ public final class OpenClKernels implements LoadedKernels {
     @Override
     public void launch(String kernel, Geometry geometry, Object... arguments) {
         checkOpen();
-        boolean isFirst = launched.add(kernel);
         long start = System.nanoTime();
         try (var _ = engine.lease();
                 LaunchHolds holds = new LaunchHolds()) {
@@ -71,7 +70,9 @@ public final class OpenClKernels implements LoadedKernels {
                 throw OpenClException.ofExecution("A kernel", status);
             }
         }
-        firstLaunchNanos += isFirst ? System.nanoTime() - start : 0;
+        if (launched.add(kernel)) {
+            firstLaunchNanos += System.nanoTime() - start;
+        }
         // without the lease: the callback may close the engine
         primitive.launched(kernel, geometry);
     }

@@ -97,10 +97,10 @@ record PathCompiler(String searchPath, Path temporary) implements SpirvCompiler 
             if (IDENTITY.matcher(identity).matches()) {
                 return new Presence.Installed(identity);
             }
-            LOG.warn("The version of {} is not a line of text; its SPIR-V is not kept", tool);
+            LOG.warn("The version of {} is not a line of text; its SPIR-V is not stored", tool);
         } catch (IOException e) {
             LOG.warn(
-                    "The version of {} cannot be read; its SPIR-V is not kept: {}",
+                    "The version of {} cannot be read; its SPIR-V is not stored: {}",
                     tool,
                     e.getMessage());
         }
