@@ -55,6 +55,9 @@ import java.util.function.BiConsumer;
  */
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GranaryErrorsTest {
+    /** One may have room for all levels. */
+    private static final int ROUNDS = 3;
+
     private static final int LEVELS = 150;
     private static final FakeDescriptor A = FakeDescriptor.of("a");
 
@@ -286,24 +289,26 @@ class GranaryErrorsTest {
                     + " is left")
     void anyDepth() throws Exception {
         BrokenEngine engine = new BrokenEngine();
-        List<FakeDescriptor> keys = new ArrayList<>();
-        for (int i = 0; i < LEVELS; i++) {
-            keys.add(FakeDescriptor.of("k" + i));
-        }
+        AtomicInteger succeeded = new AtomicInteger();
         try (Granary granary = open()) {
             granary.primitive(engine, A);
-            AtomicInteger succeeded = new AtomicInteger();
-            StackEdge.run(LEVELS, 0, level -> {
-                try {
-                    granary.primitive(engine, keys.get(level));
-                    succeeded.incrementAndGet();
-                } catch (CompileException e) {
-                    throw new AssertionError(e);
+            for (int round = 0; round < ROUNDS; round++) {
+                List<FakeDescriptor> keys = new ArrayList<>();
+                for (int i = 0; i < LEVELS; i++) {
+                    keys.add(FakeDescriptor.of("k" + round + "-" + i));
                 }
-            });
-            assertTrue(succeeded.get() < LEVELS, "the stack overflowed");
-            assertSound(granary, engine, keys);
+                StackEdge.run(LEVELS, round, level -> {
+                    try {
+                        granary.primitive(engine, keys.get(level));
+                        succeeded.incrementAndGet();
+                    } catch (CompileException e) {
+                        throw new AssertionError(e);
+                    }
+                });
+                assertSound(granary, engine, keys);
+            }
         }
+        assertTrue(succeeded.get() < ROUNDS * LEVELS, "the stack overflowed in a round");
     }
 
     @Test

@@ -6,6 +6,8 @@ import dev.granary.cache.constant.config.ConstantLimits;
 import dev.granary.cache.constant.config.ConstantPolicy;
 import dev.granary.cache.constant.config.EngineKind;
 
+import org.jspecify.annotations.Nullable;
+
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -89,7 +91,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * {@link #setCapacity(EngineKind, long, ConstantPolicy)}.
      */
     public void setCapacity(EngineKind kind, long megabytes) {
-        setCapacity(kind, megabytes, limit(kind).policy());
+        setLimit(kind, megabytes, null);
     }
 
     /**
@@ -101,12 +103,18 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * @throws IllegalStateException if these caches are closed
      */
     public void setCapacity(EngineKind kind, long megabytes, ConstantPolicy policy) {
-        ConstantLimit limit = new ConstantLimit(megabytes, policy);
+        setLimit(kind, megabytes, policy);
+    }
+
+    /** Sets the budget, and the policy unless it is null. */
+    private void setLimit(EngineKind kind, long megabytes, @Nullable ConstantPolicy policy) {
         StackReserve.require();
         List<RefCountedTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (this) {
                 checkOpen();
+                ConstantLimit limit = new ConstantLimit(
+                        megabytes, policy == null ? limitOf(kind).policy() : policy);
                 limits.put(kind, limit);
                 deviceLimits.keySet().removeIf(device -> device.kind == kind);
                 caches.forEach((device, cache) -> {
@@ -125,7 +133,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * long, ConstantPolicy)}.
      */
     public void setCapacity(EngineKind kind, int index, long megabytes) {
-        setCapacity(kind, index, megabytes, limit(kind, index).policy());
+        setLimit(kind, index, megabytes, null);
     }
 
     /**
@@ -138,13 +146,20 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * @throws IllegalStateException if these caches are closed
      */
     public void setCapacity(EngineKind kind, int index, long megabytes, ConstantPolicy policy) {
+        setLimit(kind, index, megabytes, policy);
+    }
+
+    /** Sets the budget, and the policy unless it is null. */
+    private void setLimit(
+            EngineKind kind, int index, long megabytes, @Nullable ConstantPolicy policy) {
         Device device = new Device(kind, index);
-        ConstantLimit limit = new ConstantLimit(megabytes, policy);
         StackReserve.require();
         List<RefCountedTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (this) {
                 checkOpen();
+                ConstantLimit limit = new ConstantLimit(
+                        megabytes, policy == null ? limit(kind, index).policy() : policy);
                 deviceLimits.put(device, limit);
                 ConstantTensorCache cache = caches.get(device);
                 if (cache != null) {

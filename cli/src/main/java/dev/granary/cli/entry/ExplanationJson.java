@@ -152,12 +152,12 @@ final class ExplanationJson {
 
     private static JsonObject of(IntermediateOutcome outcome) {
         return switch (outcome) {
-            case IntermediateOutcome.Kept kept ->
-                JsonOutput.object("kind", "kept", "tier", kept.tier(), "frontEnd", kept.frontEnd());
+            case IntermediateOutcome.Stored stored ->
+                JsonOutput.object(
+                        "kind", "stored", "tier", stored.tier(), "frontEnd", stored.frontEnd());
             case IntermediateOutcome.Compiled(String frontEnd) ->
                 JsonOutput.object("kind", "compiled", "frontEnd", frontEnd);
-            case IntermediateOutcome.CompiledUnkept _ ->
-                JsonOutput.object("kind", "compiled-unkept");
+            case IntermediateOutcome.CompiledOnly _ -> JsonOutput.object("kind", "compiled-only");
             case IntermediateOutcome.Missing _ ->
                 JsonOutput.object("kind", "missing", "reason", SpirvCompiler.REMEDY);
         };

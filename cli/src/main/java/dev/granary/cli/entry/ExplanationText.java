@@ -86,15 +86,16 @@ final class ExplanationText {
 
     private static String text(IntermediateOutcome outcome) {
         return switch (outcome) {
-            case IntermediateOutcome.Kept kept ->
+            case IntermediateOutcome.Stored stored ->
                 "the driver builds from the intermediate program of "
-                        + (kept.tier().equals("local") ? "the local tier" : kept.tier()) + ", by "
-                        + Units.cut(kept.frontEnd(), FRONT_END_CHARACTERS);
+                        + (stored.tier().equals("local") ? "the local tier" : stored.tier())
+                        + ", by "
+                        + Units.cut(stored.frontEnd(), FRONT_END_CHARACTERS);
             case IntermediateOutcome.Compiled(String frontEnd) ->
                 "compiled by " + frontEnd + ", since no tier has an intermediate program that it"
-                        + " may use; kept afterwards";
-            case IntermediateOutcome.CompiledUnkept _ ->
-                "compiled, and not kept: the compiler to SPIR-V prints no version";
+                        + " may use; stored afterwards";
+            case IntermediateOutcome.CompiledOnly _ ->
+                "compiled, and not stored: the compiler to SPIR-V prints no version";
             case IntermediateOutcome.Missing _ ->
                 "none, so the compile fails: no tier has the intermediate program, and "
                         + SpirvCompiler.REMEDY;

@@ -254,7 +254,7 @@ class LevelZeroCommandsTest {
         JsonObject kept = explain("kept", manifest + "#twice", "--json")
                 .json()
                 .getAsJsonObject("intermediate");
-        assertEquals("kept", kept.get("kind").getAsString());
+        assertEquals("stored", kept.get("kind").getAsString());
         assertEquals("local", kept.get("tier").getAsString());
         assertTrue(kept.has("frontEnd"), kept::toString);
     }

@@ -43,24 +43,25 @@ public final class IntermediateExplainer {
     public IntermediateOutcome explain(KernelDescriptor kernel) throws ConfigException {
         IntermediateDescriptor first = IntermediateDescriptor.of(kernel);
         return switch (compiler.presence()) {
-            case SpirvCompiler.Presence.Unidentified _ -> new IntermediateOutcome.CompiledUnkept();
+            case SpirvCompiler.Presence.Unidentified _ -> new IntermediateOutcome.CompiledOnly();
             case SpirvCompiler.Presence.Absent _ ->
-                kept(first)
+                stored(first)
                         .<IntermediateOutcome>map(found -> found)
                         .orElseGet(IntermediateOutcome.Missing::new);
             case SpirvCompiler.Presence.Installed(String identity) -> {
-                Optional<IntermediateOutcome.Kept> found = kept(first);
-                if (found.filter(kept -> !kept.frontEnd().equals(identity)).isPresent()) {
-                    found = kept(first.by(identity));
+                Optional<IntermediateOutcome.Stored> found = stored(first);
+                if (found.filter(program -> !program.frontEnd().equals(identity))
+                        .isPresent()) {
+                    found = stored(first.by(identity));
                 }
-                yield found.<IntermediateOutcome>map(kept -> kept)
+                yield found.<IntermediateOutcome>map(program -> program)
                         .orElseGet(() -> new IntermediateOutcome.Compiled(identity));
             }
         };
     }
 
     /** Returns the program that a lookup of the key finds; empty if none. */
-    private Optional<IntermediateOutcome.Kept> kept(IntermediateDescriptor key)
+    private Optional<IntermediateOutcome.Stored> stored(IntermediateDescriptor key)
             throws ConfigException {
         LookupExplanation explanation = lookups.explain(key.getId(), List.of(), Optional.empty());
         Outcome outcome = explanation.outcome() instanceof Outcome.Wait wait
@@ -77,7 +78,7 @@ public final class IntermediateExplainer {
             String frontEnd = new FrontEnd(compiler)
                     .create(key, usable.entry().binaries(), BinaryKind.KERNEL)
                     .frontEnd();
-            return Optional.of(new IntermediateOutcome.Kept(last.tier(), frontEnd));
+            return Optional.of(new IntermediateOutcome.Stored(last.tier(), frontEnd));
         } catch (RestoreException e) {
             return Optional.empty(); // as in a lookup, which discards it
         }

@@ -8,7 +8,7 @@ public sealed interface IntermediateOutcome {
      * @param tier {@code local}, or the name of the bucket
      * @param frontEnd the front end that made it
      */
-    record Kept(String tier, String frontEnd) implements IntermediateOutcome {}
+    record Stored(String tier, String frontEnd) implements IntermediateOutcome {}
 
     /**
      * The front end of this machine. No tier has a program of it that a lookup may use.
@@ -17,8 +17,8 @@ public sealed interface IntermediateOutcome {
      */
     record Compiled(String frontEnd) implements IntermediateOutcome {}
 
-    /** The front end of this machine, which prints no version: its programs are not kept. */
-    record CompiledUnkept() implements IntermediateOutcome {}
+    /** The front end of this machine, which prints no version: its programs are not stored. */
+    record CompiledOnly() implements IntermediateOutcome {}
 
     /** None: no tier has a program, and this machine has no front end. The compile fails. */
     record Missing() implements IntermediateOutcome {}

@@ -58,7 +58,7 @@ public final class QuarantineInventory implements AutoCloseable {
         try {
             RestoreQuarantine quarantine = new RestoreQuarantine(localDirectory, session, clock);
             // uploads of ended sessions remain for a process that has their buckets
-            session.adoptDead(quarantine::inherit, clock.instant());
+            session.inheritDead(quarantine::inherit, clock.instant());
             return new QuarantineInventory(session, quarantine);
         } catch (IOException | RuntimeException e) {
             session.close();

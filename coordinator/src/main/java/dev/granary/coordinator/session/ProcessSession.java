@@ -50,8 +50,8 @@ public final class ProcessSession implements AutoCloseable {
      */
     private static final Set<String> LIVE_IN_THIS_JVM = ConcurrentHashMap.newKeySet();
 
-    /** Lock of adoption: file locks do not exclude threads of one JVM from each other. */
-    private static final Object ADOPTION_LOCK = new Object();
+    /** Lock of inheritance: file locks do not exclude threads of one JVM from each other. */
+    private static final Object INHERITANCE_LOCK = new Object();
 
     private final Path sessions;
     private final Path directory;
@@ -116,11 +116,11 @@ public final class ProcessSession implements AutoCloseable {
      *
      * @param now the current time, for the ages of sessions
      */
-    public void adoptDead(DeadSessionHandler handler, Instant now) throws IOException {
+    public void inheritDead(DeadSessionHandler handler, Instant now) throws IOException {
         try (DirectoryStream<Path> all = Files.newDirectoryStream(sessions)) {
             for (Path session : all) {
                 try {
-                    adoptIfDead(session, handler, now);
+                    inheritIfDead(session, handler, now);
                 } catch (IOException | OverlappingFileLockException e) {
                     LogOnce.warn(
                             "inherit",
@@ -133,7 +133,7 @@ public final class ProcessSession implements AutoCloseable {
         }
     }
 
-    private static void adoptIfDead(Path session, DeadSessionHandler handler, Instant now)
+    private static void inheritIfDead(Path session, DeadSessionHandler handler, Instant now)
             throws IOException {
         String name = session.getFileName().toString();
         // A session is deleted as a whole: nothing else may be taken for one.
@@ -141,11 +141,11 @@ public final class ProcessSession implements AutoCloseable {
                 || !Files.isDirectory(session, LinkOption.NOFOLLOW_LINKS)) {
             return;
         }
-        synchronized (ADOPTION_LOCK) {
+        synchronized (INHERITANCE_LOCK) {
             if (name.startsWith(TEMP_PREFIX)) {
                 removeIfAbandoned(session, now);
             } else if (!LIVE_IN_THIS_JVM.contains(name)) {
-                adopt(session, handler, now);
+                inherit(session, handler, now);
             }
         }
     }
@@ -179,7 +179,7 @@ public final class ProcessSession implements AutoCloseable {
         if (!SESSION_NAME.matcher(name).matches() || name.startsWith(TEMP_PREFIX)) {
             return false;
         }
-        synchronized (ADOPTION_LOCK) {
+        synchronized (INHERITANCE_LOCK) {
             if (LIVE_IN_THIS_JVM.contains(name)) {
                 return false;
             }
@@ -238,7 +238,7 @@ public final class ProcessSession implements AutoCloseable {
         return Files.getLastModifiedTime(file).toInstant().isBefore(now.minus(age));
     }
 
-    private static void adopt(Path session, DeadSessionHandler handler, Instant now)
+    private static void inherit(Path session, DeadSessionHandler handler, Instant now)
             throws IOException {
         Path file = lockFile(session);
         if (Files.notExists(file)) { // false for an I/O error

@@ -248,7 +248,7 @@ public record OpenStores(
             withOutboxes.add(new OpenLayer(
                     layer.name(), layer.isWritable(), layer.tier(), outbox, new ArrayList<>()));
         }
-        session.adoptDead(
+        session.inheritDead(
                 dead -> {
                     quarantine.inherit(dead);
                     for (OpenLayer layer : withOutboxes) {

@@ -106,15 +106,27 @@ public final class TreeWriter {
             }
             Files.createDirectories(root.resolve(entry.id().hash().hex()));
             if (destination.outcome() == Outcome.REPLACED) {
-                Path old = StagingDirectory.name(root, random);
-                Files.move(destination.directory(), old, StandardCopyOption.ATOMIC_MOVE);
-                FileTrees.delete(old);
+                replace(destination.directory(), staging);
+            } else {
+                Files.move(staging, destination.directory(), StandardCopyOption.ATOMIC_MOVE);
             }
-            Files.move(staging, destination.directory(), StandardCopyOption.ATOMIC_MOVE);
         } finally {
             FileTrees.delete(staging);
         }
         return destination.outcome();
+    }
+
+    /** Replaces a directory. If the new one cannot be moved there, the old one returns. */
+    private void replace(Path directory, Path staging) throws IOException {
+        Path old = StagingDirectory.name(root, random);
+        Files.move(directory, old, StandardCopyOption.ATOMIC_MOVE);
+        try {
+            Files.move(staging, directory, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            Files.move(old, directory, StandardCopyOption.ATOMIC_MOVE);
+            throw e;
+        }
+        FileTrees.delete(old);
     }
 
     /**

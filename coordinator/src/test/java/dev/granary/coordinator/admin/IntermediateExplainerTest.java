@@ -95,7 +95,7 @@ class IntermediateExplainerTest {
     }
 
     private static IntermediateOutcome kept(String tier, String frontEnd) {
-        return new IntermediateOutcome.Kept(tier, frontEnd);
+        return new IntermediateOutcome.Stored(tier, frontEnd);
     }
 
     @Test
@@ -104,7 +104,7 @@ class IntermediateExplainerTest {
         assertEquals(new IntermediateOutcome.Compiled("a 1"), explain("node", A));
         assertEquals(new IntermediateOutcome.Missing(), explain("node", ABSENT));
         assertEquals(
-                new IntermediateOutcome.CompiledUnkept(),
+                new IntermediateOutcome.CompiledOnly(),
                 explain("node", new SpirvCompiler.Presence.Unidentified()));
     }
 
@@ -119,7 +119,7 @@ class IntermediateExplainerTest {
         keep("node", entry(FIRST, "a 1"));
         assertEquals(kept("local", "a 1"), explain("node", A));
         assertEquals(
-                new IntermediateOutcome.CompiledUnkept(),
+                new IntermediateOutcome.CompiledOnly(),
                 explain("node", new SpirvCompiler.Presence.Unidentified()),
                 "a front end without a version uses none");
     }

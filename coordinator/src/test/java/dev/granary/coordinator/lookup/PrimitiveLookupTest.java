@@ -18,7 +18,6 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.cache.TierStatistics;
 import dev.granary.cache.contract.TestEntries;
@@ -407,8 +406,7 @@ class PrimitiveLookupTest {
                     granary.obtain(engine, FakeDescriptor.of("listener-breaks")).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().count(LookupCounter.WITHOUT_BINARIES));
-            assertInstanceOf(
-                    StoreResult.Failed.class, node.published.values().iterator().next());
+            assertThat(node.published.values().iterator().next()).isFailed();
         }
     }
 

@@ -43,7 +43,7 @@ final class ProcessSessionTest {
         // a cycle: an error for root as well
         Files.createSymbolicLink(lock, lock.getFileName());
         try (ProcessSession session = ProcessSession.begin(directory)) {
-            session.adoptDead(_ -> {}, Instant.now());
+            session.inheritDead(_ -> {}, Instant.now());
         }
         assertTrue(Files.exists(outboxFile));
         assertFalse(Files.exists(dead));
@@ -65,7 +65,7 @@ final class ProcessSessionTest {
         }
         Files.createFile(directory.resolve("sessions/00000000000000aa/lock"));
         try (ProcessSession session = ProcessSession.begin(directory)) {
-            session.adoptDead(_ -> {}, Instant.now());
+            session.inheritDead(_ -> {}, Instant.now());
         }
         assertEquals(List.of(), sessions());
         assertEquals(List.of(foreign), list(outside));
@@ -87,7 +87,7 @@ final class ProcessSessionTest {
                 Files.createSymbolicLink(sessions.resolve("00000000000000aa"), outside),
                 Files.createSymbolicLink(sessions.resolve("new-00000000000000aa"), outside));
         try (ProcessSession session = ProcessSession.begin(directory)) {
-            session.adoptDead(
+            session.inheritDead(
                     dead -> {
                         throw new AssertionError("no session: " + dead);
                     },
@@ -115,7 +115,7 @@ final class ProcessSessionTest {
     private List<Path> inheritedFiles() throws IOException {
         List<Path> files = new ArrayList<>();
         try (ProcessSession session = ProcessSession.begin(directory)) {
-            session.adoptDead(
+            session.inheritDead(
                     dead -> {
                         try (Stream<Path> outboxFiles =
                                 Files.list(dead.resolve(UploadOutbox.DIRECTORY))) {

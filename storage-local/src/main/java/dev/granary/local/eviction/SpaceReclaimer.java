@@ -257,7 +257,7 @@ final class SpaceReclaimer {
         SegmentHoles holes =
                 SegmentHoles.between(snapshot, sealed.first(), sealed.end(), sealed.length());
         if (holes.end() < sealed.length()) {
-            disposer.cut(files, sealed.segment(), holes.end());
+            disposer.truncate(files, sealed.segment(), holes.end());
             sealed.setLength(holes.end());
         }
         sealed.setDiskBytes(holes.end());

@@ -252,7 +252,7 @@ public final class SegmentFile {
      * Truncates the file to {@code length} bytes. Longer mappings are harmless, since no entry lies
      * beyond that length.
      */
-    public void cut(long length) throws IOException {
+    public void truncate(long length) throws IOException {
         onChannel(channel -> channel.truncate(length));
     }
 

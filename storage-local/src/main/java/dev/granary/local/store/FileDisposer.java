@@ -82,19 +82,21 @@ public final class FileDisposer {
     }
 
     /** Truncates a segment after the last entry of a confirmed plan. */
-    public void cut(OpenStoreFiles basis, SegmentFile segment, long length) throws IOException {
+    public void truncate(OpenStoreFiles basis, SegmentFile segment, long length)
+            throws IOException {
         requireBasis(basis);
-        segment.cut(length);
+        segment.truncate(length);
     }
 
     /**
      * Truncates the former last segment at its end, unless the index has an entry beyond it: then
      * the end was wrong. Under the commit lock.
      */
-    static void cutLast(OpenStoreFiles locked, SegmentFile segment, long end) throws IOException {
+    static void truncateLast(OpenStoreFiles locked, SegmentFile segment, long end)
+            throws IOException {
         if (locked.index().endOf(segment.number()) * EntryLocation.UNIT
                 < end + EntryLocation.UNIT) {
-            segment.cut(end);
+            segment.truncate(end);
         }
     }
 

@@ -153,7 +153,7 @@ public final class SegmentAppender {
         long end = sealUntruncated(files, next);
         if (end != 0) {
             try {
-                FileDisposer.cutLast(
+                FileDisposer.truncateLast(
                         files,
                         files.segments().get(EntryLocation.segment(end)),
                         EntryLocation.offset(end));

@@ -348,7 +348,7 @@ final class FileDisposerTest {
         assertThrows(FileDisposer.StaleException.class, () -> disposer.markGone(basis, segment));
         assertThrows(
                 FileDisposer.StaleException.class,
-                () -> disposer.cut(basis, segment, EntryLocation.UNIT));
+                () -> disposer.truncate(basis, segment, EntryLocation.UNIT));
         assertThrows(
                 FileDisposer.StaleException.class,
                 () -> disposer.empty(basis, segment, Files.size(segment.file())));

@@ -62,7 +62,7 @@ public final class CapabilityProbe {
         return switch (creations(key)) {
             case ProbeStep.Aborted aborted -> stopped(aborted.failure());
             case ProbeStep.Broken broken -> withoutConditions(key, broken);
-            case ProbeStep.Kept _ -> {
+            case ProbeStep.Passed _ -> {
                 sound("exactly one of " + ConditionalWriteRace.RACERS + " concurrent creates wins");
                 yield withCreation(key);
             }
@@ -92,7 +92,7 @@ public final class CapabilityProbe {
                                 + " bucket");
                 yield probed(ConditionalWriteSupport.CREATE_ONLY, key);
             }
-            case ProbeStep.Kept _ -> {
+            case ProbeStep.Passed _ -> {
                 sound("exactly one of " + ConditionalWriteRace.RACERS
                         + " concurrent replacements wins");
                 yield probed(ConditionalWriteSupport.FULL, key);
@@ -120,7 +120,7 @@ public final class CapabilityProbe {
         }
         sound("a second create of one object is refused");
         ProbeStep afterDeletion = createAfterDeletion();
-        return afterDeletion instanceof ProbeStep.Kept
+        return afterDeletion instanceof ProbeStep.Passed
                 ? new ConditionalWriteRace(store).run(createRace())
                 : afterDeletion;
     }
@@ -137,14 +137,14 @@ public final class CapabilityProbe {
                     "deleting is not allowed",
                     "Granary publishes without it; the objects of the probe stay, and may be"
                             + " deleted");
-            return ProbeStep.KEPT;
+            return ProbeStep.PASSED;
         }
         WriteResult again = objects.create(key, BODY);
         if (!(again instanceof WriteResult.Done)) {
             return refused(again, "a deleted object is not created again");
         }
         sound("a deleted object can be created again");
-        return ProbeStep.KEPT;
+        return ProbeStep.PASSED;
     }
 
     private ConditionalWriteRace.Setup createRace() {

@@ -78,7 +78,7 @@ final class ConditionalWriteRace {
             }
             switch (round(key.get(), setup.racer(key.get()))) {
                 case Round.Clear _ -> {
-                    return ProbeStep.KEPT;
+                    return ProbeStep.PASSED;
                 }
                 case Round.Broken broken -> {
                     return new ProbeStep.Broken(broken.how());
@@ -89,7 +89,7 @@ final class ConditionalWriteRace {
                 }
             }
         }
-        return hasWinner ? ProbeStep.KEPT : new ProbeStep.Aborted(last);
+        return hasWinner ? ProbeStep.PASSED : new ProbeStep.Aborted(last);
     }
 
     private Round round(String key, Racer racer) throws InterruptedException {

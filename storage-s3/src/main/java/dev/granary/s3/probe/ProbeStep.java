@@ -5,7 +5,7 @@ import dev.granary.s3.store.StoreFailure;
 /** Result of one step of a {@link CapabilityProbe}. */
 sealed interface ProbeStep {
     /** The server behaved as required. */
-    record Kept() implements ProbeStep {}
+    record Passed() implements ProbeStep {}
 
     /**
      * The server did not.
@@ -21,6 +21,6 @@ sealed interface ProbeStep {
      */
     record Aborted(StoreFailure failure) implements ProbeStep {}
 
-    /** The only {@link Kept}. */
-    ProbeStep KEPT = new Kept();
+    /** The only {@link Passed}. */
+    ProbeStep PASSED = new Passed();
 }

@@ -69,15 +69,17 @@ public final class PoclSpecialization {
         LOCK.lock();
         try {
             shapes.addAll(EXPECTED);
-            if (!isUsed) {
-                isUsed = true;
-                surelyCovered = Set.copyOf(shapes);
-            }
+            boolean isFirst = !isUsed;
+            isUsed = true;
             set(
                     INITIAL.isBlank()
                             ? String.join(",", shapes)
                             : INITIAL + "," + String.join(",", shapes));
-            return takeBinary.get();
+            T binary = takeBinary.get();
+            if (isFirst) {
+                surelyCovered = Set.copyOf(shapes);
+            }
+            return binary;
         } finally {
             try {
                 set(INITIAL);
