@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.locks.LockSupport;
 
 /** Tests of opening and closing of the circuit breaker. */
 class BreakerTest {
@@ -175,6 +176,31 @@ class BreakerTest {
             assertThat(store.get("key", 10)).isFound();
         }
         assertIs(BucketTierStatistics.Breaker.CLOSED);
+    }
+
+    @Test
+    @DisplayName("R16 half-open: if recovered, it closes after three requests, however long the"
+            + " pauses between them are")
+    void recoversSlowly() {
+        Duration pause = Duration.ofMillis(1);
+        ResilientObjectStore seldomUsed = new ResilientObjectStore(
+                () -> bucket,
+                S3Config.builder("bucket").breakerPause(pause).build(),
+                ticker,
+                counters);
+        bucket.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
+        for (int i = 0; i < MINIMUM; i++) {
+            seldomUsed.get("key", 10);
+        }
+        assertEquals(BucketTierStatistics.Breaker.OPEN, seldomUsed.breaker());
+        bucket.plan(FaultPlan.SOUND);
+        ticker.pass(pause.multipliedBy(2));
+        for (int i = 0; i < TRIALS; i++) {
+            assertThat(seldomUsed.get("key", 10)).isFound();
+            // the timers of the library, if it has any, count real time
+            LockSupport.parkNanos(pause.multipliedBy(20).toNanos());
+        }
+        assertEquals(BucketTierStatistics.Breaker.CLOSED, seldomUsed.breaker());
     }
 
     @Test

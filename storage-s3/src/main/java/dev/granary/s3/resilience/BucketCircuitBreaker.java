@@ -38,8 +38,10 @@ import java.util.function.Supplier;
  * <p>The breaker opens if at least half of the last {@value #WINDOW} outcomes, and no fewer than
  * {@value #MINIMUM}, are failures, or at least half are slow. It opens at once if the bucket is
  * {@linkplain SilenceClock silent}: five successive requests to a silent bucket take most of a
- * minute. A read counts as one outcome, that of its last attempt: one unreadable object must not
- * block the others in a process with few requests.
+ * minute. After a pause it is half-open until {@value #HALF_OPEN_CALLS} requests have ended,
+ * without a limit of time: a process with few requests would never make them in time. A read counts
+ * as one outcome, that of its last attempt: one unreadable object must not block the others in a
+ * process with few requests.
  */
 final class BucketCircuitBreaker {
     private static final int WINDOW = 20;
@@ -72,7 +74,6 @@ final class BucketCircuitBreaker {
                         .slowCallDurationThreshold(config.slowCall())
                         .waitDurationInOpenState(config.breakerPause())
                         .permittedNumberOfCallsInHalfOpenState(HALF_OPEN_CALLS)
-                        .maxWaitDurationInHalfOpenState(config.breakerPause())
                         .clock(new MonotonicClock(ticker))
                         .build());
         breaker.getEventPublisher().onStateTransition(event -> {
@@ -123,34 +124,36 @@ final class BucketCircuitBreaker {
         if (!breaker.tryAcquirePermission()) {
             return rejected.apply(suspended());
         }
-        if (!acquirePermit(waitNanos)) {
-            breaker.releasePermission();
-            return rejected.apply(busy());
-        }
         boolean recorded = false;
         try {
-            // opened while this request was queued
-            if (breaker.getState() == CircuitBreaker.State.OPEN) {
-                return rejected.apply(suspended());
+            if (!acquirePermit(waitNanos)) {
+                return rejected.apply(busy());
             }
-            long start = ticker.nanos();
-            R result = request.get();
-            Optional<StoreFailure> failed = failure.apply(result);
-            long elapsedNanos = ticker.nanos() - start;
-            // of this thread, not of the bucket
-            boolean isLocal = failed.isPresent() && Thread.currentThread().isInterrupted();
-            if (isFinal.test(failed) && !isLocal) {
-                record(failed, elapsedNanos);
-                recorded = true;
+            try {
+                // opened while this request was queued
+                if (breaker.getState() == CircuitBreaker.State.OPEN) {
+                    return rejected.apply(suspended());
+                }
+                long start = ticker.nanos();
+                R result = request.get();
+                Optional<StoreFailure> failed = failure.apply(result);
+                long elapsedNanos = ticker.nanos() - start;
+                // of this thread, not of the bucket
+                boolean isLocal = failed.isPresent() && Thread.currentThread().isInterrupted();
+                if (isFinal.test(failed) && !isLocal) {
+                    record(failed, elapsedNanos);
+                    recorded = true;
+                }
+                if (!isLocal) {
+                    updateSilence(failed, start, recorded);
+                }
+                return result;
+            } finally {
+                bulkhead.release();
             }
-            if (!isLocal) {
-                updateSilence(failed, start, recorded);
-            }
-            return result;
         } finally {
-            bulkhead.release();
             if (!recorded) {
-                breaker.releasePermission();
+                breaker.releasePermission(); // a lost one would keep it half-open for ever
             }
         }
     }
