@@ -204,6 +204,24 @@ class BreakerTest {
     }
 
     @Test
+    @DisplayName("R16 half-open: a listing in progress is none of the three requests")
+    void listingInProgress() {
+        open();
+        bucket.plan(FaultPlan.SOUND);
+        ticker.pass(AFTER_PAUSE);
+        int[] listed = {0};
+        store.list("", _ -> {
+            listed[0]++;
+            assertIs(BucketTierStatistics.Breaker.HALF_OPEN);
+            for (int i = 0; i < TRIALS; i++) {
+                assertThat(store.get("key", 10)).isFound();
+            }
+            assertIs(BucketTierStatistics.Breaker.CLOSED);
+        });
+        assertEquals(1, listed[0]);
+    }
+
+    @Test
     @DisplayName("R16 half-open: of 100 concurrent threads three are admitted, and the others are"
             + " rejected at once")
     void halfOpenRequests() throws Exception {

@@ -177,21 +177,19 @@ final class BucketCircuitBreaker {
         if (!breaker.tryAcquirePermission()) {
             return new ListResult.Unavailable(suspended());
         }
-        try {
-            long start = ticker.nanos();
-            ListResult result = listing.get();
-            if (!Thread.currentThread().isInterrupted()) {
-                updateSilence(
-                        result instanceof ListResult.Unavailable lost
-                                ? Optional.of(lost.failure())
-                                : Optional.empty(),
-                        start,
-                        true);
-            }
-            return result;
-        } finally {
-            breaker.releasePermission();
+        // not one of the requests of the half-open state, which a listing of minutes would delay
+        breaker.releasePermission();
+        long start = ticker.nanos();
+        ListResult result = listing.get();
+        if (!Thread.currentThread().isInterrupted()) {
+            updateSilence(
+                    result instanceof ListResult.Unavailable lost
+                            ? Optional.of(lost.failure())
+                            : Optional.empty(),
+                    start,
+                    true);
         }
+        return result;
     }
 
     /** Sends a request through the bulkhead only; its outcome does not affect the breaker. */
