@@ -235,14 +235,15 @@ class IntermediateProgramsTest {
         assertTrue(value(ci, "explained").startsWith("Compiled[frontEnd="), ci);
         assertCounts(ci, 0, 1);
         String disk = new Machine("ex-ci", SKYLAKE).bucket("explained").explainedLookup();
-        assertTrue(value(disk, "explained").startsWith("Kept[tier=local, frontEnd="), disk);
+        assertTrue(value(disk, "explained").startsWith("Stored[tier=local, frontEnd="), disk);
         assertCounts(disk, 1, 0);
         String node = new Machine("ex-node", DG1)
                 .bucket("explained")
                 .withoutCompiler()
                 .explainedLookup();
         assertTrue(
-                value(node, "explained").startsWith("Kept[tier=s3://kernels/explained at "), node);
+                value(node, "explained").startsWith("Stored[tier=s3://kernels/explained at "),
+                node);
         assertCounts(node, 1, 0);
         String bare = new Machine("ex-bare", DG1).withoutCompiler().explainedLookup();
         assertEquals("Missing[]", value(bare, "explained"));
