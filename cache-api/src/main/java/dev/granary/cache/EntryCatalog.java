@@ -18,25 +18,7 @@ public interface EntryCatalog {
      * @param lastUsedMillis the time of its last store or use, in milliseconds since 1970, by the
      *     store's clock
      */
-    record Listed(String namespace, Sha256 hash, long bytes, long lastUsedMillis) {
-        /**
-         * The namespace of an entry so damaged that only the first eight bytes of its hash are
-         * known. The remaining bytes of the hash are zero.
-         */
-        public static final String UNKNOWN_NAMESPACE = "unknown/unknown";
-
-        private static final int KNOWN_DIGITS = 16;
-
-        /** Returns true if the known part of the hash begins with these hexadecimal digits. */
-        public boolean beginsWith(String digits) {
-            boolean isKnown = !namespace.equals(UNKNOWN_NAMESPACE);
-            return hash.hex()
-                    .startsWith(
-                            isKnown
-                                    ? digits
-                                    : digits.substring(0, Math.min(KNOWN_DIGITS, digits.length())));
-        }
-    }
+    record Listed(String namespace, Sha256 hash, long bytes, long lastUsedMillis) {}
 
     /**
      * Passes every entry to {@code visitor}, in no particular order. Entries stored or removed

@@ -22,7 +22,7 @@ public final class EntryFinder {
         BoundedEntryList found =
                 new BoundedEntryList(Comparator.comparing(entry -> entry.hash().hex()), 1);
         inventory.list(entry -> {
-            if (entry.beginsWith(prefix)) {
+            if (entry.hash().hex().startsWith(prefix)) {
                 found.accept(entry);
             }
         });

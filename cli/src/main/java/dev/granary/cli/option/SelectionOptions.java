@@ -58,7 +58,7 @@ public final class SelectionOptions {
         Duration age = olderThan == null ? null : AgeConverter.parse(olderThan, "--older-than");
         long latest = age == null ? Long.MAX_VALUE : now.minus(age).toEpochMilli();
         return entry -> entry.namespace().startsWith(prefix)
-                && (digits.isEmpty() || entry.beginsWith(digits))
+                && (digits.isEmpty() || entry.hash().hex().startsWith(digits))
                 && entry.lastUsedMillis() <= latest;
     }
 }

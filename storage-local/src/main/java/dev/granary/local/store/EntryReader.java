@@ -265,8 +265,7 @@ public final class EntryReader {
                         : Optional.empty();
                 if (index.location(slot) == location) {
                     visitor.accept(new EntryCatalog.Listed(
-                            id.map(known -> known.target().path())
-                                    .orElse(EntryCatalog.Listed.UNKNOWN_NAMESPACE),
+                            id.map(known -> known.target().path()).orElse("unknown/unknown"),
                             id.map(hashing)
                                     .filter(hash -> EntryIndex.tag(hash.prefix()) == tag)
                                     .orElseGet(() -> withPrefix(tag)),
