@@ -89,8 +89,8 @@ public final class Entry {
 
     /**
      * Returns the source of the metadata. A format that created the entry from stored bytes
-     * recognizes its own source here and copies those bytes unchanged. This includes metadata of
-     * another version of Granary, which it cannot read.
+     * recognizes its own source here and copies those bytes unchanged, with the signature beside
+     * them. This includes metadata of another version of Granary, which it cannot read.
      */
     public Supplier<Optional<EntryMetadata>> metadataSource() {
         return metadata;

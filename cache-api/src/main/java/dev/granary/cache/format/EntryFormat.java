@@ -21,20 +21,20 @@ import java.util.function.Supplier;
 /**
  * The encoder and the verifying decoder of entries. Stateless and thread-safe.
  *
- * <p>An entry consists of a fixed header, a table of sections (key, metadata, binaries), a checksum
- * over both, and the sections back to back. The checksum over header and table covers the checksum
- * of every section, and thus the whole entry. No allocation depends on a length that the checksum
- * and the actual size have not confirmed. {@code docs/entry-format.md} describes the layout byte by
- * byte.
+ * <p>An entry consists of a fixed header, a table of sections (key, metadata, signature, binaries),
+ * a checksum over both, and the sections back to back. The checksum over header and table covers
+ * the checksum of every section, and thus the whole entry. No allocation depends on a length that
+ * the checksum and the actual size have not confirmed. {@code docs/entry-format.md} describes the
+ * layout byte by byte.
  */
 public final class EntryFormat {
-    /** The format version that this class writes, and the only one so far. */
-    public static final int VERSION = 1;
+    /** The format version that this class writes, and the only one that it reads. */
+    public static final int VERSION = 2;
 
     /** The greatest size of an entry in bytes, stored or decoded. */
     public static final long MAX_BYTES = 1L << 30;
 
-    private static final int FIRST_BINARY = 2;
+    private static final int FIRST_BINARY = 3;
     private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
 
     private EntryFormat() {}
@@ -46,7 +46,7 @@ public final class EntryFormat {
      * @param compression the compression of the sections
      * @param putId the id of this attempt to write
      * @throws IllegalArgumentException if the entry is larger than {@link #MAX_BYTES}, or has more
-     *     than 1,022 binaries
+     *     than 1,021 binaries
      */
     public static byte[] encode(Entry entry, Compression compression, WriteAttemptId putId) {
         List<MemorySegment> parts = encodeParts(entry, compression, putId);
@@ -65,27 +65,28 @@ public final class EntryFormat {
      */
     public static List<MemorySegment> encodeParts(
             Entry entry, Compression compression, WriteAttemptId putId) {
-        byte[] metadata = entry.metadataSource() instanceof StoredMetadata stored
-                ? stored.bytes().toArray(ValueLayout.JAVA_BYTE)
-                : entry.metadata().map(MetadataCodec::encode).orElseGet(() -> new byte[0]);
-        requireFits(entry, metadata.length);
+        UnhashedSections unhashed = entry.metadataSource() instanceof UnhashedSections stored
+                ? stored
+                : UnhashedSections.unsigned(entry.metadata());
+        requireFits(entry, unhashed);
         List<EntrySection.Encoded> sections = new ArrayList<>();
         sections.add(EntrySection.encode(
                 EntrySection.KEY, MemorySegment.ofArray(entry.id().bytes()), compression));
+        sections.add(
+                EntrySection.encode(EntrySection.METADATA, unhashed.metadata(), Compression.NONE));
         sections.add(EntrySection.encode(
-                EntrySection.METADATA, MemorySegment.ofArray(metadata), Compression.NONE));
+                EntrySection.SIGNATURE, unhashed.signature(), Compression.NONE));
         for (MemorySegment binary : entry.binaries().segments()) {
             sections.add(EntrySection.encode(EntrySection.BINARY, binary, compression));
         }
-        long head = EntryHeader.bytes(sections.size())
-                + sections.get(0).stored().byteSize()
-                + sections.get(1).stored().byteSize();
+        List<MemorySegment> stored =
+                sections.stream().map(EntrySection.Encoded::stored).toList();
+        List<MemorySegment> small = stored.subList(0, FIRST_BINARY);
+        ByteBuffer first =
+                ByteBuffer.allocate((int) (EntryHeader.bytes(sections.size()) + length(small)));
         List<MemorySegment> parts = new ArrayList<>(sections.size());
-        ByteBuffer first = ByteBuffer.allocate((int) head);
         parts.add(MemorySegment.ofArray(first.array()));
-        for (EntrySection.Encoded binary : sections.subList(FIRST_BINARY, sections.size())) {
-            parts.add(binary.stored());
-        }
+        parts.addAll(stored.subList(FIRST_BINARY, sections.size()));
         new EntryHeader(
                         length(parts),
                         nanos(entry.compileTime()),
@@ -93,8 +94,7 @@ public final class EntryFormat {
                         entry.contentHash(),
                         sections.stream().map(EntrySection.Encoded::row).toList())
                 .writeTo(first);
-        first.put(sections.get(0).stored().asByteBuffer())
-                .put(sections.get(1).stored().asByteBuffer());
+        small.forEach(section -> first.put(section.asByteBuffer()));
         return parts;
     }
 
@@ -110,7 +110,7 @@ public final class EntryFormat {
      * Checks the raw lengths against the limits of the reader, so that the encoded entry is
      * readable.
      */
-    private static void requireFits(Entry entry, long metadataBytes) {
+    private static void requireFits(Entry entry, UnhashedSections unhashed) {
         int sections = FIRST_BINARY + entry.binaries().count();
         if (sections > EntryHeader.MAX_SECTIONS) {
             throw new IllegalArgumentException(
@@ -119,7 +119,8 @@ public final class EntryFormat {
         }
         long length = EntryHeader.bytes(sections)
                 + entry.id().length()
-                + metadataBytes
+                + unhashed.metadata().byteSize()
+                + unhashed.signature().byteSize()
                 + entry.binaries().byteSize();
         if (length > MAX_BYTES) {
             throw new IllegalArgumentException(
@@ -140,8 +141,9 @@ public final class EntryFormat {
     /**
      * Decodes and verifies an entry stored under {@code expected}.
      *
-     * <p>Uncompressed binaries and metadata of a hit are views of {@code stored}. The segment must
-     * not change afterwards and must stay accessible to all threads that use the entry.
+     * <p>Uncompressed binaries, metadata and signature of a hit are views of {@code stored}. The
+     * segment must not change afterwards and must stay accessible to all threads that use the
+     * entry.
      *
      * @return {@link LoadResult.Hit} or {@link LoadResult.Damaged}, nothing else
      */
@@ -195,6 +197,7 @@ public final class EntryFormat {
             VerificationLevel verification) {
         Id id = expected;
         MemorySegment metadata = MemorySegment.NULL;
+        MemorySegment signature = MemorySegment.NULL;
         List<MemorySegment> binaries = new ArrayList<>(header.sections().size());
         long offset = EntryHeader.bytes(header.sections().size());
         for (EntrySection section : header.sections()) {
@@ -217,6 +220,7 @@ public final class EntryFormat {
                     }
                 }
                 case EntrySection.METADATA -> metadata = raw;
+                case EntrySection.SIGNATURE -> signature = raw;
                 default -> binaries.add(raw);
             }
         }
@@ -236,15 +240,23 @@ public final class EntryFormat {
                 verified,
                 Duration.ofNanos(header.compileNanos()),
                 header.contentHash(),
-                new StoredMetadata(metadata)));
+                new UnhashedSections(metadata, signature)));
     }
 
-    /** Stored metadata, decoded on access. */
-    private record StoredMetadata(MemorySegment bytes)
+    /**
+     * The sections that the content hash does not cover. An entry that is encoded again keeps their
+     * stored bytes; metadata is decoded on access.
+     */
+    private record UnhashedSections(MemorySegment metadata, MemorySegment signature)
             implements Supplier<Optional<EntryMetadata>> {
+        static UnhashedSections unsigned(Optional<EntryMetadata> metadata) {
+            byte[] encoded = metadata.map(MetadataCodec::encode).orElseGet(() -> new byte[0]);
+            return new UnhashedSections(MemorySegment.ofArray(encoded), MemorySegment.NULL);
+        }
+
         @Override
         public Optional<EntryMetadata> get() {
-            return MetadataCodec.decode(bytes.toArray(ValueLayout.JAVA_BYTE));
+            return MetadataCodec.decode(metadata.toArray(ValueLayout.JAVA_BYTE));
         }
     }
 }

@@ -16,7 +16,7 @@ import java.util.Optional;
  * @param compileNanos the producer's compile time in nanoseconds
  * @param putId the id of the attempt that wrote the entry
  * @param contentHash the SHA-256 of id and binaries
- * @param sections the table: one key, one metadata section, then at least one binary
+ * @param sections the table: key, metadata, signature, then at least one binary
  */
 record EntryHeader(
         long length,
@@ -38,7 +38,7 @@ record EntryHeader(
     private static final int COUNT_OFFSET = 12;
     private static final int LENGTH_OFFSET = 16;
     private static final int CHECKSUM_BYTES = 4;
-    private static final int MIN_SECTIONS = 3;
+    private static final int MIN_SECTIONS = 4;
     static final int MAX_SECTIONS = 1024;
 
     /** The outcome of reading a header. */
@@ -203,13 +203,9 @@ record EntryHeader(
         long raw = 0;
         for (int i = 0; i < sections.size(); i++) {
             EntrySection section = sections.get(i);
-            int kind =
-                    switch (i) {
-                        case 0 -> EntrySection.KEY;
-                        case 1 -> EntrySection.METADATA;
-                        default -> EntrySection.BINARY;
-                    };
-            if (section.kind() != kind || !section.isPlausible()) {
+            // the numbers of the kinds are in the order of the sections
+            if (section.kind() != Math.min(EntrySection.KEY + i, EntrySection.BINARY)
+                    || !section.isPlausible()) {
                 return false;
             }
             // cannot overflow: at most 1,024 plausible lengths

@@ -11,7 +11,7 @@ import java.util.zip.CRC32C;
 /**
  * A row of an entry's section table.
  *
- * @param kind one of {@link #KEY}, {@link #METADATA}, {@link #BINARY}
+ * @param kind one of {@link #KEY}, {@link #METADATA}, {@link #SIGNATURE}, {@link #BINARY}
  * @param encoding one of {@link #RAW}, {@link #ZSTD}
  * @param checksum the CRC-32C of the stored bytes
  * @param storedLength the length of the stored bytes
@@ -20,7 +20,8 @@ import java.util.zip.CRC32C;
 record EntrySection(int kind, int encoding, int checksum, long storedLength, long rawLength) {
     static final int KEY = 1;
     static final int METADATA = 2;
-    static final int BINARY = 3;
+    static final int SIGNATURE = 3;
+    static final int BINARY = 4;
 
     static final int RAW = 0;
     static final int ZSTD = 1;
@@ -33,6 +34,8 @@ record EntrySection(int kind, int encoding, int checksum, long storedLength, lon
      * gigabyte.
      */
     static final int MAX_EXPANSION = 1024;
+
+    static final int MAX_SIGNATURE_BYTES = 4 << 10;
 
     private static final int MIN_COMPRESSIBLE_BYTES = 256;
 
@@ -103,12 +106,14 @@ record EntrySection(int kind, int encoding, int checksum, long storedLength, lon
     boolean isPlausible() {
         if (!isLength(storedLength)
                 || !isLength(rawLength)
-                || (kind == KEY && rawLength > Id.MAX_BYTES)) {
+                || (kind == KEY && rawLength > Id.MAX_BYTES)
+                || (kind == SIGNATURE && rawLength > MAX_SIGNATURE_BYTES)) {
             return false;
         }
         return switch (encoding) {
             case RAW -> rawLength == storedLength;
-            case ZSTD -> kind != METADATA && rawLength <= storedLength * MAX_EXPANSION;
+            case ZSTD ->
+                kind != METADATA && kind != SIGNATURE && rawLength <= storedLength * MAX_EXPANSION;
             default -> false;
         };
     }

@@ -25,7 +25,7 @@ public final class TestEntries {
     public static final Target OTHER_TARGET =
             new Target(Backend.OPENCL, "test-vendor", "Test Device 9000", "1.2.4");
 
-    private static final int VERSION = 8; // offsets in the header of entry format 1
+    private static final int VERSION = 8; // offsets in the header of an entry
     private static final int SECTIONS = 12;
     private static final int TABLE = 80;
     private static final int ROW_BYTES = 24;

@@ -115,7 +115,7 @@ class EntryDamageTest {
         EntryBytesEditor first = EntryBytesEditor.of(one, Compression.NONE);
         EntryBytesEditor second = EntryBytesEditor.of(two, Compression.NONE);
         byte[] mixed = first.bytes();
-        System.arraycopy(second.bytes(), second.start(2), mixed, first.start(2), 300);
+        System.arraycopy(second.bytes(), second.start(3), mixed, first.start(3), 300);
         assertEquals(
                 DamageKind.CORRUPT,
                 EntryBytesEditor.damage(EntryBytesEditor.decode(mixed, one.id())));
@@ -133,7 +133,7 @@ class EntryDamageTest {
         Entry two = TestEntries.entry(
                 entries.id(), KernelBinaries.of(new byte[] {1, 1}, new byte[] {2, 2}));
         EntryBytesEditor frame = EntryBytesEditor.of(two, Compression.NONE);
-        frame.replace(2, new byte[] {2, 2}, 2).replace(3, new byte[] {1, 1}, 2);
+        frame.replace(3, new byte[] {2, 2}, 2).replace(4, new byte[] {1, 1}, 2);
         LoadResult full = EntryFormat.decode(
                 java.lang.foreign.MemorySegment.ofArray(frame.bytes()),
                 two.id(),
@@ -172,16 +172,19 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("D6 B10 version 0 is TOO_OLD, later versions and unknown flags are TOO_NEW, if the"
-            + " checksum matches; otherwise CORRUPT")
+    @DisplayName(
+            "D6 B10 versions 0 and 1 are TOO_OLD, later versions and unknown flags are TOO_NEW, if"
+                    + " the checksum matches; otherwise CORRUPT")
     void versions() {
-        assertEquals(
-                DamageKind.TOO_OLD,
-                EntryBytesEditor.damage(EntryBytesEditor.of(entry, Compression.NONE)
-                        .putShort(EntryBytesEditor.VERSION, 0)
-                        .resealed()
-                        .decode(entry.id())));
-        for (int version : new int[] {2, 3, 0x7fff, 0x8000, 0xffff}) {
+        for (int version : new int[] {0, 1}) {
+            EntryBytesEditor frame = EntryBytesEditor.of(entry, Compression.NONE)
+                    .putShort(EntryBytesEditor.VERSION, version);
+            assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(frame.decode(entry.id())));
+            assertEquals(
+                    DamageKind.TOO_OLD,
+                    EntryBytesEditor.damage(frame.resealed().decode(entry.id())));
+        }
+        for (int version : new int[] {3, 4, 0x7fff, 0x8000, 0xffff}) {
             EntryBytesEditor frame = EntryBytesEditor.of(entry, Compression.NONE)
                     .putShort(EntryBytesEditor.VERSION, version);
             assertEquals(DamageKind.CORRUPT, EntryBytesEditor.damage(frame.decode(entry.id())));
@@ -230,19 +233,27 @@ class EntryDamageTest {
 
     @Test
     @DisplayName("B10 another version with a different header layout, or with further damage, is"
-            + " TOO_NEW: damage cannot be proved")
+            + " TOO_OLD or TOO_NEW: damage cannot be proved")
     void otherLayouts() {
         byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
-        for (int sections : new int[] {0, 2, 1025, 0xffff, 900}) {
+        assertEquals(
+                DamageKind.TOO_OLD,
+                EntryBytesEditor.damage(new EntryBytesEditor(good)
+                        .putShort(EntryBytesEditor.VERSION, 1)
+                        .putShort(EntryBytesEditor.COUNT, 3)
+                        .resealed()
+                        .decode(entry.id())),
+                "version 1: a key, metadata and one binary");
+        for (int sections : new int[] {0, 3, 1025, 0xffff, 900}) {
             assertEquals(
                     DamageKind.TOO_NEW,
                     EntryBytesEditor.damage(new EntryBytesEditor(good)
-                            .putShort(EntryBytesEditor.VERSION, 2)
+                            .putShort(EntryBytesEditor.VERSION, 3)
                             .putShort(EntryBytesEditor.COUNT, sections)
                             .decode(entry.id())));
         }
         EntryBytesEditor both = new EntryBytesEditor(good)
-                .putShort(EntryBytesEditor.VERSION, 2)
+                .putShort(EntryBytesEditor.VERSION, 3)
                 .putLong(EntryBytesEditor.COMPILE_NANOS, 1);
         assertEquals(DamageKind.TOO_NEW, EntryBytesEditor.damage(both.decode(entry.id())));
     }

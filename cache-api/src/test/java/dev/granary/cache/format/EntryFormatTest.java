@@ -2,6 +2,7 @@ package dev.granary.cache.format;
 
 import static dev.granary.testing.CacheAssertions.assertThat;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
@@ -108,18 +109,18 @@ class EntryFormatTest {
     @DisplayName("D1 the greatest number of binaries is encoded, one more is rejected")
     void mostBinaries() {
         KernelBinaries most =
-                KernelBinaries.of(Collections.nCopies(1022, new byte[] {1}).toArray(byte[][]::new));
+                KernelBinaries.of(Collections.nCopies(1021, new byte[] {1}).toArray(byte[][]::new));
         Entry entry = TestEntries.entry(entries.id(), most);
         assertThat(EntryBytesEditor.of(entry, Compression.NONE).decode(entry.id()))
                 .isHitOf(entry);
         KernelBinaries more =
-                KernelBinaries.of(Collections.nCopies(1023, new byte[] {1}).toArray(byte[][]::new));
+                KernelBinaries.of(Collections.nCopies(1022, new byte[] {1}).toArray(byte[][]::new));
         Entry tooMany = TestEntries.entry(entries.id(), more);
         assertTrue(assertThrows(
                         IllegalArgumentException.class,
                         () -> EntryBytesEditor.of(tooMany, Compression.NONE))
                 .toString()
-                .contains("1022"));
+                .contains("1021"));
     }
 
     @Test
@@ -192,6 +193,25 @@ class EntryFormatTest {
                 EntryFormat.encode(unreadable, Compression.NONE, WriteAttemptId.NONE),
                 StandardCharsets.ISO_8859_1);
         assertTrue(passedOn.contains("\1\2\3"), "another version's metadata is copied unchanged");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    @DisplayName("T1 a signature survives decoding and encoding, and is not in the content hash")
+    void signature(Compression compression) {
+        Entry entry = TestEntries.entry(
+                entries.id(), KernelBinaries.of(TestEntries.compressible(600), entries.bytes(40)));
+        for (int length : new int[] {0, 1, 64, EntrySection.MAX_SIGNATURE_BYTES}) {
+            byte[] signed = EntryBytesEditor.of(entry, compression)
+                    .replace(2, entries.bytes(length), length)
+                    .bytes();
+            Entry read = assertThat(EntryFormat.decode(
+                            MemorySegment.ofArray(signed), VerificationLevel.CONTENT_HASH))
+                    .isHit();
+            assertEquals(entry.contentHash(), read.contentHash());
+            assertEquals(entry.metadata(), read.metadata());
+            assertArrayEquals(signed, EntryFormat.encode(read, compression, WriteAttemptId.NONE));
+        }
     }
 
     @Test

@@ -90,7 +90,10 @@ class EntryFuzzTest {
         List<byte[]> seeds = List.of(
                 EntryFormat.encode(small, Compression.NONE, WriteAttemptId.NONE),
                 EntryFormat.encode(two, Compression.NONE, WriteAttemptId.NONE),
-                EntryFormat.encode(two, Compression.ZSTD, WriteAttemptId.NONE));
+                EntryFormat.encode(two, Compression.ZSTD, WriteAttemptId.NONE),
+                EntryBytesEditor.of(two, Compression.ZSTD)
+                        .replace(2, new byte[100], 100)
+                        .bytes());
         Fuzzer.run(FuzzTarget.of("entry", seeds, bytes -> {
                     MemorySegment stored = MemorySegment.ofArray(bytes);
                     for (VerificationLevel verification : VerificationLevel.values()) {

@@ -28,8 +28,8 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * Golden entries of format version 1 as stored in buckets, which stay readable for ever. A golden
- * file never changes; another format version adds files. {@link #main} wrote them.
+ * Golden entries of format version 2 as stored in buckets. Released versions stay readable, so a
+ * golden file never changes; another format version adds files. {@link #main} wrote them.
  */
 class GoldenEntryTest {
     private static final EntryMetadata METADATA = new EntryMetadata(
@@ -78,9 +78,9 @@ class GoldenEntryTest {
     }
 
     @Test
-    @DisplayName("D6 a raw entry of version 1 is decoded, and encoded to identical bytes")
+    @DisplayName("D6 a raw entry of version 2 is decoded, and encoded to identical bytes")
     void raw() throws IOException {
-        byte[] golden = file("v1-raw.entry");
+        byte[] golden = file("v2-raw.entry");
         assertReads(golden);
         assertArrayEquals(
                 golden,
@@ -91,10 +91,10 @@ class GoldenEntryTest {
     }
 
     @Test
-    @DisplayName("D6 a zstd entry of version 1 is decoded; other library versions may encode it"
+    @DisplayName("D6 a zstd entry of version 2 is decoded; other library versions may encode it"
             + " differently")
     void zstd() throws IOException {
-        assertReads(file("v1-zstd.entry"));
+        assertReads(file("v2-zstd.entry"));
         assertReads(EntryFormat.encode(entry(), Compression.ZSTD, WriteAttemptId.NONE));
     }
 
@@ -112,10 +112,10 @@ class GoldenEntryTest {
         Path directory = Path.of(arguments[0]);
         WriteAttemptId putId = new WriteAttemptId(0x0123456789abcdefL, 0xfedcba9876543210L);
         Files.write(
-                directory.resolve("v1-raw.entry"),
+                directory.resolve("v2-raw.entry"),
                 EntryFormat.encode(entry(), Compression.NONE, putId));
         Files.write(
-                directory.resolve("v1-zstd.entry"),
+                directory.resolve("v2-zstd.entry"),
                 EntryFormat.encode(entry(), Compression.ZSTD, putId));
     }
 }

@@ -87,14 +87,14 @@ class HostileEntryTest {
     @Test
     @DisplayName("T5 lengths whose sum overflows to the right one are CORRUPT")
     void overflow() {
-        long first = frame().buffer().getLong(EntryBytesEditor.row(2, EntryBytesEditor.ROW_STORED));
+        long first = frame().buffer().getLong(EntryBytesEditor.row(3, EntryBytesEditor.ROW_STORED));
         long second =
-                frame().buffer().getLong(EntryBytesEditor.row(3, EntryBytesEditor.ROW_STORED));
+                frame().buffer().getLong(EntryBytesEditor.row(4, EntryBytesEditor.ROW_STORED));
         for (long shift : new long[] {Long.MIN_VALUE, 1L << 62, 1L << 32, 100, -100, first + 1}) {
             EntryBytesEditor frame = frame();
             for (int field : new int[] {EntryBytesEditor.ROW_STORED, EntryBytesEditor.ROW_RAW}) {
-                frame.putLong(EntryBytesEditor.row(2, field), first + shift)
-                        .putLong(EntryBytesEditor.row(3, field), second - shift);
+                frame.putLong(EntryBytesEditor.row(3, field), first + shift)
+                        .putLong(EntryBytesEditor.row(4, field), second - shift);
             }
             assertDamage(DamageKind.CORRUPT, frame.resealed());
         }
@@ -112,18 +112,18 @@ class HostileEntryTest {
 
     @Test
     @DisplayName(
-            "T5 section counts of 0, 2 and too many are CORRUPT, or TRUNCATED if the table does"
+            "T5 section counts of 0, 3 and too many are CORRUPT, or TRUNCATED if the table does"
                     + " not fit")
     void counts() {
-        for (int count : new int[] {0, 1, 2, 1025, 0x7fff, 0x8000, 0xffff}) {
+        for (int count : new int[] {0, 1, 2, 3, 1025, 0x7fff, 0x8000, 0xffff}) {
             assertDamage(
                     DamageKind.CORRUPT,
                     frame().putShort(EntryBytesEditor.COUNT, count).resealed());
         }
         assertDamage(
-                DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, 3).resealed());
+                DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, 4).resealed());
         assertDamage(
-                DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, 5).resealed());
+                DamageKind.CORRUPT, frame().putShort(EntryBytesEditor.COUNT, 6).resealed());
         assertDamage(
                 DamageKind.TRUNCATED,
                 frame().putShort(EntryBytesEditor.COUNT, 1024).resealed());
@@ -133,29 +133,24 @@ class HostileEntryTest {
     @DisplayName("T5 unknown or misplaced kinds, unknown encodings and a negative compile time are"
             + " CORRUPT")
     void kinds() {
-        for (int kind : new int[] {0, 1, 2, 4, 0xffff}) {
-            assertDamage(
-                    DamageKind.CORRUPT,
-                    frame().putShort(EntryBytesEditor.row(3, EntryBytesEditor.ROW_KIND), kind)
-                            .resealed());
+        for (int section = 0; section < frame().sections(); section++) {
+            for (int kind : new int[] {0, 1, 2, 3, 4, 5, 0xffff}) {
+                if (kind != Math.min(section + 1, EntrySection.BINARY)) {
+                    assertDamage(
+                            DamageKind.CORRUPT,
+                            frame().putShort(
+                                            EntryBytesEditor.row(
+                                                    section, EntryBytesEditor.ROW_KIND),
+                                            kind)
+                                    .resealed());
+                }
+            }
         }
-        assertDamage(
-                DamageKind.CORRUPT,
-                frame().putShort(
-                                EntryBytesEditor.row(0, EntryBytesEditor.ROW_KIND),
-                                EntrySection.BINARY)
-                        .resealed());
-        assertDamage(
-                DamageKind.CORRUPT,
-                frame().putShort(
-                                EntryBytesEditor.row(1, EntryBytesEditor.ROW_KIND),
-                                EntrySection.KEY)
-                        .resealed());
         for (int encoding : new int[] {2, 0x8000, 0xffff}) {
             assertDamage(
                     DamageKind.CORRUPT,
                     frame().putShort(
-                                    EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING),
+                                    EntryBytesEditor.row(3, EntryBytesEditor.ROW_ENCODING),
                                     encoding)
                             .resealed());
         }
@@ -170,24 +165,24 @@ class HostileEntryTest {
         assertDamage(
                 DamageKind.CORRUPT,
                 frame().putShort(
-                                EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING),
+                                EntryBytesEditor.row(3, EntryBytesEditor.ROW_ENCODING),
                                 EntrySection.ZSTD)
                         .resealed());
         EntryBytesEditor packed = EntryBytesEditor.of(entry, Compression.ZSTD);
         assertEquals(
                 EntrySection.ZSTD,
-                packed.buffer().getShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING)));
+                packed.buffer().getShort(EntryBytesEditor.row(3, EntryBytesEditor.ROW_ENCODING)));
         assertDamage(
                 DamageKind.CORRUPT,
                 packed.putShort(
-                                EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING),
+                                EntryBytesEditor.row(3, EntryBytesEditor.ROW_ENCODING),
                                 EntrySection.RAW)
                         .resealed());
     }
 
     private EntryBytesEditor packed(byte[] zstd, long rawLength) {
-        return frame().replace(2, zstd, rawLength)
-                .putShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD)
+        return frame().replace(3, zstd, rawLength)
+                .putShort(EntryBytesEditor.row(3, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD)
                 .resealed();
     }
 
@@ -305,16 +300,23 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 compressed metadata and a key longer than any id are rejected by the header")
+    @DisplayName(
+            "T5 compressed metadata, a compressed or too long signature and a key longer than any"
+                    + " id are rejected by the header")
     void otherSections() {
         byte[] zstd = Zstd.compress(raw, 3);
-        assertDamage(
-                DamageKind.CORRUPT,
-                frame().replace(1, zstd, raw.length)
-                        .putShort(
-                                EntryBytesEditor.row(1, EntryBytesEditor.ROW_ENCODING),
-                                EntrySection.ZSTD)
-                        .resealed());
+        for (int section : new int[] {1, 2}) {
+            assertDamage(
+                    DamageKind.CORRUPT,
+                    frame().replace(section, zstd, raw.length)
+                            .putShort(
+                                    EntryBytesEditor.row(section, EntryBytesEditor.ROW_ENCODING),
+                                    EntrySection.ZSTD)
+                            .resealed());
+        }
+        int most = EntrySection.MAX_SIGNATURE_BYTES;
+        assertThat(frame().replace(2, new byte[most], most).decode(entry.id())).isHitOf(entry);
+        assertDamage(DamageKind.CORRUPT, frame().replace(2, new byte[most + 1], most + 1));
         byte[] key = new byte[100_000];
         EntryBytesEditor frame = frame().replace(0, key, Id.MAX_BYTES + 1L)
                 .putShort(

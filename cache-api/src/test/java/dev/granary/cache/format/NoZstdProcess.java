@@ -20,7 +20,7 @@ final class NoZstdProcess {
         System.out.println("zstd requested, stored raw "
                 + isHit(EntryBytesEditor.of(entry, Compression.ZSTD).decode(entry.id()), entry));
         EntryBytesEditor compressed = EntryBytesEditor.of(entry, Compression.NONE)
-                .putShort(EntryBytesEditor.row(2, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD)
+                .putShort(EntryBytesEditor.row(3, EntryBytesEditor.ROW_ENCODING), EntrySection.ZSTD)
                 .resealed();
         System.out.println("compressed " + EntryBytesEditor.damage(compressed.decode(entry.id())));
     }
