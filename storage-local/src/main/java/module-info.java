@@ -2,11 +2,9 @@
 @SuppressWarnings("module") // those that it exports to are built after it
 module dev.granary.local {
     requires transitive dev.granary.cache;
-    requires org.slf4j;
 
     exports dev.granary.local;
     exports dev.granary.local.claim;
-    exports dev.granary.local.config;
     exports dev.granary.local.directory to
             dev.granary.coordinator;
 }

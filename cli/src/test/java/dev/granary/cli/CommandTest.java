@@ -15,7 +15,7 @@ import dev.granary.cache.Target;
 import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cli.output.TextTable;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;

@@ -23,7 +23,7 @@ import dev.granary.coordinator.FakeCatalog;
 import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;

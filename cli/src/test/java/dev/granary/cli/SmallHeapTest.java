@@ -11,7 +11,7 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;

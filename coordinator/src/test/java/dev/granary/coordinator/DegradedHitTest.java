@@ -11,7 +11,7 @@ import dev.granary.cache.Entry;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.offline.Ocloc;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalTierConfig;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;

@@ -22,7 +22,7 @@ import dev.granary.gpu.spirv.IntermediateDescriptor;
 import dev.granary.gpu.spirv.SpirvModules;
 import dev.granary.gpu.tool.ToolPath;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.AfterAll;

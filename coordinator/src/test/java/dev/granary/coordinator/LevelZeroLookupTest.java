@@ -28,7 +28,7 @@ import dev.granary.gpu.levelzero.NeedsTestDriver;
 import dev.granary.gpu.levelzero.TestDriver;
 import dev.granary.gpu.levelzero.VectorPrograms;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalTierConfig;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;

@@ -21,8 +21,8 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.EvictionPolicy;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.EvictionPolicy;
+import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.Await;
 import dev.granary.testing.InteractiveProcess;
 

@@ -1,77 +1,63 @@
 package dev.granary.local;
 
-import dev.granary.local.file.EntryLocation;
-import dev.granary.local.file.IndexSnapshot;
-import dev.granary.local.file.OpenStoreFiles;
-import dev.granary.local.file.StoreLayout;
-import dev.granary.local.store.SegmentStore;
-
 import java.io.IOException;
 import java.nio.file.Files;
-import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Counts of the contents of a local directory. Immutable.
+ * Contents of a local directory at one moment. Immutable.
  *
- * @param entries number of entries in the index
- * @param entryBytes bytes of these entries, each rounded up to whole units
- * @param reclaimableBytes bytes that the next sweep can reclaim
- * @param overheadBytes bytes of the index and the state page
- * @param foreign files in the store's directories that the store did not create, at most
- *     {@value #NAMED}
+ * @param entries number of entries
+ * @param entryBytes length of these entries in bytes
+ * @param diskBytes bytes that these entries take on the disk, in blocks of 4 KiB
+ * @param unfinished number of files that are being written, or were left by ended processes; a
+ *     sweep removes them after an hour
+ * @param unfinishedBytes length of these files in bytes
+ * @param foreign other files in the tree, at most {@value #NAMED}; they are ignored
+ * @param hasFormerTree whether there is a tree of the former layout, which this version ignores
  */
 public record DirectoryUsage(
         long entries,
         long entryBytes,
-        long reclaimableBytes,
-        long overheadBytes,
-        List<Path> foreign) {
+        long diskBytes,
+        long unfinished,
+        long unfinishedBytes,
+        List<Path> foreign,
+        boolean hasFormerTree) {
     /** Maximum number of foreign files that are listed. */
     public static final int NAMED = 100;
 
-    static DirectoryUsage of(SegmentStore store) throws IOException {
-        OpenStoreFiles files = store.countedFiles();
-        if (files == null) {
-            return new DirectoryUsage(0, 0, 0, 0, List.of());
-        }
-        IndexSnapshot snapshot = IndexSnapshot.of(files.index());
-        long live = snapshot.allUnits() * EntryLocation.UNIT;
-        StoreLayout layout = store.layout();
+    static DirectoryUsage of(EntryFiles files, Path directory) throws IOException {
+        long[] entries = new long[3];
+        long[] unfinished = new long[2];
         List<Path> foreign = new ArrayList<>();
-        long[] overhead = {0};
-        StoreLayout.forEachChild(layout.root(), file -> {
-            if (file.equals(layout.state()) || StoreLayout.generation(file).isPresent()) {
-                overhead[0] += size(file);
-            } else if (!file.equals(layout.segments())) {
-                addForeign(foreign, file);
+        files.walk((kind, file, attributes) -> {
+            switch (kind) {
+                case ENTRY -> {
+                    entries[0]++;
+                    entries[1] += attributes.size();
+                    entries[2] += CapacitySweeper.onDisk(attributes.size());
+                }
+                case UNFINISHED -> {
+                    unfinished[0]++;
+                    unfinished[1] += attributes.size();
+                }
+                case FOREIGN -> {
+                    if (foreign.size() < NAMED) {
+                        foreign.add(file);
+                    }
+                }
             }
         });
-        StoreLayout.forEachChild(layout.segments(), file -> {
-            if (StoreLayout.segmentNumber(file).isEmpty()
-                    || !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-                addForeign(foreign, file);
-            }
-        });
-        long disk = files.state().diskUnits() * EntryLocation.UNIT;
         return new DirectoryUsage(
-                snapshot.size(), live, Math.max(0, disk - live), overhead[0], List.copyOf(foreign));
-    }
-
-    private static long size(Path file) throws IOException {
-        try {
-            return Files.size(file);
-        } catch (NoSuchFileException e) {
-            return 0; // an index that was replaced in the meantime
-        }
-    }
-
-    private static void addForeign(List<Path> foreign, Path file) {
-        if (foreign.size() < NAMED) {
-            foreign.add(file);
-        }
+                entries[0],
+                entries[1],
+                entries[2],
+                unfinished[0],
+                unfinished[1],
+                List.copyOf(foreign),
+                Files.exists(directory.resolve(LocalTier.FORMER_TREE)));
     }
 }

@@ -20,7 +20,7 @@ import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalTierConfig;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;

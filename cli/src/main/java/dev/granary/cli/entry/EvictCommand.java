@@ -67,9 +67,6 @@ public final class EvictCommand extends LocalTierCommand {
         List<EntryCatalog.Listed> victims =
                 victims(selection.from(all, Instant.now()), remaining());
         List<EntryCatalog.Listed> removed = isDry ? victims : remove(tier, victims);
-        if (!removed.isEmpty() && !isDry) {
-            tier.reclaim();
-        }
         long remainingBytes = EntryFormatter.bytes(all) - EntryFormatter.bytes(removed);
         if (isJson()) {
             JsonOutput.print(

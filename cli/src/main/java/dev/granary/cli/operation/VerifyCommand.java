@@ -54,9 +54,6 @@ public final class VerifyCommand extends LocalTierCommand {
         try (ProgressLine progress = new ProgressLine(err(), "verifying", entries.size())) {
             verifier = TierVerifier.all(tier, entries, removal, progressOf(progress, entries));
         }
-        if (isRepairing) {
-            tier.reclaim();
-        }
         VerifyReport report = new VerifyReport(config.directory(), verifier, tier.usage());
         if (isJson()) {
             JsonOutput.print(out(), report.json());

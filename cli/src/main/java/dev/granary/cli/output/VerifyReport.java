@@ -39,9 +39,12 @@ public record VerifyReport(Path directory, TierVerifier verifier, DirectoryUsage
             EntryFormatter.print(out, verifier.bad());
         }
         out.println();
-        out.println("reclaimable  " + Units.bytes(usage.reclaimableBytes())
-                + " that maintenance will reclaim");
-        out.println("overhead     " + Units.bytes(usage.overheadBytes()) + " beside the entries");
+        out.println("unfinished   "
+                + (usage.unfinished() == 0
+                        ? "nothing"
+                        : Units.plural(usage.unfinished(), "file") + " of "
+                                + Units.bytes(usage.unfinishedBytes())
+                                + ", removed when they are an hour old"));
         out.println("foreign      "
                 + (usage.foreign().isEmpty() ? "nothing" : foreignCount() + ", ignored:"));
         TextTable files = new TextTable("");
@@ -111,10 +114,10 @@ public record VerifyReport(Path directory, TierVerifier verifier, DirectoryUsage
                 verifier.repaired().bytes(),
                 "damaged",
                 EntryFormatter.badJson(verifier.bad()),
-                "reclaimableBytes",
-                usage.reclaimableBytes(),
-                "overheadBytes",
-                usage.overheadBytes(),
+                "unfinished",
+                usage.unfinished(),
+                "unfinishedBytes",
+                usage.unfinishedBytes(),
                 "foreign",
                 foreign);
     }

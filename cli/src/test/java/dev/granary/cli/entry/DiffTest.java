@@ -23,7 +23,7 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalTierConfig;
 import dev.granary.s3.embedded.EmbeddedS3;
 
 import org.junit.jupiter.api.Assumptions;

@@ -7,8 +7,11 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.LocalTierFactory;
+import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalTier;
-import dev.granary.local.directory.FileSystemType;
+import dev.granary.local.claim.ClaimResult;
+import dev.granary.local.claim.LocalClaims;
 import dev.granary.s3.BucketTier;
 
 import java.io.IOException;
@@ -63,6 +66,7 @@ public final class Doctor {
                                 + " GRANARY_DIR");
                 return;
             }
+            DirectoryUsage usage = tier.usage();
             long space = Files.getFileStore(config.directory()).getUsableSpace();
             if (space < LOW_SPACE_BYTES) {
                 problem(
@@ -72,9 +76,14 @@ public final class Doctor {
             } else {
                 sound(
                         "directory",
-                        config.directory() + ", " + fileSystem(config) + ", "
-                                + (tier.usedBytes() >> 20) + " of " + (config.capacityBytes() >> 20)
-                                + " MiB used");
+                        config.directory() + ", on "
+                                + Files.getFileStore(config.directory()).type() + ", "
+                                + (usage.diskBytes() >> 20) + " of "
+                                + (config.capacityBytes() >> 20) + " MiB used" + locks(config)
+                                + (usage.hasFormerTree()
+                                        ? "; v2 is of an earlier version, and is removed after a day"
+                                                + " without use"
+                                        : ""));
             }
         } catch (ConfigException | IOException e) {
             problem(
@@ -84,13 +93,14 @@ public final class Doctor {
         }
     }
 
-    private static String fileSystem(GranaryConfig config) {
-        FileSystemType type = FileSystemType.of(config.directory());
-        return "on " + type.name()
-                + (type.isNetwork()
-                        ? " (a network file system, allowed by network-dir: no other machine may"
-                                + " use this directory)"
-                        : "");
+    private static String locks(GranaryConfig config) {
+        try (LocalClaims claims = LocalClaims.open(config.directory())) {
+            return claims.claim(OpenStores.CONNECT_ID)
+                            instanceof ClaimResult.Unavailable(String reason)
+                    ? "; file locks do not work there, so processes compile the same kernel at the"
+                            + " same time: " + reason
+                    : "";
+        }
     }
 
     private void examineBucket(GranaryConfig config) {

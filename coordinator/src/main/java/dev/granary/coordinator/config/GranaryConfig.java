@@ -2,8 +2,7 @@ package dev.granary.coordinator.config;
 
 import dev.granary.cache.constant.config.ConstantLimits;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
-import dev.granary.local.config.EvictionPolicy;
-import dev.granary.local.config.NetworkFileSystemPolicy;
+import dev.granary.local.EvictionPolicy;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,7 +22,6 @@ import java.util.Optional;
  * @param capacityBytes the capacity of the local tier, in bytes; 0: no local tier, and its
  *     directory is not touched
  * @param eviction the eviction policy of the local tier
- * @param networkDirectory whether the directory may be on a network file system
  * @param primitiveCacheCapacity the largest number of primitives in memory
  * @param primitiveCachePolicy the eviction policy of the primitives in memory
  * @param localWait the longest wait of a lookup for another process of this machine that compiles
@@ -42,7 +40,6 @@ public record GranaryConfig(
         Path directory,
         long capacityBytes,
         EvictionPolicy eviction,
-        NetworkFileSystemPolicy networkDirectory,
         int primitiveCacheCapacity,
         PrimitiveCachePolicy primitiveCachePolicy,
         Duration localWait,

@@ -6,8 +6,7 @@ import dev.granary.cache.constant.config.ConstantPolicy;
 import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
-import dev.granary.local.config.EvictionPolicy;
-import dev.granary.local.config.NetworkFileSystemPolicy;
+import dev.granary.local.EvictionPolicy;
 import dev.granary.local.directory.PrivateSubdirectory;
 import dev.granary.s3.config.S3ClientLibrary;
 
@@ -33,7 +32,6 @@ public final class GranaryConfigBuilder {
     private @Nullable Path directory;
     private @Nullable Long capacityBytes;
     private @Nullable EvictionPolicy eviction;
-    private @Nullable NetworkFileSystemPolicy networkDirectory;
     private @Nullable Integer primitiveCacheCapacity;
     private @Nullable PrimitiveCachePolicy primitiveCachePolicy;
     private @Nullable Duration localWait;
@@ -118,14 +116,6 @@ public final class GranaryConfigBuilder {
     /** Sets the eviction policy of the local tier; default: least recently used. */
     public GranaryConfigBuilder eviction(EvictionPolicy policy) {
         eviction = policy;
-        return this;
-    }
-
-    /**
-     * Sets whether the directory may be on a network file system; default: {@code open} refuses it.
-     */
-    public GranaryConfigBuilder networkDirectory(NetworkFileSystemPolicy choice) {
-        networkDirectory = choice;
         return this;
     }
 
@@ -261,8 +251,6 @@ public final class GranaryConfigBuilder {
         long capacity =
                 chosenCapacity == null ? GranaryConfig.DEFAULT_CAPACITY_BYTES : chosenCapacity;
         EvictionPolicy chosenEviction = sources.first(eviction, Setting.EVICTION);
-        NetworkFileSystemPolicy chosenNetwork =
-                sources.first(networkDirectory, Setting.NETWORK_DIRECTORY);
         Duration chosenWait = sources.first(localWait, Setting.LOCAL_WAIT);
         Duration chosenBucketWait = sources.first(bucketWait, Setting.BUCKET_WAIT);
         EnabledEngines chosenEnabled = sources.first(enabled, Setting.ENABLED);
@@ -272,7 +260,6 @@ public final class GranaryConfigBuilder {
                 capacity == 0 ? configured : PrivateSubdirectory.resolve(configured),
                 capacity,
                 chosenEviction == null ? EvictionPolicy.LRU : chosenEviction,
-                chosenNetwork == null ? NetworkFileSystemPolicy.REFUSE : chosenNetwork,
                 sources.lenient(
                         primitiveCacheCapacity,
                         Setting.PRIMITIVE_CACHE_CAPACITY,

@@ -3,8 +3,7 @@ package dev.granary.coordinator.config;
 import dev.granary.cache.constant.config.ConstantLimits;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.coordinator.toml.SafeText;
-import dev.granary.local.config.EvictionPolicy;
-import dev.granary.local.config.NetworkFileSystemPolicy;
+import dev.granary.local.EvictionPolicy;
 import dev.granary.s3.config.S3ClientLibrary;
 
 import org.tomlj.TomlArray;
@@ -68,12 +67,6 @@ record Setting<T>(
             TEXT,
             "lru (evicts the least recently used first) or fifo (evicts the first stored first)",
             Setting::eviction);
-    static final Setting<NetworkFileSystemPolicy> NETWORK_DIRECTORY = new Setting<>(
-            "network-dir",
-            "GRANARY_NETWORK_DIR",
-            TEXT,
-            "refuse, or allow if no other machine uses the directory",
-            Setting::network);
     static final Setting<Integer> PRIMITIVE_CACHE_CAPACITY = new Setting<>(
             "primitive-cache-capacity",
             "GRANARY_PRIMITIVE_CACHE_CAPACITY",
@@ -138,7 +131,6 @@ record Setting<T>(
             DIRECTORY,
             CAPACITY,
             EVICTION,
-            NETWORK_DIRECTORY,
             PRIMITIVE_CACHE_CAPACITY,
             PRIMITIVE_CACHE_POLICY,
             LOCAL_WAIT,
@@ -218,14 +210,6 @@ record Setting<T>(
         return switch (text) {
             case "off" -> RestoreTrialPolicy.OFF;
             case "foreign" -> RestoreTrialPolicy.FOREIGN;
-            default -> throw new IllegalArgumentException(text);
-        };
-    }
-
-    private static NetworkFileSystemPolicy network(String text) {
-        return switch (text) {
-            case "refuse" -> NetworkFileSystemPolicy.REFUSE;
-            case "allow" -> NetworkFileSystemPolicy.ALLOW;
             default -> throw new IllegalArgumentException(text);
         };
     }

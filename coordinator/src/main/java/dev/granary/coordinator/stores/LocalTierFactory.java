@@ -3,8 +3,8 @@ package dev.granary.coordinator.stores;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalDirectoryException;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalDirectoryException;
+import dev.granary.local.LocalTierConfig;
 import dev.granary.local.directory.DirectoryValidator;
 
 import java.time.InstantSource;
@@ -45,7 +45,7 @@ public final class LocalTierFactory {
      */
     static void prepareDirectory(GranaryConfig config) throws ConfigException {
         try {
-            DirectoryValidator.prepare(config.directory(), config.networkDirectory());
+            DirectoryValidator.prepare(config.directory());
         } catch (LocalDirectoryException e) {
             throw new ConfigException(String.valueOf(e.getMessage()));
         }
@@ -57,7 +57,6 @@ public final class LocalTierFactory {
             return LocalTier.open(LocalTierConfig.builder(config.directory())
                     .capacityBytes(capacityBytes)
                     .policy(config.eviction())
-                    .networkFileSystems(config.networkDirectory())
                     .clock(clock)
                     .build());
         } catch (LocalDirectoryException e) {

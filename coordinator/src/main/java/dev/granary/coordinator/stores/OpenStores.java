@@ -52,7 +52,7 @@ public record OpenStores(
     private static final String OF_PLUGGED_LOCAL = "\nof a plugged local cache";
 
     /** The id of no entry: a lookup of it opens the connection. */
-    private static final Id CONNECT_ID = Id.builder(
+    public static final Id CONNECT_ID = Id.builder(
                     new Target(Backend.OPENCL, "granary", "none", "none"))
             .field("kind", "connect")
             .build();

@@ -18,7 +18,7 @@ import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
 import dev.granary.gpu.spirv.SpirvCompiler;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalTierConfig;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;

@@ -27,7 +27,7 @@ import dev.granary.coordinator.config.RestoreTrialPolicy;
 import dev.granary.local.LocalTier;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.LocalClaims;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.InteractiveProcess;
 
 import org.junit.jupiter.api.AfterEach;

@@ -9,7 +9,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.it.crash.CrashFindings.Kind;
 import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalTierConfig;
 
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -1,7 +1,7 @@
 package dev.granary.local.claim;
 
-import dev.granary.local.file.InterruptGuard;
-import dev.granary.local.file.StoreLayout;
+import dev.granary.local.directory.DirectoryValidator;
+import dev.granary.local.directory.InterruptGuard;
 
 import org.jspecify.annotations.Nullable;
 
@@ -9,15 +9,18 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -140,8 +143,18 @@ final class ClaimLockFile {
             return last;
         }
         abandon();
-        StoreLayout.requireFileOrNothing(file);
-        FileChannel channel = StoreLayout.openOrCreate(file);
+        if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)
+                && !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            throw new FileSystemException(file.toString(), null, "not a file; remove it");
+        }
+        FileChannel channel = FileChannel.open(
+                file,
+                Set.of(
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE,
+                        StandardOpenOption.CREATE,
+                        LinkOption.NOFOLLOW_LINKS),
+                DirectoryValidator.privateFile(file));
         Opened now = new Opened(channel, currentKey());
         opened = now;
         return now;

@@ -1,13 +1,11 @@
 package dev.granary.local.directory;
 
-import dev.granary.local.config.LocalDirectoryException;
-import dev.granary.local.config.NetworkFileSystemPolicy;
+import dev.granary.local.LocalDirectoryException;
 
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
@@ -19,7 +17,7 @@ import java.util.Set;
 /**
  * Validator of cache directories, which also creates a missing one. Anyone with write access could
  * determine the programs that this process runs. So a link, a directory that others can write, and
- * one that belongs to another user are refused. So is a network file system.
+ * one that belongs to another user are refused.
  */
 public final class DirectoryValidator {
     private static final String REMEDY = "Choose another directory for the local cache, or ";
@@ -27,21 +25,16 @@ public final class DirectoryValidator {
     private DirectoryValidator() {}
 
     /**
-     * Validates or creates the directory; returns its real path, the key by which this process
-     * shares one store.
+     * Validates the directory, or creates it.
+     *
+     * @throws LocalDirectoryException if it cannot be used or would not be safe
      */
-    public static Path prepare(Path directory, NetworkFileSystemPolicy network)
-            throws LocalDirectoryException {
+    public static void prepare(Path directory) throws LocalDirectoryException {
         try {
-            try {
-                inspect(directory);
-                requireLocalFileSystem(directory, directory, network);
-            } catch (NoSuchFileException e) {
-                requireLocalFileSystem(directory, nearestExisting(directory), network);
+            if (Files.notExists(directory, LinkOption.NOFOLLOW_LINKS)) {
                 create(directory);
-                inspect(directory); // another process may have been faster
             }
-            return directory.toRealPath();
+            inspect(directory); // another process may have been faster
         } catch (IOException e) {
             throw new LocalDirectoryException(
                     "The local cache cannot inspect " + directory + " (" + e + "). " + REMEDY
@@ -110,38 +103,6 @@ public final class DirectoryValidator {
                                 + "check its content and run: chmod 700 " + directory);
             }
         }
-    }
-
-    private static void requireLocalFileSystem(
-            Path directory, Path existing, NetworkFileSystemPolicy network)
-            throws LocalDirectoryException {
-        switch (network) {
-            case ALLOW -> {}
-            case REFUSE -> {
-                FileSystemType type = FileSystemType.of(existing);
-                if (type.isNetwork()) {
-                    throw new LocalDirectoryException(onNetwork(directory, type));
-                }
-            }
-        }
-    }
-
-    static String onNetwork(Path directory, FileSystemType type) {
-        return "The local cache directory " + directory + " lies on a network file system ("
-                + type.name() + "). Locks and shared mappings do not hold between machines;"
-                + " several machines share kernels by a bucket. Choose a directory"
-                + " on a disk of this machine or, where no other machine uses this"
-                + " one, allow it: network-dir = \"allow\" in the configuration"
-                + " file, GRANARY_NETWORK_DIR=allow, or"
-                + " NetworkFileSystemPolicy.ALLOW in code.";
-    }
-
-    private static Path nearestExisting(Path directory) {
-        Path existing = directory;
-        while (existing.getParent() != null && !Files.exists(existing)) {
-            existing = existing.getParent();
-        }
-        return existing;
     }
 
     private static void create(Path directory) throws LocalDirectoryException {

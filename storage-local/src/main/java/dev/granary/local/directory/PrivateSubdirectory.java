@@ -2,12 +2,18 @@ package dev.granary.local.directory;
 
 import dev.granary.cache.support.LogOnce;
 
+import org.jspecify.annotations.Nullable;
+
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFilePermission;
+import java.util.Locale;
 import java.util.OptionalInt;
 import java.util.Set;
 
@@ -22,6 +28,9 @@ import java.util.Set;
 public final class PrivateSubdirectory {
     private static final String PREFIX = "granary-";
     private static final int STICKY = 0_1000;
+    private static final Path MOUNTS = Path.of("/proc/self/mountinfo");
+    private static final int MOUNT_POINT = 4;
+    private static final String ESCAPED = " \t\n\\";
 
     private PrivateSubdirectory() {}
 
@@ -38,7 +47,7 @@ public final class PrivateSubdirectory {
             if (user.isEmpty()
                     || OwnerCheck.isForeignOwner(configured)
                     || !(isSticky(configured)
-                            || MountTable.isMountPoint(configured.toRealPath()))) {
+                            || isMountPoint(configured.toRealPath()))) {
                 return configured;
             }
             Path subdirectory = configured.resolve(PREFIX + user.getAsInt());
@@ -68,5 +77,41 @@ public final class PrivateSubdirectory {
         return ((Integer) Files.getAttribute(directory, "unix:mode", LinkOption.NOFOLLOW_LINKS)
                         & STICKY)
                 != 0;
+    }
+
+    /**
+     * Returns whether a file system or a directory of one is mounted at {@code real}, by Linux's
+     * table of the mounts that this process sees; false if there is no such table.
+     */
+    private static boolean isMountPoint(Path real) throws IOException {
+        try (BufferedReader lines = Files.newBufferedReader(MOUNTS, StandardCharsets.ISO_8859_1)) {
+            return isMountPoint(lines, real.toString().getBytes(StandardCharsets.UTF_8));
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    /** Finds a mount point, the fifth word, in which a blank is written as {@code \040}. */
+    static boolean isMountPoint(BufferedReader lines, byte[] path) throws IOException {
+        String escaped = escape(path);
+        for (@Nullable String line = lines.readLine(); line != null; line = lines.readLine()) {
+            String[] words = line.split(" ", MOUNT_POINT + 2);
+            if (words.length > MOUNT_POINT && words[MOUNT_POINT].equals(escaped)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static String escape(byte[] path) {
+        StringBuilder escaped = new StringBuilder();
+        for (byte each : path) {
+            if (ESCAPED.indexOf(each) >= 0) {
+                escaped.append('\\').append(String.format(Locale.ROOT, "%03o", each));
+            } else {
+                escaped.append((char) (each & 0xff));
+            }
+        }
+        return escaped.toString();
     }
 }

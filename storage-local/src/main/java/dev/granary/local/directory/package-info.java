@@ -1,4 +1,4 @@
-/** Checks of a directory: owner, permissions and file-system type; and the boot of the machine. */
+/** Checks that a directory is safe to use, and access to files that interrupts do not end. */
 @NullMarked
 package dev.granary.local.directory;
 

@@ -5,8 +5,8 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalDirectoryException;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalDirectoryException;
+import dev.granary.local.LocalTierConfig;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;

@@ -1,4 +1,4 @@
-package dev.granary.local.config;
+package dev.granary.local;
 
 /**
  * Thrown if the configured directory of a local tier cannot be used. The message has the reason and

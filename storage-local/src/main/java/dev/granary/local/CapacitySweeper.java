@@ -1,0 +1,378 @@
+package dev.granary.local;
+
+import dev.granary.cache.EvictionListener;
+import dev.granary.cache.support.FileTrees;
+import dev.granary.cache.support.LogOnce;
+
+import dev.granary.local.directory.DirectoryValidator;
+import dev.granary.local.directory.InterruptGuard;
+
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongUnaryOperator;
+import java.util.stream.Stream;
+
+/**
+ * Sweeper that evicts the oldest entries of a directory that exceeds its capacity. Thread-safe.
+ *
+ * <p>A sweep is due whenever this process has stored 1/16 of the capacity. The first one is due
+ * after a random part of that, so a process that stores {@code b} bytes and ends sweeps with a
+ * probability of {@code 16 b / capacity}. It scans the directory, since nobody counts the bytes. It
+ * then visits the directory again and removes what was not used since. One process sweeps at a time
+ * if file locks work; two at once would be wasteful, not wrong.
+ */
+final class CapacitySweeper {
+    static final int FRACTION = 16;
+    private static final long BLOCK = 4096;
+    private static final long WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final Duration CLOCK_TOLERANCE = Duration.ofMinutes(1);
+    private static final Duration FORMER_IDLE = Duration.ofDays(1);
+
+    private final LocalTierConfig config;
+    private final EntryFiles files;
+    private final FailureCounter failures;
+    private final StoreStep.Listener steps;
+    private final LongUnaryOperator random;
+    private final ReentrantLock sweeping = new ReentrantLock();
+    private final AtomicInteger requests = new AtomicInteger();
+    private final AtomicLong untilDue;
+    private final LongAdder evictions = new LongAdder();
+    private final LongAdder bytesEvicted = new LongAdder();
+    private volatile EvictionListener listener = EvictionListener.NONE;
+    private volatile long capacity;
+
+    /**
+     * Creates a sweeper.
+     *
+     * @param random returns a random number from 0 to below its argument
+     */
+    CapacitySweeper(
+            LocalTierConfig config,
+            EntryFiles files,
+            FailureCounter failures,
+            StoreStep.Listener steps,
+            LongUnaryOperator random) {
+        this.config = config;
+        this.files = files;
+        this.failures = failures;
+        this.steps = steps;
+        this.random = random;
+        this.capacity = config.capacityBytes();
+        this.untilDue = new AtomicLong(random.applyAsLong(share() + 1));
+    }
+
+    /** Last use and size of an entry. */
+    private record Use(long millis, long bytes) {}
+
+    /** Returns the bytes that a file of this size takes on the disk. */
+    static long onDisk(long size) {
+        return (size + BLOCK - 1) / BLOCK * BLOCK;
+    }
+
+    long capacity() {
+        return capacity;
+    }
+
+    long evictions() {
+        return evictions.sum();
+    }
+
+    long bytesEvicted() {
+        return bytesEvicted.sum();
+    }
+
+    void setListener(EvictionListener listener) {
+        this.listener = listener;
+    }
+
+    /** Changes the capacity and evicts what exceeds it. */
+    void setCapacity(long bytes) {
+        capacity = bytes;
+        untilDue.set(share());
+        enforce();
+    }
+
+    private long share() {
+        return capacity / FRACTION;
+    }
+
+    /** Notes that an entry was stored, and requests a sweep in the background if one is due. */
+    void stored(long size) {
+        if (untilDue.addAndGet(-onDisk(size)) > 0) {
+            return;
+        }
+        untilDue.set(share());
+        if (requests.getAndIncrement() == 0) {
+            try {
+                config.background().execute(this::runRequested);
+            } catch (RuntimeException | OutOfMemoryError e) { // close runs it
+                failures.record("A sweep could not start; the capacity may be exceeded", e);
+            }
+        }
+    }
+
+    private void runRequested() {
+        int seen;
+        do {
+            seen = requests.get();
+            sweep(0, Long.MAX_VALUE, false);
+        } while (!requests.compareAndSet(seen, 0));
+    }
+
+    /** Evicts now; waits at most 2 s for other sweeps. Returns false if one is still running. */
+    boolean enforce() {
+        return sweep(WAIT_NANOS, Long.MAX_VALUE, true);
+    }
+
+    /** Runs a sweep that is due: waits at most 2 s for one of this process, and takes at most 2. */
+    void finish() {
+        if (requests.get() > 0) {
+            sweep(WAIT_NANOS, WAIT_NANOS, false);
+        }
+    }
+
+    /**
+     * Sweeps unless another thread or process does.
+     *
+     * @param wait maximum wait for another thread, and for another process if forced
+     * @param limit maximum duration of the sweep, in nanoseconds
+     * @param isForced whether the caller needs the sweep now
+     */
+    private boolean sweep(long wait, long limit, boolean isForced) {
+        try (InterruptGuard guard = new InterruptGuard()) {
+            if (!guard.tryLock(sweeping, wait)) {
+                return false;
+            }
+            try (FileChannel channel = openLock()) { // closing it ends the lock
+                long start = System.nanoTime();
+                while (!takeTurn(channel, isForced)) {
+                    if (!isForced || System.nanoTime() - start >= wait) {
+                        return false;
+                    }
+                    guard.pause(PAUSE_NANOS);
+                }
+                long end = System.nanoTime() + limit;
+                sweepAlone(() -> limit < Long.MAX_VALUE && System.nanoTime() - end >= 0);
+            } catch (IOException e) {
+                if (Files.isWritable(config.directory())) { // otherwise nothing can be evicted
+                    failures.record("Entries could not be evicted; the capacity may be exceeded", e);
+                }
+            } finally {
+                sweeping.unlock();
+            }
+            return true;
+        }
+    }
+
+    private FileChannel openLock() throws IOException {
+        return FileChannel.open(
+                config.directory().resolve("sweep"),
+                Set.of(
+                        StandardOpenOption.WRITE,
+                        StandardOpenOption.CREATE,
+                        LinkOption.NOFOLLOW_LINKS),
+                DirectoryValidator.privateFile(config.directory()));
+    }
+
+    /** Returns whether to sweep: no other process does or, where locks do not work, by chance. */
+    private boolean takeTurn(FileChannel channel, boolean isForced) {
+        try {
+            return channel.tryLock() != null;
+        } catch (OverlappingFileLockException e) {
+            return false; // another tier of this process
+        } catch (IOException e) {
+            LogOnce.warn(
+                    "locks " + config.directory(),
+                    "File locks do not work in " + config.directory() + " (" + e
+                            + "): its processes sweep by chance, and compile the same kernel twice.");
+            return isForced || random.applyAsLong(FRACTION) == 0;
+        }
+    }
+
+    private void sweepAlone(BooleanSupplier isOver) throws IOException {
+        removeFormer();
+        List<Use> uses = new ArrayList<>();
+        walk(isOver, (kind, file, attributes) -> {
+            if (kind == EntryFiles.Kind.ENTRY) {
+                uses.add(new Use(lastUse(attributes), onDisk(attributes.size())));
+            } else if (kind == EntryFiles.Kind.UNFINISHED && isAbandoned(attributes)) {
+                Files.deleteIfExists(file);
+            }
+        });
+        steps.done(StoreStep.SCANNED);
+        long used = uses.stream().mapToLong(Use::bytes).sum();
+        if (used > capacity && !isOver.getAsBoolean()) {
+            evict(uses, used - (capacity - share()), isOver);
+        }
+    }
+
+    /** Evicts the oldest entries, of {@code excess} bytes together. */
+    private void evict(List<Use> uses, long excess, BooleanSupplier isOver) throws IOException {
+        uses.sort(Comparator.comparingLong(Use::millis));
+        long newest = 0; // of the entries to evict
+        long older = 0; // bytes of the entries older than that
+        long sum = 0;
+        for (Use use : uses) {
+            if (sum >= excess) {
+                break;
+            }
+            older = use.millis() == newest ? older : sum;
+            newest = use.millis();
+            sum += use.bytes();
+        }
+        Eviction eviction = new Eviction(newest, excess - older);
+        try {
+            walk(isOver, eviction);
+        } finally {
+            eviction.end();
+        }
+    }
+
+    /** Eviction of entries up to a time, and of some that were last used at that time. */
+    private final class Eviction implements EntryFiles.Visitor {
+        private final EvictionListener.@Nullable Eviction event = begin();
+        private final long newest;
+        private long bytesOfNewest;
+        private long count;
+        private long bytes;
+
+        Eviction(long newest, long bytesOfNewest) {
+            this.newest = newest;
+            this.bytesOfNewest = bytesOfNewest;
+        }
+
+        @Override
+        public void visit(EntryFiles.Kind kind, Path file, BasicFileAttributes attributes)
+                throws IOException {
+            long lastUse = lastUse(attributes);
+            if (kind != EntryFiles.Kind.ENTRY
+                    || lastUse > newest
+                    || (lastUse == newest && bytesOfNewest <= 0)) {
+                return;
+            }
+            bytesOfNewest -= lastUse == newest ? onDisk(attributes.size()) : 0;
+            if (Files.deleteIfExists(file)) {
+                count++;
+                bytes += attributes.size();
+                steps.done(StoreStep.EVICTED);
+            }
+        }
+
+        private EvictionListener.@Nullable Eviction begin() {
+            try {
+                return listener.begin();
+            } catch (RuntimeException e) {
+                failures.record("A listener of evictions failed", e);
+                return null;
+            }
+        }
+
+        void end() {
+            evictions.add(count);
+            bytesEvicted.add(bytes);
+            if (event != null && count > 0) {
+                try {
+                    event.evicted(count, bytes);
+                } catch (RuntimeException e) {
+                    failures.record("A listener of evictions failed", e);
+                }
+            }
+        }
+    }
+
+    /** Removes every entry, and every file that is being written. */
+    void clear() {
+        try {
+            walk(() -> false, (kind, file, _) -> {
+                if (kind != EntryFiles.Kind.FOREIGN) {
+                    Files.deleteIfExists(file);
+                    steps.done(StoreStep.CLEARED);
+                }
+            });
+        } catch (IOException e) {
+            failures.record("The directory could not be cleared", e);
+        }
+    }
+
+    private void walk(BooleanSupplier isOver, EntryFiles.Visitor visitor) throws IOException {
+        files.walk(new EntryFiles.Visitor() {
+            @Override
+            public void visit(EntryFiles.Kind kind, Path file, BasicFileAttributes attributes) {
+                try {
+                    visitor.visit(kind, file, attributes);
+                } catch (IOException e) {
+                    unreadable(e);
+                }
+            }
+
+            @Override
+            public void unreadable(IOException cause) {
+                failures.record("A file could not be swept; the capacity may be exceeded", cause);
+            }
+
+            @Override
+            public void left(Path directory) {
+                try {
+                    Files.delete(directory); // if it is empty; a store creates it again
+                } catch (IOException e) {
+                    return;
+                }
+            }
+
+            @Override
+            public boolean isDone() {
+                return isOver.getAsBoolean();
+            }
+        });
+    }
+
+    /** A time in the future is that of a clock that was wrong: it counts as the oldest. */
+    private long lastUse(BasicFileAttributes attributes) {
+        long millis = attributes.lastModifiedTime().toMillis();
+        return millis > config.clock().millis() + CLOCK_TOLERANCE.toMillis() ? 0 : millis;
+    }
+
+    private boolean isAbandoned(BasicFileAttributes attributes) {
+        return lastUse(attributes) < config.clock().millis() - EntryFiles.ABANDONED.toMillis();
+    }
+
+    /** Removes the tree of the former layout once no process has written it for a day. */
+    private void removeFormer() throws IOException {
+        Path former = config.directory().resolve(LocalTier.FORMER_TREE);
+        if (Files.notExists(former, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        long idleSince = config.clock().millis() - FORMER_IDLE.toMillis();
+        try (Stream<Path> all = Files.walk(former)) {
+            for (Path file : (Iterable<Path>) all::iterator) {
+                if (Files.getLastModifiedTime(file, LinkOption.NOFOLLOW_LINKS).toMillis()
+                        > idleSince) {
+                    return;
+                }
+            }
+        }
+        FileTrees.delete(former);
+    }
+}

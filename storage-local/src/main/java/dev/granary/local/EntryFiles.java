@@ -1,0 +1,414 @@
+package dev.granary.local;
+
+import dev.granary.cache.DamageKind;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.Target;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.local.directory.DirectoryValidator;
+
+import org.jspecify.annotations.Nullable;
+
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.channels.FileChannel;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.LockSupport;
+import java.util.regex.Pattern;
+
+/**
+ * Tree of entries, one file each: {@code <backend>/<target>/<hh>/<hash>.entry}, where {@code hh} is
+ * the start of the hash. A file has the encoded entry and nothing else. Thread-safe.
+ *
+ * <p>A file is written beside its place and renamed, so a reader finds an entry as a whole or not
+ * at all. There is no other state: any process may add, replace or remove any file at any time.
+ * Nothing is synced. After a power cut a file may be torn, which its length and checksums reveal.
+ */
+final class EntryFiles {
+    /** Age from which a file that was not renamed has no writer any more. */
+    static final Duration ABANDONED = Duration.ofHours(1);
+
+    private static final String SUFFIX = ".entry";
+    private static final int HASH_DIGITS = 2 * Sha256.BYTES;
+    private static final int DIRECTORY_DIGITS = 2;
+    private static final int DEPTH = 4;
+    private static final int ATTEMPTS = 3;
+    private static final long OPEN_READER_PAUSE_NANOS = 10_000_000;
+    private static final int CHUNK = 64 << 10;
+
+    private final Path root;
+    private final StoreStep.Listener steps;
+    // the name of a target takes longer than reading a file
+    private final Map<Target, Path> targets = new ConcurrentHashMap<>();
+
+    /**
+     * Creates the tree in {@code root}, which need not exist.
+     *
+     * @param steps is called after each step of a change
+     */
+    EntryFiles(Path root, StoreStep.Listener steps) {
+        this.root = root;
+        this.steps = steps;
+    }
+
+    /**
+     * Bytes in the place of an entry, as read once.
+     *
+     * @param result the verified entry or the kind of miss
+     * @param lastUse the time of the file; {@link FileTime} 0 if there is none
+     */
+    record Found(LoadResult result, FileTime lastUse) {
+        static final Found ABSENT = new Found(LoadResult.ABSENT, FileTime.fromMillis(0));
+    }
+
+    /** Verifier of the bytes of an entry. */
+    @FunctionalInterface
+    interface Decoder {
+        LoadResult decode(MemorySegment stored);
+    }
+
+    /** Condition on a file that was set aside. */
+    @FunctionalInterface
+    interface AsideCheck {
+        boolean test(Path aside) throws IOException;
+    }
+
+    /** Kind of a file in the tree. */
+    enum Kind {
+        /** An entry in its place. */
+        ENTRY,
+        /** A file that is being written or removed, or that an ended process left behind. */
+        UNFINISHED,
+        /** Any other file. */
+        FOREIGN;
+
+        private static final Pattern NAME = Pattern.compile("[0-9a-f]{64}\\.(entry|[0-9a-f]{16})");
+
+        private static Kind of(Path file, BasicFileAttributes attributes, int names) {
+            String name = file.getFileName().toString();
+            return !attributes.isRegularFile()
+                            || file.getNameCount() != names
+                            || !NAME.matcher(name).matches()
+                    ? FOREIGN
+                    : name.endsWith(SUFFIX) ? ENTRY : UNFINISHED;
+        }
+    }
+
+    /** Visitor of the files of the tree. */
+    @FunctionalInterface
+    interface Visitor {
+        /** Visits a file. */
+        void visit(Kind kind, Path file, BasicFileAttributes attributes) throws IOException;
+
+        /** Called for a file or directory that cannot be read; throws {@code cause} by default. */
+        default void unreadable(IOException cause) throws IOException {
+            throw cause;
+        }
+
+        /** Called after the files of a directory. */
+        default void left(Path directory) {}
+
+        /** Returns whether the walk is to end. */
+        default boolean isDone() {
+            return false;
+        }
+    }
+
+    /** Returns the file of an entry, which need not exist. */
+    Path file(Id id) {
+        return file(
+                targets.computeIfAbsent(id.target(), target -> root.resolve(target.path())),
+                id.hash().hex());
+    }
+
+    /** Returns the file of a listed entry. */
+    Path file(EntryCatalog.Listed listed) {
+        return file(root.resolve(listed.namespace()), listed.hash().hex());
+    }
+
+    private static Path file(Path target, String hash) {
+        return target.resolve(hash.substring(0, DIRECTORY_DIGITS) + "/" + hash + SUFFIX);
+    }
+
+    /** Returns the namespace of the file of an entry. */
+    static String namespace(Path file) {
+        int backend = file.getNameCount() - DEPTH;
+        return file.getName(backend) + "/" + file.getName(backend + 1);
+    }
+
+    /** Returns the hash of the id of the file of an entry. */
+    static Sha256 hash(Path file) {
+        return Sha256.parse(file.getFileName().toString().substring(0, HASH_DIGITS));
+    }
+
+    /**
+     * Reads and verifies a file. Anything but a regular file counts as absent, and is not opened.
+     *
+     * @param memory the arena for the bytes; null: memory that the garbage collector frees
+     * @throws IOException if the system cannot read the file, twice: a file server may answer that
+     *     a handle is stale because the file was replaced
+     */
+    Found read(Path file, @Nullable Arena memory, Decoder decoder) throws IOException {
+        try {
+            return readOnce(file, memory, decoder);
+        } catch (NoSuchFileException e) {
+            return Found.ABSENT;
+        } catch (IOException e) {
+            try {
+                return readOnce(file, memory, decoder);
+            } catch (NoSuchFileException absent) {
+                return Found.ABSENT;
+            }
+        }
+    }
+
+    private static Found readOnce(Path file, @Nullable Arena memory, Decoder decoder)
+            throws IOException {
+        BasicFileAttributes attributes = Files.readAttributes(
+                file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+        if (!attributes.isRegularFile()) {
+            return Found.ABSENT; // opening a pipe would wait for its writer
+        }
+        Arena arena = memory == null ? Arena.ofAuto() : memory;
+        LoadResult result;
+        try (FileChannel channel = FileChannel.open(
+                file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+            result = read(channel, arena, decoder);
+        } catch (ClosedByInterruptException e) {
+            result = readUninterrupted(file, arena, decoder);
+        }
+        return new Found(result, attributes.lastModifiedTime());
+    }
+
+    private static LoadResult read(FileChannel channel, Arena arena, Decoder decoder)
+            throws IOException {
+        long size = channel.size();
+        if (size > EntryFormat.MAX_BYTES) {
+            return new LoadResult.Damaged(DamageKind.TOO_LARGE, size + " bytes");
+        }
+        if (size > CHUNK) { // do not allocate for bytes that cannot be an entry
+            ByteBuffer start = ByteBuffer.allocate(CHUNK);
+            channel.read(start, 0);
+            long stated = EntryFormat.statedLength(start.flip(), 0);
+            if (stated != size) {
+                return wrongLength(stated, size);
+            }
+        }
+        MemorySegment bytes;
+        try {
+            bytes = arena.allocate(size);
+        } catch (OutOfMemoryError e) {
+            return tooLittleMemory(size);
+        }
+        ByteBuffer buffer = bytes.asByteBuffer();
+        while (buffer.hasRemaining() && channel.read(buffer) >= 0) {}
+        return decoder.decode(bytes.asSlice(0, buffer.position()));
+    }
+
+    /**
+     * Reads a file again after an interrupt closed the channel. A stream ignores interrupts, but
+     * needs a copy on the heap.
+     */
+    private static LoadResult readUninterrupted(Path file, Arena arena, Decoder decoder)
+            throws IOException {
+        try (InputStream in = new FileInputStream(file.toFile())) {
+            byte[] copy = in.readAllBytes();
+            return decoder.decode(arena.allocate(copy.length).copyFrom(MemorySegment.ofArray(copy)));
+        } catch (OutOfMemoryError e) {
+            return tooLittleMemory(Files.size(file));
+        }
+    }
+
+    private static LoadResult wrongLength(long stated, long size) {
+        DamageKind damage = stated < 0
+                ? DamageKind.FOREIGN
+                : stated > size ? DamageKind.TRUNCATED : DamageKind.EXTENDED;
+        return new LoadResult.Damaged(
+                damage,
+                stated < 0
+                        ? "does not begin like an entry"
+                        : size + " bytes, but its header states " + stated);
+    }
+
+    private static LoadResult tooLittleMemory(long size) {
+        return new LoadResult.Unavailable(
+                "the entry needs " + size + " bytes, more than this process has left");
+    }
+
+    /**
+     * Stores an entry in its place, and replaces whatever is there.
+     *
+     * @param parts the encoded entry
+     * @param now the time of storing
+     * @throws IOException if it could not be written; nothing of it remains
+     */
+    void write(Path file, List<MemorySegment> parts, Instant now) throws IOException {
+        for (int attempt = 1; ; attempt++) {
+            try {
+                writeOnce(file, parts, now);
+                return;
+            } catch (NoSuchFileException e) {
+                // The directory is missing, or was removed. A file server that repeats a rename
+                // reports this too, after a success: then the entry is written twice.
+                if (attempt == ATTEMPTS) {
+                    throw e;
+                }
+                Files.createDirectories(
+                        file.getParent(), DirectoryValidator.privateDirectory(root));
+            } catch (FileSystemException e) {
+                if (attempt == ATTEMPTS || !makeWay(file, e)) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private void writeOnce(Path file, List<MemorySegment> parts, Instant now) throws IOException {
+        Path written = beside(file);
+        Files.createFile(written, DirectoryValidator.privateFile(root));
+        try {
+            // a stream, since an interrupt closes a channel
+            try (OutputStream out = new FileOutputStream(written.toFile())) {
+                byte[] chunk = new byte[CHUNK];
+                for (MemorySegment part : parts) {
+                    for (long at = 0; at < part.byteSize(); at += CHUNK) {
+                        int length = (int) Math.min(CHUNK, part.byteSize() - at);
+                        MemorySegment.copy(part, at, MemorySegment.ofArray(chunk), 0, length);
+                        out.write(chunk, 0, length);
+                        steps.done(StoreStep.PART_WRITTEN);
+                    }
+                }
+            }
+            Files.setLastModifiedTime(written, FileTime.from(now));
+            steps.done(StoreStep.WRITTEN);
+            Files.move(written, file, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException | RuntimeException | Error e) {
+            Files.deleteIfExists(written);
+            throw e;
+        }
+        steps.done(StoreStep.IN_PLACE);
+    }
+
+    /**
+     * Returns whether another attempt may succeed: a directory was in the place of the file, or
+     * Windows does not replace a file that a reader has open.
+     */
+    private static boolean makeWay(Path file, FileSystemException cause) throws IOException {
+        if (Files.isDirectory(file, LinkOption.NOFOLLOW_LINKS)) {
+            Files.move(file, beside(file), StandardCopyOption.ATOMIC_MOVE);
+            return true;
+        }
+        if (cause instanceof AccessDeniedException && Files.exists(file)) {
+            LockSupport.parkNanos(OPEN_READER_PAUSE_NANOS);
+            return true;
+        }
+        return false;
+    }
+
+    /**
+     * Removes a file if {@code check} accepts it once nobody can replace it any more: it is set
+     * aside for that. Otherwise it is put back, unless a new one is in its place by then. Returns
+     * whether it was removed.
+     */
+    boolean removeIf(Path file, AsideCheck check) throws IOException {
+        Path aside = beside(file);
+        try {
+            Files.move(file, aside, StandardCopyOption.ATOMIC_MOVE);
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+        steps.done(StoreStep.SET_ASIDE);
+        boolean isRemoved = check.test(aside);
+        if (!isRemoved) {
+            putBack(aside, file);
+            steps.done(StoreStep.PUT_BACK);
+        }
+        Files.deleteIfExists(aside);
+        return isRemoved;
+    }
+
+    private static void putBack(Path aside, Path file) throws IOException {
+        try {
+            Files.createLink(file, aside);
+        } catch (FileAlreadyExistsException e) {
+            return; // a newer one
+        } catch (UnsupportedOperationException | FileSystemException e) {
+            if (Files.notExists(file, LinkOption.NOFOLLOW_LINKS)) { // no links here, as on SMB
+                Files.move(aside, file, StandardCopyOption.ATOMIC_MOVE);
+            }
+        }
+    }
+
+    private static Path beside(Path file) {
+        String hash = file.getFileName().toString().substring(0, HASH_DIGITS);
+        return file.resolveSibling(
+                hash + "." + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong()));
+    }
+
+    /**
+     * Visits all files, in no particular order. Files that appear or disappear meanwhile may be
+     * left out.
+     */
+    void walk(Visitor visitor) throws IOException {
+        if (Files.notExists(root, LinkOption.NOFOLLOW_LINKS)) {
+            return;
+        }
+        Files.walkFileTree(root, Set.of(), DEPTH, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+                    throws IOException {
+                visitor.visit(
+                        Kind.of(file, attributes, root.getNameCount() + DEPTH), file, attributes);
+                return visitor.isDone() ? FileVisitResult.TERMINATE : FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult visitFileFailed(Path file, IOException cause)
+                    throws IOException {
+                if (!(cause instanceof NoSuchFileException)) {
+                    visitor.unreadable(cause);
+                }
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path directory, @Nullable IOException cause)
+                    throws IOException {
+                if (cause != null && !(cause instanceof NoSuchFileException)) {
+                    visitor.unreadable(cause);
+                }
+                visitor.left(directory);
+                return FileVisitResult.CONTINUE;
+            }
+        });
+    }
+}
