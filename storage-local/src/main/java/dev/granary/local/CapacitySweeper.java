@@ -3,27 +3,23 @@ package dev.granary.local;
 import dev.granary.cache.EvictionListener;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.cache.support.LogOnce;
-
 import dev.granary.local.directory.DirectoryValidator;
 import dev.granary.local.directory.InterruptGuard;
 
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -175,9 +171,10 @@ final class CapacitySweeper {
                 }
                 long end = System.nanoTime() + limit;
                 sweepAlone(() -> limit < Long.MAX_VALUE && System.nanoTime() - end >= 0);
-            } catch (IOException e) {
+            } catch (IOException | RuntimeException | OutOfMemoryError e) {
                 if (Files.isWritable(config.directory())) { // otherwise nothing can be evicted
-                    failures.record("Entries could not be evicted; the capacity may be exceeded", e);
+                    failures.record(
+                            "Entries could not be evicted; the capacity may be exceeded", e);
                 }
             } finally {
                 sweeping.unlock();
@@ -187,13 +184,7 @@ final class CapacitySweeper {
     }
 
     private FileChannel openLock() throws IOException {
-        return FileChannel.open(
-                config.directory().resolve("sweep"),
-                Set.of(
-                        StandardOpenOption.WRITE,
-                        StandardOpenOption.CREATE,
-                        LinkOption.NOFOLLOW_LINKS),
-                DirectoryValidator.privateFile(config.directory()));
+        return DirectoryValidator.openLockFile(config.directory().resolve("sweep"));
     }
 
     /** Returns whether to sweep: no other process does or, where locks do not work, by chance. */
@@ -206,7 +197,7 @@ final class CapacitySweeper {
             LogOnce.warn(
                     "locks " + config.directory(),
                     "File locks do not work in " + config.directory() + " (" + e
-                            + "): its processes sweep by chance, and compile the same kernel twice.");
+                            + "): processes sweep by chance, and compile the same kernel twice.");
             return isForced || random.applyAsLong(FRACTION) == 0;
         }
     }
@@ -355,11 +346,12 @@ final class CapacitySweeper {
     }
 
     private boolean isAbandoned(BasicFileAttributes attributes) {
-        return lastUse(attributes) < config.clock().millis() - EntryFiles.ABANDONED.toMillis();
+        long age = config.clock().millis() - attributes.lastModifiedTime().toMillis();
+        return Math.abs(age) > EntryFiles.ABANDONED.toMillis();
     }
 
     /** Removes the tree of the former layout once no process has written it for a day. */
-    private void removeFormer() throws IOException {
+    private void removeFormer() {
         Path former = config.directory().resolve(LocalTier.FORMER_TREE);
         if (Files.notExists(former, LinkOption.NOFOLLOW_LINKS)) {
             return;
@@ -372,7 +364,9 @@ final class CapacitySweeper {
                     return;
                 }
             }
+            FileTrees.delete(former);
+        } catch (IOException | UncheckedIOException e) {
+            failures.record("The tree of the former layout could not be removed", e);
         }
-        FileTrees.delete(former);
     }
 }

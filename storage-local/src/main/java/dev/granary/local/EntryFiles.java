@@ -12,6 +12,7 @@ import dev.granary.local.directory.DirectoryValidator;
 import org.jspecify.annotations.Nullable;
 
 import java.io.FileInputStream;
+import java.io.FileNotFoundException;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -118,6 +119,7 @@ final class EntryFiles {
             return !attributes.isRegularFile()
                             || file.getNameCount() != names
                             || !NAME.matcher(name).matches()
+                            || !name.startsWith(file.getName(names - 2).toString())
                     ? FOREIGN
                     : name.endsWith(SUFFIX) ? ENTRY : UNFINISHED;
         }
@@ -150,9 +152,17 @@ final class EntryFiles {
                 id.hash().hex());
     }
 
-    /** Returns the file of a listed entry. */
-    Path file(EntryCatalog.Listed listed) {
-        return file(root.resolve(listed.namespace()), listed.hash().hex());
+    /**
+     * Returns the file of a listed entry, which need not exist.
+     *
+     * @throws NoSuchFileException if its namespace is none, but for example leads out of the tree
+     */
+    Path file(EntryCatalog.Listed listed) throws NoSuchFileException {
+        Path target = root.resolve(listed.namespace()).normalize();
+        if (!target.startsWith(root) || target.getNameCount() != root.getNameCount() + 2) {
+            throw new NoSuchFileException(listed.namespace());
+        }
+        return file(target, listed.hash().hex());
     }
 
     private static Path file(Path target, String hash) {
@@ -193,15 +203,15 @@ final class EntryFiles {
 
     private static Found readOnce(Path file, @Nullable Arena memory, Decoder decoder)
             throws IOException {
-        BasicFileAttributes attributes = Files.readAttributes(
-                file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+        BasicFileAttributes attributes =
+                Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
         if (!attributes.isRegularFile()) {
             return Found.ABSENT; // opening a pipe would wait for its writer
         }
         Arena arena = memory == null ? Arena.ofAuto() : memory;
         LoadResult result;
-        try (FileChannel channel = FileChannel.open(
-                file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
+        try (FileChannel channel =
+                FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
             result = read(channel, arena, decoder);
         } catch (ClosedByInterruptException e) {
             result = readUninterrupted(file, arena, decoder);
@@ -242,7 +252,8 @@ final class EntryFiles {
             throws IOException {
         try (InputStream in = new FileInputStream(file.toFile())) {
             byte[] copy = in.readAllBytes();
-            return decoder.decode(arena.allocate(copy.length).copyFrom(MemorySegment.ofArray(copy)));
+            return decoder.decode(
+                    arena.allocate(copy.length).copyFrom(MemorySegment.ofArray(copy)));
         } catch (OutOfMemoryError e) {
             return tooLittleMemory(Files.size(file));
         }
@@ -276,9 +287,9 @@ final class EntryFiles {
             try {
                 writeOnce(file, parts, now);
                 return;
-            } catch (NoSuchFileException e) {
-                // The directory is missing, or was removed. A file server that repeats a rename
-                // reports this too, after a success: then the entry is written twice.
+            } catch (NoSuchFileException | FileNotFoundException e) {
+                // The directory is missing, or something was removed. A file server that repeats a
+                // rename reports this too, after a success: then the entry is written twice.
                 if (attempt == ATTEMPTS) {
                     throw e;
                 }
@@ -347,12 +358,16 @@ final class EntryFiles {
             return false;
         }
         steps.done(StoreStep.SET_ASIDE);
-        boolean isRemoved = check.test(aside);
-        if (!isRemoved) {
-            putBack(aside, file);
-            steps.done(StoreStep.PUT_BACK);
+        boolean isRemoved = false;
+        try {
+            isRemoved = check.test(aside);
+        } finally {
+            if (!isRemoved) {
+                putBack(aside, file);
+                steps.done(StoreStep.PUT_BACK);
+            }
+            Files.deleteIfExists(aside);
         }
-        Files.deleteIfExists(aside);
         return isRemoved;
     }
 
@@ -370,8 +385,8 @@ final class EntryFiles {
 
     private static Path beside(Path file) {
         String hash = file.getFileName().toString().substring(0, HASH_DIGITS);
-        return file.resolveSibling(
-                hash + "." + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong()));
+        return file.resolveSibling(hash + "."
+                + HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong()));
     }
 
     /**
@@ -381,6 +396,9 @@ final class EntryFiles {
     void walk(Visitor visitor) throws IOException {
         if (Files.notExists(root, LinkOption.NOFOLLOW_LINKS)) {
             return;
+        }
+        if (!Files.isDirectory(root, LinkOption.NOFOLLOW_LINKS)) {
+            throw new FileSystemException(root.toString(), null, "not a directory; remove it");
         }
         Files.walkFileTree(root, Set.of(), DEPTH, new SimpleFileVisitor<>() {
             @Override

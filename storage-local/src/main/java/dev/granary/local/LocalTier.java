@@ -22,6 +22,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
@@ -37,10 +38,10 @@ import java.util.function.LongUnaryOperator;
  * Local tier: one directory that any number of processes use at once, bounded in bytes, from which
  * the least recently used entries are evicted first.
  *
- * <p>An entry is a file. A lookup reads and verifies it, and takes no lock; a store writes it beside
- * its place and renames it. Neither waits for another thread or process. The time of a file is its
- * last use, and a background sweep removes the oldest files. {@code docs/local-directory.md} has
- * layout and guarantees.
+ * <p>An entry is a file. A lookup reads and verifies it, and takes no lock; a store writes it
+ * beside its place and renames it. Neither waits for another thread or process. The time of a file
+ * is its last use, and a background sweep removes the oldest files. {@code docs/local-directory.md}
+ * has layout and guarantees.
  */
 public final class LocalTier implements PersistentCache, EntryCatalog {
     /** Directory of the layout before this one, beside that of the entries. */
@@ -76,8 +77,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
      *     was written
      */
     public static LocalTier open(LocalTierConfig config) throws LocalDirectoryException {
-        return open(
-                config, StoreStep.Listener.NONE, bound -> ThreadLocalRandom.current().nextLong(bound));
+        return open(config, StoreStep.Listener.NONE, bound -> ThreadLocalRandom.current()
+                .nextLong(bound));
     }
 
     /**
@@ -137,11 +138,11 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     private void removeDamaged(Path file, EntryFiles.Decoder decoder) {
         removeIf(file, aside -> {
             try (Arena memory = Arena.ofConfined()) {
-                if (files.read(aside, memory, decoder).result() instanceof LoadResult.Damaged) {
-                    healed.increment();
-                    return true;
-                }
-                return false; // replaced since it was read
+                boolean isDamaged = files.read(aside, memory, decoder).result()
+                                instanceof LoadResult.Damaged bad
+                        && isRemovable(bad); // otherwise it was replaced since it was read
+                healed.add(isDamaged ? 1 : 0);
+                return isDamaged;
             }
         });
     }
@@ -168,8 +169,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Stores an entry. An entry with the same id and other content is replaced as a whole. Waits for
-     * no other thread or process.
+     * Stores an entry. An entry with the same id and other content is replaced as a whole. Waits
+     * for no other thread or process.
      *
      * @return {@code Refused} if the entry is larger than the capacity or the directory is
      *     read-only; {@code Failed} if the disk is full or fails; never {@code Divergent} or
@@ -209,10 +210,16 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
             return refuse(EntryFormat.MAX_BYTES + 1, limit);
         } catch (IOException e) {
             failures.record(NOT_STORED, e);
-            return e instanceof AccessDeniedException || !Files.isWritable(config.directory())
-                    ? new StoreResult.Refused("the directory is read-only: " + e)
+            return isReadOnly(e, files.file(entry.id()))
+                    ? new StoreResult.Refused("the directory cannot be written: " + e)
                     : new StoreResult.Failed(e.toString());
         }
+    }
+
+    private boolean isReadOnly(IOException cause, Path file) {
+        Path denied = cause instanceof AccessDeniedException ? file.getParent() : directory();
+        // exists: Windows denies access to files in use, too
+        return denied != null && Files.exists(denied) && !Files.isWritable(denied);
     }
 
     /** Reads what an entry would replace; counts as absent if it cannot be read. */
@@ -271,7 +278,10 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     private LoadResult readInto(Listed listed, @Nullable Arena memory) {
         requireOpen();
         try {
-            return files.read(files.file(listed), memory, stored -> decode(stored, listed)).result();
+            return files.read(files.file(listed), memory, stored -> decode(stored, listed))
+                    .result();
+        } catch (NoSuchFileException e) {
+            return LoadResult.ABSENT;
         } catch (IOException e) {
             failures.record(UNREADABLE, e);
             return new LoadResult.Unavailable(e.toString());
@@ -292,12 +302,16 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
      */
     public boolean remove(Listed listed) {
         requireOpen();
-        return removeIf(files.file(listed), aside -> {
-            BasicFileAttributes attributes = Files.readAttributes(
-                    aside, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
-            return attributes.size() == listed.bytes()
-                    && attributes.lastModifiedTime().toMillis() == listed.lastUsedMillis();
-        });
+        try {
+            return removeIf(files.file(listed), aside -> {
+                BasicFileAttributes attributes = Files.readAttributes(
+                        aside, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+                return attributes.size() == listed.bytes()
+                        && attributes.lastModifiedTime().toMillis() == listed.lastUsedMillis();
+            });
+        } catch (NoSuchFileException e) {
+            return false;
+        }
     }
 
     /** Removes every entry, and every file that is being written. */
@@ -373,7 +387,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
 
     private void requireOpen() {
         if (closed.get()) {
-            throw new IllegalStateException("The local tier on " + config.directory() + " is closed");
+            throw new IllegalStateException(
+                    "The local tier on " + config.directory() + " is closed");
         }
     }
 }

@@ -84,9 +84,7 @@ public record LocalTierConfig(
             return this;
         }
 
-        /**
-         * Sets the clock for times of storing and of last use. Default the system's clock.
-         */
+        /** Sets the clock for times of storing and of last use. Default the system's clock. */
         public Builder clock(InstantSource clock) {
             this.clock = clock;
             return this;

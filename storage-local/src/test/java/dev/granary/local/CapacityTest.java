@@ -3,19 +3,12 @@ package dev.granary.local;
 import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.local.config.EvictionPolicy;
-import dev.granary.local.config.LocalDirectoryException;
-import dev.granary.local.config.LocalTierConfig;
-import dev.granary.local.directory.BootId;
-import dev.granary.local.eviction.Evictor;
-import dev.granary.local.file.StoreStep;
-import dev.granary.local.store.SegmentStore;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.AfterEach;
@@ -24,20 +17,24 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
+import java.util.Queue;
 import java.util.SplittableRandom;
 import java.util.concurrent.RejectedExecutionException;
 
 /** Tests of the capacity: which entries are evicted, when, and how much space that frees. */
 final class CapacityTest {
-    private static final int SIZE = 10_000;
+    private static final int SIZE = 10_000; // three blocks with the rest of the entry
+    private static final int BLOCKS = 3 * 4096;
     private static final int ROUNDS = 40;
-    private static final long ROOM_FOR_TEN = 10 * (SIZE + 700L);
+    private static final long ROOM_FOR_TEN = 10 * BLOCKS;
 
     private final TestEntries entries = new TestEntries("CapacityTest");
     private final TestClock clock = new TestClock();
@@ -63,7 +60,7 @@ final class CapacityTest {
             Entry entry = entries.entry(SIZE);
             assertThat(tier.store(entry)).isStored();
             ten.add(entry);
-            clock.advance(Duration.ofSeconds(1));
+            clock.advance(Duration.ofHours(1));
         }
         return ten;
     }
@@ -74,18 +71,19 @@ final class CapacityTest {
                     + " stored first")
     void leastRecentlyUsedLeaves() throws Exception {
         List<Entry> ten;
-        try (LocalTier tier = LocalTier.open(config().build())) {
+        try (LocalTier tier = StoreInvariants.openRegular(config().build())) {
             ten = storeTen(tier);
             assertThat(tier.load(ten.get(0).id())).isHitOf(ten.get(0));
             clock.advance(Duration.ofSeconds(1));
             assertThat(tier.store(ten.get(1))).as("storing again is a use").isDuplicate();
         }
         clock.advance(Duration.ofSeconds(1));
-        try (LocalTier tier = LocalTier.open(config().build())) { // uses outlive the process
+        try (LocalTier tier =
+                StoreInvariants.openRegular(config().build())) { // uses outlive the process
             Entry eleventh = entries.entry(SIZE);
             assertThat(tier.store(eleventh)).isStored();
-            assertTrue(tier.usedBytes() <= ROOM_FOR_TEN - ROOM_FOR_TEN / Evictor.FREED_FRACTION);
-            assertTrue(tier.diskBytes() <= ROOM_FOR_TEN);
+            assertTrue(tier.usage().diskBytes()
+                    <= ROOM_FOR_TEN - ROOM_FOR_TEN / CapacitySweeper.FRACTION);
             for (int i : new int[] {0, 1, 4, 9}) {
                 assertThat(tier.load(ten.get(i).id())).isHitOf(ten.get(i));
             }
@@ -98,17 +96,15 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E1 FIFO: the entries stored first are evicted, used or not, also after they were"
-            + " copied to another segment")
+    @DisplayName("E1 FIFO: the entries stored first are evicted, used or not")
     void firstStoredLeaves() throws Exception {
         try (LocalTier tier =
-                LocalTier.open(config().policy(EvictionPolicy.FIFO).build())) {
+                StoreInvariants.openRegular(config().policy(EvictionPolicy.FIFO).build())) {
             List<Entry> ten = storeTen(tier);
             for (int i = 0; i < 25; i++) {
-                assertThat(tier.load(ten.getFirst().id())).isHitOf(ten.get(0));
                 Entry next = entries.entry(SIZE);
-                clock.advance(Duration.ofSeconds(1));
                 assertThat(tier.store(next)).isStored();
+                clock.advance(Duration.ofHours(1));
                 ten.add(next);
                 while (!(tier.load(ten.getFirst().id()) instanceof LoadResult.Hit)) {
                     ten.removeFirst();
@@ -116,7 +112,7 @@ final class CapacityTest {
                 for (Entry entry : ten) {
                     assertThat(tier.load(entry.id())).isHitOf(entry);
                 }
-                assertTrue(ten.size() >= 7, "no more leave than must: " + ten.size());
+                assertTrue(ten.size() >= 8, "no more leave than must: " + ten.size());
             }
         }
     }
@@ -124,11 +120,11 @@ final class CapacityTest {
     @Test
     @DisplayName("E2 larger than the capacity: refused, evicts nothing")
     void tooLarge() throws Exception {
-        try (LocalTier tier = LocalTier.open(config().build())) {
+        try (LocalTier tier = StoreInvariants.openRegular(config().build())) {
             List<Entry> ten = storeTen(tier);
             assertThat(tier.store(entries.entry((int) ROOM_FOR_TEN + 1))).isRefused();
             assertThat(tier.store(entries.entry((int) ROOM_FOR_TEN - 100)))
-                    .as("its frame counts")
+                    .as("its header and key count")
                     .isRefused();
             for (Entry entry : ten) {
                 assertThat(tier.load(entry.id())).isHitOf(entry);
@@ -139,70 +135,64 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E3 while another process evicts, loads do not wait and stores continue up to 1/4"
-            + " above the capacity; rejected sweeps run in close")
+    @DisplayName("E3 while another process sweeps, loads and stores continue; the sweep that is due"
+            + " runs later")
     void evictionDoesNotDisturb() throws Exception {
-        SegmentStore store =
-                SegmentStore.share(directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
-        try (LocalTier tier = LocalTier.open(config().background(CapacityTest::reject)
-                .storeTimeout(Duration.ofMillis(250))
-                .build())) {
-            List<Entry> ten = storeTen(tier);
-            store.runSweep(() -> {
-                int stored = 0;
-                for (int i = 0; i < 10; i++) {
-                    Entry entry = entries.entry(SIZE);
-                    if (tier.store(entry) instanceof StoreResult.Stored) {
-                        assertThat(tier.load(entry.id())).isHitOf(entry);
-                        stored++;
-                    }
+        try (LocalTier tier = StoreInvariants.openRegular(config().build());
+                FileChannel file = FileChannel.open(
+                        directory.resolve("sweep"),
+                        StandardOpenOption.CREATE,
+                        StandardOpenOption.WRITE)) {
+            List<Entry> ten;
+            try (FileLock _ = file.lock()) {
+                ten = storeTen(tier);
+                ten.addAll(storeTen(tier));
+                for (Entry entry : ten) {
+                    assertThat(tier.load(entry.id())).isHitOf(entry);
                 }
-                assertTrue(stored >= 2 && stored < 5, "stored " + stored);
-                assertThat(tier.load(ten.get(0).id())).isHitOf(ten.get(0));
-            });
-            assertTrue(tier.usedBytes() > ROOM_FOR_TEN);
-        } finally {
-            store.release();
+                assertFalse(tier.enforceCapacity(), "after a wait of 2 s");
+            }
+            assertThat(tier.store(entries.entry(SIZE))).isStored();
+            assertTrue(tier.usage().diskBytes() <= ROOM_FOR_TEN);
         }
-        try (LocalTier tier = LocalTier.open(config().build())) {
-            assertTrue(tier.diskBytes() <= ROOM_FOR_TEN);
-        }
-    }
-
-    private static void reject(Runnable task) {
-        throw new RejectedExecutionException("busy: " + task);
     }
 
     @Test
     @DisplayName(
-            "E3 L4 a store succeeds although the system has no thread for the sweep, which then"
-                    + " runs in close")
+            "E3 L4 a store succeeds although its sweep is rejected, or the system has no thread"
+                    + " for it; it runs in close")
     void noThreadForTheSweep() throws Exception {
-        try (LocalTier tier = LocalTier.open(config().background(_ -> {
-                    throw new OutOfMemoryError("a test: unable to create native thread");
-                })
-                .build())) {
-            List<Entry> ten = storeTen(tier);
-            while (tier.diskBytes() <= ROOM_FOR_TEN) {
-                assertThat(tier.store(entries.entry(1000))).isStored();
+        for (Throwable reason : List.of(
+                new RejectedExecutionException("a test"),
+                new OutOfMemoryError("a test: unable to create native thread"))) {
+            try (LocalTier tier = StoreInvariants.openRegular(config().background(_ -> {
+                        if (reason instanceof Error error) {
+                            throw error;
+                        }
+                        throw (RuntimeException) reason;
+                    })
+                    .build())) {
+                List<Entry> ten = storeTen(tier);
+                assertThat(tier.store(entries.entry(SIZE))).isStored();
+                assertThat(tier.load(ten.getFirst().id())).isHitOf(ten.getFirst());
+                assertTrue(tier.usage().diskBytes() > ROOM_FOR_TEN);
             }
-            assertThat(tier.load(ten.getFirst().id())).isHitOf(ten.getFirst());
-        }
-        try (LocalTier tier = LocalTier.open(config().build())) {
-            assertTrue(tier.diskBytes() <= ROOM_FOR_TEN);
+            try (LocalTier tier = StoreInvariants.openRegular(config().build())) {
+                assertTrue(tier.usage().diskBytes() <= ROOM_FOR_TEN);
+            }
         }
     }
 
     @Test
     @DisplayName("E4 two open tiers agree after one evicted")
     void twoAgree() throws Exception {
-        try (LocalTier one = LocalTier.open(config().build());
-                LocalTier two = LocalTier.open(config().build())) {
+        try (LocalTier one = StoreInvariants.openRegular(config().build());
+                LocalTier two = StoreInvariants.openRegular(config().build())) {
             List<Entry> ten = storeTen(one);
             two.store(entries.entry(SIZE));
             assertThat(one.load(ten.get(0).id())).isAbsent();
             assertThat(two.load(ten.get(0).id())).isAbsent();
-            assertEquals(one.usedBytes(), two.usedBytes());
+            assertEquals(one.usage(), two.usage());
             assertThat(one.store(ten.get(0))).isStored();
             assertThat(two.load(ten.get(0).id())).isHitOf(ten.get(0));
         }
@@ -211,16 +201,40 @@ final class CapacityTest {
     @Test
     @DisplayName("E9 lowering the capacity takes effect at once, down to nothing")
     void lowering() throws Exception {
-        try (LocalTier tier = LocalTier.open(config().build())) {
+        try (LocalTier tier = StoreInvariants.openRegular(config().build())) {
             List<Entry> ten = storeTen(tier);
             tier.setCapacity(ROOM_FOR_TEN / 2);
-            assertTrue(tier.diskBytes() <= ROOM_FOR_TEN / 2);
+            assertTrue(tier.usage().diskBytes() <= ROOM_FOR_TEN / 2);
             assertThat(tier.load(ten.get(9).id())).isHitOf(ten.get(9));
             assertThat(tier.load(ten.get(0).id())).isAbsent();
             tier.setCapacity(0);
-            assertEquals(0, tier.usedBytes());
-            assertEquals(0, tier.diskBytes());
+            assertEquals(0, tier.usage().entries());
             assertThat(tier.store(ten.get(0))).isRefused();
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "E1 the first sweep of a process is due after a random part of 1/16 of the capacity,"
+                    + " the others after 1/16 each")
+    void due() throws Exception {
+        long capacity = 16 * 10L * BLOCKS;
+        for (int part : new int[] {0, 4, 10}) {
+            Queue<Runnable> sweeps = new ArrayDeque<>();
+            LocalTierConfig config =
+                    config().capacityBytes(capacity).background(sweeps::add).build();
+            try (LocalTier tier =
+                    LocalTier.open(config, StoreStep.Listener.NONE, _ -> (long) part * BLOCKS)) {
+                for (int stored = 1; stored <= 35; stored++) {
+                    assertThat(tier.store(entries.entry(SIZE))).isStored();
+                    boolean isDue = stored == Math.max(1, part)
+                            || (stored > part && (stored - Math.max(1, part)) % 10 == 0);
+                    assertEquals(isDue ? 1 : 0, sweeps.size(), part + ": " + stored);
+                    while (!sweeps.isEmpty()) {
+                        sweeps.remove().run();
+                    }
+                }
+            }
         }
     }
 
@@ -229,26 +243,25 @@ final class CapacityTest {
             "E1 a long random run: exactly the least recently used are evicted, within 1/16; disk"
                     + " usage stays below its bound")
     void longLife() throws Exception {
-        long capacity = 60 * (SIZE + 700L);
+        long capacity = 60L * BLOCKS;
         List<Entry> byUse = new ArrayList<>(); // least recently used first
-        Set<Entry> gone = new HashSet<>();
-        try (LocalTier tier = LocalTier.open(config().capacityBytes(capacity).build())) {
+        int gone = 0;
+        try (LocalTier tier =
+                StoreInvariants.openRegular(config().capacityBytes(capacity).build())) {
             for (int i = 0; i < 400; i++) {
-                clock.advance(Duration.ofMillis(1));
+                clock.advance(Duration.ofHours(1));
                 Entry entry = entries.entry(entries.random().nextInt(100, 2 * SIZE));
                 assertThat(tier.store(entry)).isStored();
                 byUse.add(entry);
                 for (int use = 0; use < 3; use++) {
-                    clock.advance(Duration.ofMillis(1));
+                    clock.advance(Duration.ofHours(1));
                     Entry used = byUse.get(entries.random().nextInt(byUse.size()));
                     if (tier.load(used.id()) instanceof LoadResult.Hit) {
                         byUse.remove(used);
                         byUse.add(used);
                     }
                 }
-                assertTrue(
-                        tier.diskBytes() <= capacity + capacity / 16,
-                        () -> "disk " + tier.diskBytes());
+                assertTrue(tier.usage().diskBytes() <= capacity + capacity / 16);
                 boolean survivorSeen = false;
                 for (Entry each : List.copyOf(byUse)) {
                     boolean isPresent = StoreInvariants.isPresent(tier, each);
@@ -257,13 +270,13 @@ final class CapacityTest {
                             "an entry was evicted although another was unused for longer");
                     survivorSeen |= isPresent;
                     if (!isPresent) {
-                        gone.add(each);
+                        gone++;
                         byUse.remove(each);
                     }
                 }
             }
-            assertTrue(gone.size() > 200);
-            assertTrue(tier.usedBytes() > capacity * 3 / 4, "no more leaves than must");
+            assertTrue(gone > 200);
+            assertTrue(tier.usage().diskBytes() > capacity * 3 / 4, "no more leaves than must");
         }
     }
 
@@ -284,7 +297,8 @@ final class CapacityTest {
                     Entry entry = entries.entry(size);
                     tier.store(entry);
                     stored.add(entry);
-                    clock.advance(Duration.ofSeconds(1));
+                    // at times many entries with one time
+                    clock.advance(Duration.ofHours(random.nextInt(2)));
                 }
                 for (int i = random.nextInt(stored.size()); i > 0; i -= 3) {
                     Entry entry = stored.get(random.nextInt(stored.size()));
@@ -294,11 +308,34 @@ final class CapacityTest {
                         tier.discard(entry);
                     }
                 }
-                assertTrue(tier.sweepNow());
-                assertTrue(tier.diskBytes() <= capacity, round + ": " + tier.diskBytes());
+                long before = tier.usage().diskBytes();
+                assertTrue(tier.enforceCapacity());
+                long after = tier.usage().diskBytes();
+                assertTrue(after <= capacity, round + ": " + after);
+                assertTrue(
+                        before <= capacity ? after == before : after > capacity / 2,
+                        () -> "no more leave than must: " + before + " " + after);
                 if (stored.size() > 400) {
                     stored.subList(0, 300).clear();
                 }
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("E1 an entry that is used after the scan of a sweep stays")
+    void usedDuringSweep() throws Exception {
+        try (LocalTier user = StoreInvariants.openRegular(config().build())) {
+            List<Entry> ten = storeTen(user);
+            StoreStep.Listener using = step -> {
+                if (step == StoreStep.SCANNED) {
+                    assertThat(user.load(ten.getFirst().id())).isHitOf(ten.getFirst());
+                }
+            };
+            try (LocalTier tier = LocalTier.open(config().build(), using, bound -> bound - 1)) {
+                tier.setCapacity(ROOM_FOR_TEN / 2);
+                assertThat(tier.load(ten.getFirst().id())).isHitOf(ten.getFirst());
+                assertThat(tier.load(ten.get(1).id())).isAbsent();
             }
         }
     }
@@ -309,7 +346,7 @@ final class CapacityTest {
     void listener() throws Exception {
         List<Long> evicted = new ArrayList<>();
         List<Long> bytes = new ArrayList<>();
-        try (LocalTier tier = LocalTier.open(config().build())) {
+        try (LocalTier tier = StoreInvariants.openRegular(config().build())) {
             tier.setEvictionListener(() -> (count, length) -> {
                 evicted.add(count);
                 bytes.add(length);
@@ -332,7 +369,7 @@ final class CapacityTest {
                 throw new IllegalStateException("a test");
             });
             tier.setCapacity(ROOM_FOR_TEN / 8);
-            assertTrue(tier.usedBytes() <= ROOM_FOR_TEN / 8);
+            assertTrue(tier.usage().diskBytes() <= ROOM_FOR_TEN / 8);
         }
     }
 }

@@ -18,21 +18,18 @@ import java.util.concurrent.atomic.LongAdder;
  *
  * @param stored number of successful stores
  * @param failed number of failed stores
- * @param early number of failed stores that had waited for less than the timeout
  * @param longestMillis duration of the longest store in milliseconds
  * @param reasons the distinct reasons of the failures
  */
-record ContentionRun(long stored, long failed, long early, long longestMillis, String reasons) {
+record ContentionRun(long stored, long failed, long longestMillis, String reasons) {
     /**
      * Runs {@code threads} threads, each of which stores {@code count} entries of {@code size}
      * bytes that no other thread stores.
      */
-    static ContentionRun run(
-            LocalTier tier, long deadlineNanos, String prefix, int threads, int count, int size)
+    static ContentionRun run(LocalTier tier, String prefix, int threads, int count, int size)
             throws InterruptedException {
         LongAdder stored = new LongAdder();
         LongAdder failed = new LongAdder();
-        LongAdder early = new LongAdder();
         LongAccumulator longest = new LongAccumulator(Math::max, 0);
         Set<String> reasons = new ConcurrentSkipListSet<>();
         CountDownLatch all = new CountDownLatch(threads);
@@ -52,7 +49,6 @@ record ContentionRun(long stored, long failed, long early, long longestMillis, S
                         stored.increment();
                     } else {
                         failed.increment();
-                        early.add(took < deadlineNanos ? 1 : 0);
                         reasons.add(result.toString().replaceAll("[0-9]+", "N"));
                     }
                 }
@@ -62,7 +58,7 @@ record ContentionRun(long stored, long failed, long early, long longestMillis, S
             thread.join();
         }
         return new ContentionRun(
-                stored.sum(), failed.sum(), early.sum(), longest.get(), String.join("; ", reasons));
+                stored.sum(), failed.sum(), longest.get(), String.join("; ", reasons));
     }
 
     /** Returns the prefix of the names of a thread's entries. */
@@ -72,18 +68,17 @@ record ContentionRun(long stored, long failed, long early, long longestMillis, S
 
     /** Parses the output of {@link #line()}. */
     static ContentionRun parse(String line) {
-        String[] words = line.split(" ", 5);
+        String[] words = line.split(" ", 4);
         return new ContentionRun(
                 Long.parseLong(words[0]),
                 Long.parseLong(words[1]),
                 Long.parseLong(words[2]),
-                Long.parseLong(words[3]),
-                words[4]);
+                words[3]);
     }
 
     /** Returns the counts in one line. */
     String line() {
-        return stored + " " + failed + " " + early + " " + longestMillis + " " + reasons;
+        return stored + " " + failed + " " + longestMillis + " " + reasons;
     }
 
     /** Returns the combined counts. */
@@ -91,7 +86,6 @@ record ContentionRun(long stored, long failed, long early, long longestMillis, S
         return new ContentionRun(
                 stored + other.stored,
                 failed + other.failed,
-                early + other.early,
                 Math.max(longestMillis, other.longestMillis),
                 reasons.equals(other.reasons) ? reasons : (reasons + " " + other.reasons).strip());
     }

@@ -3,7 +3,6 @@ package dev.granary.local;
 import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -17,11 +16,6 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.LocalClaims;
-import dev.granary.local.config.LocalTierConfig;
-import dev.granary.local.directory.BootId;
-import dev.granary.local.file.StatePage;
-import dev.granary.local.file.StoreStep;
-import dev.granary.local.store.SegmentStore;
 import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.TestSeed;
 
@@ -35,14 +29,10 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -94,20 +84,21 @@ final class InterruptsTest {
             work.prepare(before);
         }
         boolean[] reached = {false};
-        try (LocalTier tier = LocalTier.open(config, BootId.mark(), id -> id.hash(), done -> {
-            if (done == step) {
-                reached[0] = true;
-                Thread.currentThread().interrupt();
-            }
-        })) {
+        try (LocalTier tier = LocalTier.open(
+                config,
+                done -> {
+                    if (done == step) {
+                        reached[0] = true;
+                        Thread.currentThread().interrupt();
+                    }
+                },
+                bound -> bound - 1)) {
             String[] words = work.command().split(" ");
             switch (words[0]) {
-                case "store" ->
-                    stored(tier.store(SharedEntries.entry(words[1], Integer.parseInt(words[2]))));
-                case "several", "many" ->
-                    tier.storeAll(several(words)).forEach(InterruptsTest::stored);
+                case "store" -> stored(tier.store(entry(words)));
+                case "load" -> assertThat(tier.load(entry(words).id())).isDamaged();
+                case "discard" -> tier.discard(entry(words));
                 case "clear" -> tier.clear();
-                case "sweep" -> assertTrue(tier.sweepNow());
                 case "capacity" -> tier.setCapacity(Long.parseLong(words[1]));
                 default -> throw new AssertionError(work.command());
             }
@@ -123,12 +114,8 @@ final class InterruptsTest {
         StoreInvariants.check(directory());
     }
 
-    private static List<Entry> several(String[] words) {
-        List<Entry> entries = new ArrayList<>();
-        for (int i = 0; i < Integer.parseInt(words[2]); i++) {
-            entries.add(SharedEntries.entry(words[1] + i, Integer.parseInt(words[3])));
-        }
-        return entries;
+    private static Entry entry(String[] words) {
+        return SharedEntries.entry(words[1], Integer.parseInt(words[2]));
     }
 
     private static void stored(StoreResult result) {
@@ -137,58 +124,10 @@ final class InterruptsTest {
 
     @Test
     @DisplayName(
-            "L1 A7 an interrupted thread extends a truncated state page again, and its locks stay")
-    void cutState() throws Exception {
-        Files.createDirectories(directory());
-        Path file = directory().resolve("state");
-        try (StatePage state = StatePage.openForWriting(file);
-                FileLock sweeping = state.trySweepLock()) {
-            assertNotNull(sweeping);
-            try (FileChannel other = FileChannel.open(file, StandardOpenOption.WRITE)) {
-                other.truncate(700);
-            }
-            Thread.currentThread().interrupt();
-            assertTrue(state.restore(file));
-            assertTrue(Thread.interrupted());
-            assertEquals(StatePage.BYTES, Files.size(file));
-            assertFalse(state.isLost());
-            assertTrue(sweeping.isValid());
-        } finally {
-            boolean _ = Thread.interrupted();
-        }
-    }
-
-    @Test
-    @DisplayName(
-            "L1 a state page whose channel was closed is opened again: stores, clears and sweeps"
-                    + " continue")
-    void lostState() throws Exception {
-        try (LocalTier tier = LocalTier.open(config().build())) {
-            Entry entry = SharedEntries.entry("before", 100);
-            for (int i = 0; i < 3; i++) {
-                stored(tier.store(SharedEntries.entry("entry" + i, 100)));
-                SegmentStore store = SegmentStore.share(
-                        directory().toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
-                Objects.requireNonNull(store.files()).state().close();
-                store.release();
-                switch (i) {
-                    case 0 -> stored(tier.store(entry));
-                    case 1 -> assertTrue(tier.sweepNow());
-                    default -> tier.clear();
-                }
-                assertEquals(i < 2, tier.load(entry.id()) instanceof LoadResult.Hit);
-                assertEquals(0, tier.statistics().inputOutputErrors());
-            }
-        }
-        StoreInvariants.check(directory());
-    }
-
-    @Test
-    @DisplayName(
             "L1 A7 an interrupt at a random moment of each public call: each completes and keeps"
                     + " the status, without side effects")
     void onceInEachCall() throws Exception {
-        Caller caller = new Caller(random.split(), Outcome.ALWAYS_WORKS);
+        Caller caller = new Caller(random.split());
         try (Interrupter interrupter = new Interrupter(Thread.currentThread(), random.split())) {
             for (int i = 0; i < CALLS; i++) {
                 interrupter.begin();
@@ -214,7 +153,7 @@ final class InterruptsTest {
         for (int i = 0; i < WORKERS; i++) {
             SplittableRandom own = random.split();
             workers.add(Thread.ofPlatform().unstarted(() -> {
-                try (Caller caller = new Caller(own, Outcome.MAY_BE_BUSY)) {
+                try (Caller caller = new Caller(own)) {
                     for (int call = 0; call < CALLS / WORKERS; call++) {
                         caller.call();
                     }
@@ -242,8 +181,8 @@ final class InterruptsTest {
         stored(witness.store(entry));
         assertThat(witness.load(entry.id())).isHitOf(entry);
         witness.clear();
-        assertEquals(0, witness.usedBytes());
-        assertTrue(witness.sweepNow());
+        assertEquals(0, witness.usage().entries());
+        assertTrue(witness.enforceCapacity());
         witness.close();
         works();
     }
@@ -255,9 +194,9 @@ final class InterruptsTest {
     private void works() throws Exception {
         try (LocalTier tier = LocalTier.open(config().capacityBytes(CAPACITY).build());
                 LocalClaims claims = LocalClaims.open(directory());
-                InteractiveProcess other = SurvivingReader.start(directory(), CAPACITY)) {
+                InteractiveProcess other = TierProcess.start(directory(), CAPACITY)) {
             tier.clear();
-            assertEquals(0, tier.usedBytes());
+            assertEquals(0, tier.usage().entries());
             for (int i = 0; i < 20; i++) {
                 Entry entry = SharedEntries.entry("after" + i, 100 * i);
                 stored(tier.store(entry));
@@ -281,31 +220,18 @@ final class InterruptsTest {
                 thread.join(); // the test's timeout reveals one that stays
             }
         }
-        // mappings are freed by the garbage collector; the test's timeout reveals one that is held
-        while (!mappings().isEmpty()) {
-            System.gc();
-            Thread.sleep(10);
-        }
-    }
-
-    /** Expectation of stores: whether they may fail because others hold the lock. */
-    private enum Outcome {
-        ALWAYS_WORKS,
-        MAY_BE_BUSY
     }
 
     /** Calls every operation of a tier and its claims, in a random order. */
     private final class Caller implements AutoCloseable {
         private final SplittableRandom random;
-        private final Outcome outcome;
         private @Nullable LocalTier tier;
         private @Nullable LocalClaims claims;
         private final List<ClaimResult.Mine> held = new ArrayList<>();
         private long failures;
 
-        Caller(SplittableRandom random, Outcome outcome) {
+        Caller(SplittableRandom random) {
             this.random = random;
-            this.outcome = outcome;
         }
 
         private Entry entry() {
@@ -330,14 +256,13 @@ final class InterruptsTest {
             Entry entry = entry();
             switch (random.nextInt(40)) {
                 case 0 -> tier.clear();
-                case 1 -> tier.reclaim();
+                case 1 -> {
+                    boolean _ = tier.enforceCapacity();
+                }
                 case 2 -> tier.setCapacity(CAPACITY - random.nextInt(1 << 20));
                 case 3 -> assertNotNull(tier.usage());
                 case 4 -> list(tier);
-                case 5 ->
-                    assertTrue(tier.usedBytes() >= 0
-                            && tier.diskBytes() >= 0
-                            && tier.capacityBytes() <= CAPACITY);
+                case 5 -> assertTrue(tier.capacityBytes() <= CAPACITY);
                 case 6 -> tier.discard(entry);
                 case 7 -> assertNotNull(tier.statistics());
                 case 8, 9 -> {
@@ -385,10 +310,6 @@ final class InterruptsTest {
         private void check(StoreResult result) {
             switch (result) {
                 case StoreResult.Stored _, StoreResult.Duplicate _ -> {}
-                case StoreResult.Failed failed -> {
-                    assertEquals(Outcome.MAY_BE_BUSY, outcome, failed.cause());
-                    assertFalse(failed.cause().contains("Closed"), failed.cause());
-                }
                 default -> throw new AssertionError(result.toString());
             }
         }
@@ -489,22 +410,12 @@ final class InterruptsTest {
         return open;
     }
 
-    /** Returns the files of the directory that this process has mapped. */
-    private List<String> mappings() throws IOException {
-        Path maps = Path.of("/proc/self/maps");
-        return Files.exists(maps)
-                ? Files.readAllLines(maps).stream()
-                        .filter(line -> line.contains(temporary.toString()))
-                        .toList()
-                : List.of();
-    }
-
-    /** Returns the locks on the state page and the claims. */
+    /** Returns the locks on the files of sweeps and claims. */
     private List<String> locks() throws IOException {
         Path locks = Path.of("/proc/locks");
         assumeTrue(Files.exists(locks), "this system does not list locks");
         List<String> found = new ArrayList<>();
-        for (Path file : List.of(directory().resolve("v2/state"), directory().resolve("claims"))) {
+        for (Path file : List.of(directory().resolve("sweep"), directory().resolve("claims"))) {
             Object inode = Files.getAttribute(file, "unix:ino");
             Files.readAllLines(locks).stream()
                     .filter(line -> line.contains(":" + inode + " "))

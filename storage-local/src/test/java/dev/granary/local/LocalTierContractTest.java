@@ -2,8 +2,6 @@ package dev.granary.local;
 
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.contract.PersistentCacheContract;
-import dev.granary.local.config.LocalDirectoryException;
-import dev.granary.local.config.LocalTierConfig;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
@@ -13,36 +14,33 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.support.FileTrees;
-import dev.granary.local.config.LocalDirectoryException;
-import dev.granary.local.config.LocalTierConfig;
-import dev.granary.local.directory.BootId;
-import dev.granary.local.file.EntryIndex;
-import dev.granary.local.file.StoreLayout;
-import dev.granary.local.file.StoreStep;
-import dev.granary.local.store.EntryReader;
-import dev.granary.local.store.EntryRemover;
-import dev.granary.local.store.SegmentStore;
+import dev.granary.local.directory.DirectoryValidator;
+import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Queue;
+import java.util.Set;
 
 /**
- * Tests of the local tier beyond the contract: replacing, removing, listing, growing, foreign
- * files.
+ * Tests of the local tier beyond the contract: replacing, removing, listing, foreign files, copied
+ * entries.
  */
 final class LocalTierTest {
     private final TestEntries entries = new TestEntries("LocalTierTest");
@@ -51,11 +49,15 @@ final class LocalTierTest {
     @TempDir
     private Path directory;
 
-    private LocalTier open() throws LocalDirectoryException {
-        return LocalTier.open(LocalTierConfig.builder(directory)
+    private LocalTierConfig config() {
+        return LocalTierConfig.builder(directory)
                 .clock(clock)
                 .background(Runnable::run)
-                .build());
+                .build();
+    }
+
+    private LocalTier open() throws LocalDirectoryException {
+        return LocalTier.open(config());
     }
 
     @AfterEach
@@ -72,7 +74,6 @@ final class LocalTierTest {
         try (LocalTier tier = open()) {
             tier.store(first);
             assertThat(tier.store(second)).isStored();
-            assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
             assertEquals(1, StoreInvariants.listed(tier).size());
         }
         try (LocalTier tier = open()) {
@@ -80,69 +81,9 @@ final class LocalTierTest {
             tier.store(entries.entry(10));
             tier.clear();
             assertThat(tier.load(second.id())).isAbsent();
-            assertEquals(0, tier.usedBytes());
-            assertEquals(0, tier.diskBytes());
-            assertEquals(List.of(), StoreInvariants.segmentFiles(directory));
+            assertEquals(0, tier.usage().diskBytes());
             assertThat(tier.store(second)).isStored();
             assertThat(tier.load(second.id())).isHitOf(second);
-        }
-    }
-
-    @Test
-    @DisplayName("D9 ids with one hash coexist and never mix; each is replaced and removed alone")
-    void collidingIds() throws Exception {
-        Sha256 one = Sha256.of(new byte[] {1});
-        LocalTierConfig config =
-                LocalTierConfig.builder(directory).background(Runnable::run).build();
-        try (LocalTier tier =
-                LocalTier.open(config, BootId.mark(), id -> one, StoreStep.Listener.NONE)) {
-            List<Entry> all = new ArrayList<>();
-            for (int i = 0; i < 6; i++) {
-                all.add(entries.entry(100 + i));
-                assertThat(tier.store(all.get(i))).isStored();
-            }
-            for (Entry entry : all) {
-                assertThat(tier.store(entry)).isDuplicate();
-                assertThat(tier.load(entry.id())).isHitOf(entry);
-            }
-            List<EntryCatalog.Listed> listed = StoreInvariants.listed(tier);
-            assertEquals(all.size(), listed.size());
-            for (EntryCatalog.Listed each : listed) {
-                assertThat(tier.read(each)).isHit();
-            }
-            Entry other = entries.entry(all.get(2).id(), 333);
-            assertThat(tier.store(other)).isStored();
-            tier.discard(all.get(4));
-            for (int i = 0; i < all.size(); i++) {
-                if (i == 4) {
-                    assertThat(tier.load(all.get(i).id())).isAbsent();
-                } else {
-                    assertThat(tier.load(all.get(i).id())).isHitOf(i == 2 ? other : all.get(i));
-                }
-            }
-            tier.clear(); // other tiers do not use this hash function
-        }
-    }
-
-    @Test
-    @DisplayName("D10 a located entry is removed only while the index has its location")
-    void removalIsExact() throws Exception {
-        Entry first = entries.entry(500);
-        Entry newer = entries.entry(first.id(), 700);
-        try (LocalTier tier = open();
-                Arena memory = Arena.ofConfined()) {
-            tier.store(first);
-            SegmentStore store = SegmentStore.share(
-                    directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
-            EntryReader reader = new EntryReader(id -> id.hash());
-            EntryReader.LocatedEntry located =
-                    reader.find(Objects.requireNonNull(store.files()), first.id(), memory);
-            tier.store(newer); // replaced after it was found and before it is removed
-            assertFalse(new EntryRemover(store).remove(located));
-            assertThat(tier.load(newer.id())).isHitOf(newer);
-            tier.discard(first);
-            assertThat(tier.load(newer.id())).isHitOf(newer);
-            store.release();
         }
     }
 
@@ -160,7 +101,59 @@ final class LocalTierTest {
             assertTrue(tier.remove(listed));
             assertFalse(tier.remove(listed));
             assertThat(tier.load(other.id())).isAbsent();
-            assertEquals(0, tier.usedBytes());
+            Entry newer = entries.entry(entry.id(), 700);
+            tier.store(entry);
+            EntryCatalog.Listed older = StoreInvariants.listed(tier).getFirst();
+            clock.advance(Duration.ofSeconds(1));
+            tier.store(newer);
+            assertFalse(tier.remove(older));
+            tier.discard(entry);
+            assertThat(tier.load(newer.id())).isHitOf(newer);
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "D10 an entry that replaces a damaged one while that is removed stays, and one that"
+                    + " proves sound is put back")
+    void replacedWhileRemoved() throws Exception {
+        Entry first = entries.entry(500);
+        Entry newer = entries.entry(first.id(), 700);
+        try (LocalTier writer = open()) {
+            writer.store(first);
+            Path file = StoreInvariants.file(directory, first.id());
+            byte[] sound = Files.readAllBytes(file);
+            for (boolean isReplaced : new boolean[] {true, false}) {
+                Files.write(file, new byte[] {1});
+                boolean[] wasAside = {false};
+                StoreStep.Listener replacing = step -> {
+                    if (step == StoreStep.SET_ASIDE && isReplaced) {
+                        wasAside[0] = true;
+                        writer.store(newer);
+                    }
+                };
+                try (LocalTier tier = LocalTier.open(config(), replacing, bound -> bound - 1)) {
+                    assertThat(tier.load(first.id())).isDamaged();
+                    assertEquals(isReplaced, wasAside[0]);
+                    assertEquals(1, tier.statistics().healed());
+                }
+                if (isReplaced) {
+                    assertThat(writer.load(newer.id())).isHitOf(newer);
+                } else {
+                    assertThat(writer.load(newer.id())).isAbsent();
+                    assertThat(writer.store(first)).isStored();
+                }
+            }
+            EntryFiles files = new EntryFiles(directory.resolve("v3"), StoreStep.Listener.NONE);
+            assertFalse(files.removeIf(file, _ -> false), "it was put back");
+            assertEquals(
+                    java.nio.ByteBuffer.wrap(sound),
+                    java.nio.ByteBuffer.wrap(Files.readAllBytes(file)));
+            assertFalse(files.removeIf(file, aside -> {
+                writer.store(newer);
+                return false;
+            }));
+            assertThat(writer.load(newer.id())).isHitOf(newer);
         }
     }
 
@@ -174,45 +167,33 @@ final class LocalTierTest {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(500);
             tier.store(entry);
-            Path among = Files.writeString(directory.resolve("v2/segments/README"), "foreign");
-            Path stray = Files.writeString(directory.resolve("v2/stray"), "foreign");
-            assertTrue(tier.sweepNow());
-            assertEquals(List.of(stray, among), tier.usage().foreign());
+            Path place = StoreInvariants.file(directory, entry.id());
+            Path among = Files.writeString(place.resolveSibling("README"), "foreign");
+            Path stray = Files.writeString(directory.resolve("v3/stray"), "foreign");
+            Path wrong = Files.copy(place, directory.resolve("v3").resolve(place.getFileName()));
+            assertTrue(tier.enforceCapacity());
+            assertEquals(Set.of(stray, among, wrong), Set.copyOf(tier.usage().foreign()));
             assertThat(tier.load(entry.id())).isHitOf(entry);
             tier.clear();
-            assertTrue(Files.exists(among) && Files.exists(stray));
+            assertTrue(Files.exists(among) && Files.exists(stray) && Files.exists(wrong));
+            Files.delete(wrong);
             tier.store(entry);
-            FileTrees.delete(directory.resolve("v2"));
+            FileTrees.delete(directory.resolve("v3"));
             Entry next = entries.entry(600);
             assertThat(tier.store(next)).isStored();
             assertThat(tier.load(next.id())).isHitOf(next);
             assertThat(tier.load(entry.id())).isAbsent();
-            FileTrees.delete(directory.resolve("v2/segments"));
+            FileTrees.delete(directory);
             assertThat(tier.store(entry)).isStored();
             assertThat(tier.load(entry.id())).isHitOf(entry);
+            assertEquals(
+                    "rwx------",
+                    PosixFilePermissions.toString(Files.getPosixFilePermissions(directory)));
         }
         try (LocalTier tier = open()) {
             Entry next = entries.entry(600);
             assertThat(tier.store(next)).isStored();
             assertThat(tier.load(next.id())).isHitOf(next);
-        }
-        assertTrue(Files.exists(foreign));
-    }
-
-    @Test
-    @DisplayName(
-            "D16 entries stored after the segments were removed under an open tier are visible to"
-                    + " the next process")
-    void storedAfterRemoval() throws Exception {
-        Entry after = entries.entry(700);
-        try (LocalTier tier = open()) {
-            tier.store(entries.entry(600));
-            FileTrees.delete(directory.resolve("v2/segments"));
-            assertThat(tier.store(after)).isStored();
-            assertThat(tier.load(after.id())).isHitOf(after);
-        }
-        try (LocalTier tier = open()) {
-            assertThat(tier.load(after.id())).isHitOf(after);
         }
     }
 
@@ -222,9 +203,10 @@ final class LocalTierTest {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(500);
             tier.store(entry);
-            long before = tier.diskBytes();
+            Path file = StoreInvariants.file(directory, entry.id());
+            Object before = Files.readAttributes(file, "unix:ino,lastModifiedTime");
             assertThat(tier.store(entry)).isDuplicate();
-            assertEquals(before, tier.diskBytes());
+            assertEquals(before, Files.readAttributes(file, "unix:ino,lastModifiedTime"));
         }
     }
 
@@ -250,15 +232,19 @@ final class LocalTierTest {
             assertThat(tier.read(mine)).isHitOf(entry);
             assertThat(tier.read(mine, memory)).isHitOf(entry);
             assertThat(tier.load(entry.id())).isHitOf(entry);
-            assertEquals(
-                    clock.millis(),
-                    StoreInvariants.listed(tier).stream()
-                            .filter(l -> l.hash().equals(mine.hash()))
-                            .findFirst()
-                            .orElseThrow()
-                            .lastUsedMillis(),
-                    "listing shows uses at once");
+            assertEquals(mine.lastUsedMillis(), lastUse(tier, mine), "too soon to be recorded");
+            clock.advance(Duration.ofMinutes(10));
+            assertThat(tier.load(entry.id())).isHitOf(entry);
+            assertEquals(clock.millis(), lastUse(tier, mine), "listing shows uses at once");
         }
+    }
+
+    private static long lastUse(LocalTier tier, EntryCatalog.Listed entry) throws IOException {
+        return StoreInvariants.listed(tier).stream()
+                .filter(each -> each.hash().equals(entry.hash()))
+                .findFirst()
+                .orElseThrow()
+                .lastUsedMillis();
     }
 
     @Test
@@ -282,53 +268,6 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("The index grows with the entries; recorded uses survive that")
-    void growth() throws Exception {
-        List<Entry> all = new ArrayList<>();
-        try (LocalTier tier = open();
-                LocalTier other = open()) {
-            for (int i = 0; i < 3 * EntryIndex.MIN_SLOTS; i++) {
-                Entry entry = entries.entry(10 + i % 50);
-                all.add(entry);
-                if (i == 2000) {
-                    clock.advance(Duration.ofHours(1));
-                    assertThat(tier.load(all.get(0).id())).isHitOf(all.get(0));
-                }
-                assertThat((i % 2 == 0 ? tier : other).store(entry)).isStored();
-            }
-            assertTrue(
-                    Files.exists(new StoreLayout(directory).index(4)), "it has grown three times");
-            for (Entry entry : all) {
-                assertThat(other.load(entry.id())).isHitOf(entry);
-            }
-        }
-        try (LocalTier tier = open()) {
-            assertEquals(all.size(), StoreInvariants.listed(tier).size());
-            assertEquals(StoreInvariants.entryBytes(tier), tier.usedBytes());
-        }
-    }
-
-    @Test
-    @DisplayName("An entry larger than a segment gets one of its own")
-    void large() throws Exception {
-        LocalTierConfig config = LocalTierConfig.builder(directory)
-                .capacityBytes(20 << 20)
-                .background(Runnable::run)
-                .build();
-        try (LocalTier tier = LocalTier.open(config)) {
-            Entry before = entries.entry(1000);
-            Entry large = entries.entry(5 << 20);
-            Entry after = entries.entry(1000);
-            for (Entry entry : List.of(before, large, after)) {
-                assertThat(tier.store(entry)).isStored();
-            }
-            for (Entry entry : List.of(before, large, after)) {
-                assertThat(tier.load(entry.id())).isHitOf(entry);
-            }
-        }
-    }
-
-    @Test
     @DisplayName("An interrupted thread loads and stores like any other, and stays interrupted")
     void interrupted() throws Exception {
         try (LocalTier tier = open()) {
@@ -337,7 +276,7 @@ final class LocalTierTest {
             assertThat(tier.store(entry)).isStored();
             assertTrue(Thread.currentThread().isInterrupted());
             LoadResult loaded = tier.load(entry.id());
-            assertTrue(tier.usedBytes() > 3000);
+            assertTrue(tier.usage().entryBytes() > 3000);
             assertTrue(Thread.interrupted());
             assertThat(loaded).isHitOf(entry);
         }
@@ -394,6 +333,55 @@ final class LocalTierTest {
             assertEquals(LocalTierConfig.DEFAULT_CAPACITY_BYTES, tier.capacityBytes());
             assertEquals(directory.toAbsolutePath(), tier.directory());
             assertThrows(IllegalArgumentException.class, () -> tier.setCapacity(-1));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"cp -p", "cp", "rsync -a"})
+    @DisplayName("D2 entries that another program copies in hit, and are evicted like others")
+    void copied(String tool) throws Exception {
+        Path other = Files.createDirectory(directory.resolve("other"));
+        List<Entry> all = List.of(entries.entry(300), entries.entry(70_000), entries.entry(0));
+        try (LocalTier source = LocalTier.open(LocalTierConfig.builder(Files.createDirectory(
+                                other.resolve("cache"), DirectoryValidator.privateDirectory(other)))
+                        .build());
+                LocalTier tier = open()) {
+            all.forEach(source::store);
+            List<String> command = new ArrayList<>(List.of(tool.split(" ")));
+            command.addAll(tool.startsWith("cp") ? List.of("-r") : List.of());
+            command.add(other.resolve("cache/v3").toString());
+            command.add(directory + "/");
+            assumeTrue(SystemTool.run(command.toArray(String[]::new)), "no " + tool);
+            for (Entry entry : all) {
+                assertThat(tier.load(entry.id())).isHitOf(entry);
+                assertThat(tier.store(entry)).isDuplicate();
+            }
+            assertEquals(all.size(), tier.usage().entries());
+            tier.setCapacity(1);
+            assertEquals(0, tier.usage().entries());
+        }
+    }
+
+    @Test
+    @DisplayName("The tree of the former layout is reported and ignored; a sweep removes it after a"
+            + " day without use")
+    void formerTree() throws Exception {
+        Path former = Files.createDirectories(directory.resolve("v2/segments"));
+        Path state = Files.writeString(directory.resolve("v2/state"), "used at times");
+        for (Path each : List.of(former, former.getParent(), state)) {
+            Files.setLastModifiedTime(each, FileTime.from(clock.instant()));
+        }
+        try (LocalTier tier = open()) {
+            assertTrue(tier.usage().hasFormerTree());
+            assertEquals(List.of(), tier.usage().foreign());
+            clock.advance(Duration.ofDays(2));
+            Files.setLastModifiedTime(state, FileTime.from(clock.instant()));
+            clock.advance(Duration.ofHours(23));
+            assertTrue(tier.enforceCapacity());
+            assertTrue(tier.usage().hasFormerTree());
+            clock.advance(Duration.ofHours(2));
+            assertTrue(tier.enforceCapacity());
+            assertFalse(tier.usage().hasFormerTree());
         }
     }
 }

@@ -1,16 +1,13 @@
 package dev.granary.local;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.granary.local.config.LocalDirectoryException;
-import dev.granary.local.config.LocalTierConfig;
-import dev.granary.local.config.NetworkFileSystemPolicy;
-import dev.granary.local.directory.DirectoryValidator;
-import dev.granary.local.directory.FileSystemType;
-import dev.granary.local.directory.MountTable;
+import dev.granary.cache.Entry;
+import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.AfterEach;
@@ -22,7 +19,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -37,49 +33,40 @@ final class NetworkDirectoryTest {
     private boolean mounted;
 
     @Test
-    @DisplayName("D13 a network file system is refused with its type, the reason and a remedy, and"
-            + " nothing is written, unless it is allowed")
-    void refusedUnlessAllowed() throws Exception {
+    @DisplayName("D2 D13 a directory on a network file system is used like any other, by two"
+            + " processes at once")
+    void works() throws Exception {
         Path served = Files.createDirectory(temporary.resolve("served"));
         Path mount = Files.createDirectory(temporary.resolve("mount"));
-        Path existing = Files.createDirectory(
-                served.resolve("existing"),
-                PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         String type = mount(served, mount);
-        Path link = Files.createSymbolicLink(temporary.resolve("link"), mount);
-        for (Path directory : List.of(
-                mount.resolve("existing"),
-                mount.resolve("a/b"),
-                link.resolve("existing"),
-                link.resolve("c"))) {
-            assertRefused(directory, type);
-        }
-        assertEquals(type, FileSystemType.of(mount).name());
-        assertEquals(Optional.of(type), MountTable.find(mount).map(FileSystemType::name));
-        try (Stream<Path> left = Files.walk(served)) {
-            assertEquals(List.of(served, existing), left.sorted().toList());
-        }
-        assertEquals(
-                mount.resolve("existing").toRealPath(),
-                DirectoryValidator.prepare(
-                        link.resolve("existing"), NetworkFileSystemPolicy.ALLOW));
-        DirectoryValidator.prepare(mount.resolve("a/b"), NetworkFileSystemPolicy.ALLOW);
-        assertTrue(Files.isDirectory(served.resolve("a/b")));
-    }
-
-    private static void assertRefused(Path directory, String type) {
+        assertEquals(type, Files.getFileStore(mount).type());
+        Path directory = mount.resolve("home/cache");
         LocalTierConfig config =
                 LocalTierConfig.builder(directory).background(Runnable::run).build();
-        LocalDirectoryException refusal =
-                assertThrows(LocalDirectoryException.class, () -> LocalTier.open(config));
-        assertEquals(
-                "The local cache directory " + directory + " lies on a network file system (" + type
-                        + "). Locks and shared mappings do not hold between machines; several"
-                        + " machines share kernels by a bucket. Choose a directory on a disk of"
-                        + " this machine or, where no other machine uses this one, allow it:"
-                        + " network-dir = \"allow\" in the configuration file,"
-                        + " GRANARY_NETWORK_DIR=allow, or NetworkFileSystemPolicy.ALLOW in code.",
-                refusal.getMessage());
+        try (LocalTier tier = LocalTier.open(config);
+                InteractiveProcess other = TierProcess.start(directory, Long.MAX_VALUE)) {
+            for (int i = 0; i < 20; i++) {
+                Entry here = SharedEntries.entry("here" + i, 5_000 * i);
+                assertThat(tier.store(here)).isStored();
+                assertEquals("Hit", other.request("load here" + i + " " + 5_000 * i));
+                assertEquals("Stored", other.request("store there" + i + " 10000"));
+                Entry there = SharedEntries.entry("there" + i, 10_000);
+                assertThat(tier.load(there.id())).isHitOf(there);
+            }
+            Entry replaced = SharedEntries.entry("here3", 77);
+            assertThat(tier.store(replaced)).isStored();
+            assertEquals("Hit", other.request("load here3 77"));
+            Files.write(StoreInvariants.file(directory, replaced.id()), new byte[] {1});
+            assertThat(tier.load(replaced.id())).isDamaged();
+            assertThat(tier.load(replaced.id())).isAbsent();
+            tier.setCapacity(100_000);
+            assertTrue(tier.usage().diskBytes() <= 100_000);
+            tier.clear();
+            assertEquals("Absent", other.request("load there0 10000"));
+            assertEquals(0, tier.statistics().inputOutputErrors());
+            assertEquals(0, other.finish());
+        }
+        StoreInvariants.check(directory);
     }
 
     /** Mounts {@code served} at {@code place}; returns the type that the system should report. */

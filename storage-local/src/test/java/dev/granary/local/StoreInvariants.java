@@ -5,123 +5,74 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
-import dev.granary.local.config.LocalDirectoryException;
-import dev.granary.local.config.LocalTierConfig;
-import dev.granary.local.directory.BootId;
-import dev.granary.local.file.EntryLocation;
-import dev.granary.local.file.IndexSnapshot;
-import dev.granary.local.file.OpenStoreFiles;
-import dev.granary.local.file.StatePage;
-import dev.granary.local.file.StoreLayout;
-import dev.granary.local.file.StoreStep;
-import dev.granary.local.store.SegmentStore;
-import dev.granary.local.store.StoreRecovery;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
-import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
-import java.util.stream.Stream;
 
 /** Invariants of a directory after every test, once all of its tiers are idle. */
 public final class StoreInvariants {
     private StoreInvariants() {}
 
-    /** Checks all that {@link #checkFiles} checks, and that no id has two entries. */
-    public static void check(Path directory) throws IOException, LocalDirectoryException {
-        checkFiles(directory);
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory)
-                .capacityBytes(Long.MAX_VALUE)
-                .background(Runnable::run)
-                .build())) {
-            entries(tier);
-        }
-    }
-
     /**
-     * Checks that the locks are free and that the counts equal the index. After a sweep every file
-     * must be in use and no longer than necessary.
+     * Checks that the sweep lock is free, that list and usage agree, that no writer left a file,
+     * and that no entry is of another id.
      */
-    static void checkFiles(Path directory) throws IOException, LocalDirectoryException {
-        try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory)
-                .capacityBytes(Long.MAX_VALUE)
-                .background(Runnable::run)
-                .build())) {
-            assertTrue(tier.sweepNow(), "the sweeper's lock is held");
-            SegmentStore store = SegmentStore.share(
-                    directory.toRealPath(), BootId.mark(), StoreStep.Listener.NONE);
-            try {
-                OpenStoreFiles files = store.files();
-                if (files != null && files.state().isWritable()) {
-                    counts(store);
-                    files(files);
-                }
-            } finally {
-                store.release();
+    public static void check(Path directory) throws IOException, LocalDirectoryException {
+        checkAfterKill(directory);
+        try (LocalTier tier = openUnlimited(directory, InstantSource.system())) {
+            assertEquals(0, tier.usage().unfinished(), "files that were not finished");
+        }
+    }
+
+    /** Checks the same, except for unfinished files, which a later sweep must remove. */
+    static void checkAfterKill(Path directory) throws IOException, LocalDirectoryException {
+        try (LocalTier tier = openUnlimited(directory, InstantSource.system())) {
+            assertTrue(tier.enforceCapacity(), "the lock of sweeps is held");
+            List<EntryCatalog.Listed> listed = listed(tier);
+            DirectoryUsage usage = tier.usage();
+            assertEquals(listed.size(), usage.entries());
+            assertEquals(entryBytes(tier), usage.entryBytes());
+            for (EntryCatalog.Listed each : listed) {
+                LoadResult result = tier.read(each);
+                assertTrue(
+                        !(result instanceof LoadResult.Hit hit)
+                                || hit.entry().id().hash().equals(each.hash()),
+                        each::toString);
+            }
+        }
+        InstantSource later =
+                () -> InstantSource.system().instant().plus(EntryFiles.ABANDONED.multipliedBy(2));
+        try (LocalTier tier = openUnlimited(directory, later)) {
+            if (java.nio.file.Files.isWritable(directory) && tier.usage().unfinished() > 0) {
+                assertTrue(tier.enforceCapacity());
+                assertEquals(0, tier.usage().unfinished(), "a sweep leaves abandoned files");
             }
         }
     }
 
-    private static void counts(SegmentStore store) throws IOException {
-        OpenStoreFiles files = Objects.requireNonNull(store.files());
-        StatePage state = files.state();
-        assertEquals(
-                0, state.get(StatePage.CHANGE_IN_PROGRESS), "a change is marked as unfinished");
-        long[] before = {
-            state.get(StatePage.LIVE_ENTRIES),
-            state.get(StatePage.LIVE_UNITS),
-            state.get(StatePage.OCCUPIED_SLOTS)
-        };
-        long disk = state.diskUnits();
-        store.change(locked -> {
-            StoreRecovery.recount(locked);
-            return true;
-        });
-        assertEquals(state.get(StatePage.LIVE_ENTRIES), before[0], "entries");
-        assertEquals(state.get(StatePage.LIVE_UNITS), before[1], "units");
-        assertEquals(state.get(StatePage.OCCUPIED_SLOTS), before[2], "occupied slots");
-        assertTrue(disk <= state.diskUnits(), "more on the disk than the files are long");
-        assertTrue(disk >= before[1], "less on the disk than the entries take");
+    private static LocalTier openUnlimited(Path directory, InstantSource clock)
+            throws LocalDirectoryException {
+        return LocalTier.open(LocalTierConfig.builder(directory)
+                .capacityBytes(Long.MAX_VALUE)
+                .clock(clock)
+                .background(Runnable::run)
+                .build());
     }
 
-    private static void files(OpenStoreFiles files) throws IOException {
-        StoreLayout layout = files.layout();
-        IndexSnapshot snapshot = IndexSnapshot.of(files.index());
-        List<Path> unused = new ArrayList<>();
-        StoreLayout.forEachChild(layout.root(), file -> {
-            if (StoreLayout.generation(file).orElse(files.index().generation())
-                    != files.index().generation()) {
-                unused.add(file);
-            }
-        });
-        int last = EntryLocation.segment(files.state().appendPosition());
-        StoreLayout.forEachChild(layout.segments(), file -> {
-            int number = (int) StoreLayout.segmentNumber(file).orElse(last);
-            if (number != last && snapshot.firstOf(number) == snapshot.firstOf(number + 1)) {
-                unused.add(file);
-            }
-        });
-        assertEquals(List.of(), unused, "files without a reference");
+    /** Opens a tier whose first sweep is due after a whole share of the capacity. */
+    static LocalTier openRegular(LocalTierConfig config) throws LocalDirectoryException {
+        return LocalTier.open(config, StoreStep.Listener.NONE, bound -> bound - 1);
     }
 
-    /** Checks that no id has two entries. */
-    private static void entries(LocalTier tier) throws IOException {
-        List<EntryCatalog.Listed> listed = listed(tier);
-        assertEquals(
-                listed.stream().map(EntryCatalog.Listed::hash).distinct().count(),
-                listed.size(),
-                "entries of one id");
-    }
-
-    /** Returns the bytes of the entries of a directory, by the catalog. */
+    /** Returns the length of the entries of a directory, by the catalog. */
     public static long entryBytes(LocalTier tier) throws IOException {
-        long[] bytes = {0};
-        tier.list(listed -> bytes[0] += EntryLocation.units(listed.bytes()) * EntryLocation.UNIT);
-        return bytes[0];
+        return listed(tier).stream().mapToLong(EntryCatalog.Listed::bytes).sum();
     }
 
     public static List<EntryCatalog.Listed> listed(LocalTier tier) throws IOException {
@@ -141,9 +92,8 @@ public final class StoreInvariants {
         }
     }
 
-    static List<Path> segmentFiles(Path directory) throws IOException {
-        try (Stream<Path> all = Files.list(directory.resolve("v2/segments"))) {
-            return all.sorted().toList();
-        }
+    /** Returns the file of an entry. */
+    static Path file(Path directory, Id id) {
+        return new EntryFiles(directory.resolve("v3"), StoreStep.Listener.NONE).file(id);
     }
 }

@@ -5,10 +5,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
-import dev.granary.local.config.LocalDirectoryException;
-import dev.granary.local.config.LocalTierConfig;
-import dev.granary.local.directory.BootId;
-import dev.granary.local.file.StoreStep;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.local.claim.LocalClaims;
 import dev.granary.testing.ChildJvm;
 import dev.granary.testing.InteractiveProcess;
 
@@ -17,9 +15,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.stream.Collectors;
+import java.util.Map;
 
 /**
  * Process with a tier on a directory, controlled over its standard input; it answers each command
@@ -33,16 +29,23 @@ final class TierProcess {
     private TierProcess() {}
 
     static InteractiveProcess start(Path directory, long capacity) throws IOException {
+        return start(directory, capacity, Map.of());
+    }
+
+    /** Starts the process with environment variables. */
+    static InteractiveProcess start(Path directory, long capacity, Map<String, String> variables)
+            throws IOException {
         return new InteractiveProcess(ChildJvm.of(TierProcess.class)
                 .shortLived()
+                .variables(variables)
                 .start(directory.toString(), Long.toString(capacity)));
     }
 
     /**
      * Entry point of the other process. Commands: {@code stop STEP}, {@code store NAME SIZE},
-     * {@code load NAME SIZE}, {@code many PREFIX COUNT SIZE}, {@code several NAME COUNT SIZE},
-     * {@code contend PREFIX THREADS COUNT SIZE}, {@code clear}, {@code sweep}, {@code capacity
-     * BYTES}, {@code halt}.
+     * {@code load NAME SIZE}, {@code discard NAME SIZE}, {@code replace NAME COUNT SIZE},
+     * {@code many PREFIX COUNT SIZE}, {@code contend PREFIX THREADS COUNT SIZE}, {@code clear},
+     * {@code sweep}, {@code capacity BYTES}, {@code claim NAME}, {@code halt}.
      */
     public static void main(String[] arguments) throws Exception {
         String[] stopAfter = {""};
@@ -57,7 +60,7 @@ final class TierProcess {
                 .capacityBytes(Long.parseLong(arguments[1]))
                 .background(Runnable::run)
                 .build();
-        try (LocalTier tier = LocalTier.open(config, BootId.mark(), id -> id.hash(), listener);
+        try (LocalTier tier = LocalTier.open(config, listener, bound -> bound - 1);
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8))) {
             for (String line = in.readLine(); line != null; line = in.readLine()) {
                 String[] words = line.split(" ");
@@ -80,30 +83,34 @@ final class TierProcess {
             case "many" -> {
                 for (int i = 0; i < Integer.parseInt(words[2]); i++) {
                     Entry entry = SharedEntries.entry(words[1] + i, Integer.parseInt(words[3]));
-                    while (tier.store(entry) instanceof StoreResult.Failed) {
-                        // on a busy machine the holder of the lock may stall
-                        Thread.onSpinWait();
+                    if (tier.store(entry) instanceof StoreResult.Failed failed) {
+                        yield failed.cause();
                     }
                 }
                 yield "done";
             }
-            case "several" -> {
-                List<Entry> entries = new ArrayList<>(
-                        List.of(SharedEntries.entry(words[1], Integer.parseInt(words[3]))));
-                for (int i = 1; i < Integer.parseInt(words[2]); i++) {
-                    entries.add(SharedEntries.entry(words[1] + i, Integer.parseInt(words[3])));
+            case "replace" -> {
+                for (int i = 0; i < Integer.parseInt(words[2]); i++) {
+                    tier.store(SharedEntries.entry(
+                            words[1], (i % 2 == 0 ? 3 : 1) * Integer.parseInt(words[3])));
                 }
-                yield tier.storeAll(entries).stream()
-                        .map(result -> result.getClass().getSimpleName())
-                        .distinct()
-                        .collect(Collectors.joining(" "));
+                yield "done";
+            }
+            case "discard" -> {
+                tier.discard(SharedEntries.entry(words[1], Integer.parseInt(words[2])));
+                yield "done";
+            }
+            case "claim" -> {
+                try (LocalClaims claims = LocalClaims.open(tier.directory())) {
+                    yield claims.claim(TestEntries.id(words[1])).getClass().getSimpleName();
+                }
             }
             case "contend" -> contend(tier, words).line();
             case "clear" -> {
                 tier.clear();
                 yield "done";
             }
-            case "sweep" -> Boolean.toString(tier.sweepNow());
+            case "sweep" -> Boolean.toString(tier.enforceCapacity());
             case "capacity" -> {
                 tier.setCapacity(Long.parseLong(words[1]));
                 yield "done";
@@ -123,7 +130,6 @@ final class TierProcess {
                 .build())) {
             return ContentionRun.run(
                     tier,
-                    ContentionTest.DEADLINE_NANOS,
                     words[1],
                     Integer.parseInt(words[2]),
                     Integer.parseInt(words[3]),

@@ -3,10 +3,13 @@ package dev.granary.local.directory;
 import dev.granary.local.LocalDirectoryException;
 
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFileAttributeView;
@@ -51,6 +54,25 @@ public final class DirectoryValidator {
     /** Returns attributes that make a new file private, if the file system has permissions. */
     public static FileAttribute<?>[] privateFile(Path where) {
         return attributes(where, "rw-------");
+    }
+
+    /**
+     * Opens a file for locks, and creates it private to this user if it is missing. Follows no
+     * link, and opens no pipe, which would wait for another process.
+     */
+    public static FileChannel openLockFile(Path file) throws IOException {
+        if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)
+                && !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            throw new FileSystemException(file.toString(), null, "not a file; remove it");
+        }
+        return FileChannel.open(
+                file,
+                Set.of(
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE,
+                        StandardOpenOption.CREATE,
+                        LinkOption.NOFOLLOW_LINKS),
+                privateFile(file));
     }
 
     private static FileAttribute<?>[] attributes(Path where, String permissions) {

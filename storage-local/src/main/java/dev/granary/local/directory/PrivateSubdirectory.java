@@ -46,8 +46,7 @@ public final class PrivateSubdirectory {
             OptionalInt user = OwnerCheck.effectiveUser();
             if (user.isEmpty()
                     || OwnerCheck.isForeignOwner(configured)
-                    || !(isSticky(configured)
-                            || isMountPoint(configured.toRealPath()))) {
+                    || !(isSticky(configured) || isMountPoint(configured.toRealPath()))) {
                 return configured;
             }
             Path subdirectory = configured.resolve(PREFIX + user.getAsInt());

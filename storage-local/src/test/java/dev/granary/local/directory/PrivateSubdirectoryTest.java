@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
-import dev.granary.local.config.LocalDirectoryException;
-import dev.granary.local.config.LocalTierConfig;
+import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.DisplayName;
@@ -24,6 +24,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.OptionalInt;
 
 /** Tests of {@link PrivateSubdirectory}: volumes as clusters mount them, and other directories. */
 final class PrivateSubdirectoryTest {
@@ -161,6 +162,20 @@ final class PrivateSubdirectoryTest {
     }
 
     private static boolean isMountPoint(String table, byte[] path) throws IOException {
-        return MountTable.isMountPoint(new BufferedReader(new StringReader(table)), path);
+        return PrivateSubdirectory.isMountPoint(new BufferedReader(new StringReader(table)), path);
+    }
+
+    @Test
+    @DisplayName("The user that the kernel checks is the effective one")
+    void effectiveUser() throws IOException {
+        assertEquals(
+                OptionalInt.of(1001),
+                user("Name:\tjava\nUid:\t1000\t1001\t1000\t1000\nGid:\t1\t2\t3\t4\n"));
+        assertEquals(OptionalInt.of(-2), user("Uid:\t0\t4294967294\t0\t0\n"));
+        assertEquals(OptionalInt.empty(), user("Name:\tjava\n"));
+    }
+
+    private static OptionalInt user(String status) throws IOException {
+        return OwnerCheck.effectiveUser(new BufferedReader(new StringReader(status)));
     }
 }
