@@ -17,6 +17,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
+import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cli.output.VerifyReport;
 import dev.granary.coordinator.FakeCatalog;
@@ -44,7 +45,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.ObjIntConsumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -139,32 +139,33 @@ class LocalCommandsTest {
 
     /** Flips a bit of a stored binary. */
     private void damage(String name) throws IOException {
-        change(name, (bytes, at) -> bytes[at] ^= 1);
+        StoredEntry stored = stored(name);
+        byte[] bytes = stored.bytes();
+        bytes[position(bytes, name)] ^= 1;
+        stored.overwrite(bytes);
     }
 
     /** Changes the format version of a stored entry to a later one. */
     private void makeTooNew(String name) throws IOException {
-        change(name, (bytes, at) -> {
-            int start = new String(bytes, StandardCharsets.ISO_8859_1)
-                    .lastIndexOf("\u0089GRAN\r\n", at);
-            TestEntries.setLaterVersion(bytes, start);
-        });
+        StoredEntry stored = stored(name);
+        byte[] bytes = stored.bytes();
+        TestEntries.setLaterVersion(bytes, 0);
+        stored.overwrite(bytes);
     }
 
-    private void change(String name, ObjIntConsumer<byte[]> change) throws IOException {
-        String mark = new String(mark(name), StandardCharsets.ISO_8859_1);
-        try (Stream<Path> all = Files.walk(Path.of(local).resolve("v2"))) {
-            for (Path file : all.filter(Files::isRegularFile).toList()) {
-                byte[] bytes = Files.readAllBytes(file);
-                int at = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(mark);
-                if (at >= 0) {
-                    change.accept(bytes, at);
-                    Files.write(file, bytes);
-                    return;
-                }
+    private StoredEntry stored(String name) throws IOException {
+        for (StoredEntry stored : StoredEntry.in(Path.of(local))) {
+            if (position(stored.bytes(), name) >= 0) {
+                return stored;
             }
         }
         throw new IOException("the binary of " + name + " was not found");
+    }
+
+    /** Returns the position of the binary of that name, -1 if there is none. */
+    private static int position(byte[] bytes, String name) {
+        return new String(bytes, StandardCharsets.ISO_8859_1)
+                .indexOf(new String(mark(name), StandardCharsets.ISO_8859_1));
     }
 
     @ParameterizedTest
@@ -306,7 +307,7 @@ class LocalCommandsTest {
         run("verify").exits(0).prints("sound 15", "No damage found.", "foreign nothing");
         damage("k3");
         damage("k9");
-        Path foreign = Files.writeString(Path.of(local).resolve("v2/notes.txt"), "mine");
+        Path foreign = Files.writeString(Path.of(local).resolve("v3/notes.txt"), "mine");
         run("verify")
                 .exits(1)
                 .prints(
@@ -411,11 +412,13 @@ class LocalCommandsTest {
         DirectoryUsage usage = new DirectoryUsage(
                 25,
                 25_000,
+                100 << 10,
+                2,
                 4096,
-                48,
                 IntStream.range(0, 100)
-                        .mapToObj(i -> at.resolve("v2/" + i + "\u001b"))
-                        .toList());
+                        .mapToObj(i -> at.resolve("v3/" + i + "\u001b"))
+                        .toList(),
+                false);
         VerifyReport report = new VerifyReport(
                 at, TierVerifier.all(catalog, catalog.all(), _ -> false, _ -> {}), usage);
         StringWriter out = new StringWriter();
@@ -432,7 +435,7 @@ class LocalCommandsTest {
                         "too new",
                         "too large",
                         "... and 4 more",
-                        "4.0 KiB",
+                        "unfinished   2 files of 4.0 KiB; sweeps remove those older than an hour",
                         "100 files or more",
                         "There is damage.",
                         "Entries of other versions are kept for those versions.");
@@ -520,7 +523,7 @@ class LocalCommandsTest {
         Files.writeString(directory.resolve("thesis.tex"), "");
         run("export", directory.toString()).exits(2).reports("is not empty and holds no export");
         run("export", local).exits(2).reports("is inside the local directory");
-        run("export", local + "/v2/segments").exits(2).reports("is inside the local directory");
+        run("export", local + "/v3").exits(2).reports("is inside the local directory");
         run("export", "/proc/granary").exits(1).reports("the export to /proc/granary failed");
         run("import", directory.resolve("thesis.tex").toString())
                 .exits(2)

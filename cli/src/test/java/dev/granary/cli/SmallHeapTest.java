@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Target;
+import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.source.KernelSourceResolver;
@@ -21,7 +22,6 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
@@ -40,46 +40,25 @@ class SmallHeapTest {
     private static final int ROW = 24;
     private static final int ROW_CHECKSUM = 4;
     private static final int ROW_STORED = 8;
-    private static final String MAGIC = "\u0089GRAN\r\n";
 
     @TempDir
     private Path directory = Path.of("");
 
-    /**
-     * Overwrites the beginning of an entry's metadata section in {@code segment}, and corrects both
-     * checksums.
-     */
-    private static void changeMetadata(byte[] segment, int start, byte[] metadata) {
-        ByteBuffer in = ByteBuffer.wrap(segment);
-        int sections = in.getShort(start + SECTIONS_AT);
-        int header = TABLE + sections * ROW;
-        int row = start + TABLE + ROW;
-        int at = start + header + Integer.BYTES + (int) in.getLong(start + TABLE + ROW_STORED);
-        System.arraycopy(metadata, 0, segment, at, metadata.length);
-        in.putInt(row + ROW_CHECKSUM, crc(segment, at, (int) in.getLong(row + ROW_STORED)));
-        in.putInt(start + header, crc(segment, start, header));
+    /** Overwrites the beginning of an entry's metadata section, and corrects both checksums. */
+    private static void changeMetadata(byte[] entry, byte[] metadata) {
+        ByteBuffer in = ByteBuffer.wrap(entry);
+        int header = TABLE + in.getShort(SECTIONS_AT) * ROW;
+        int row = TABLE + ROW;
+        int at = header + Integer.BYTES + (int) in.getLong(TABLE + ROW_STORED);
+        System.arraycopy(metadata, 0, entry, at, metadata.length);
+        in.putInt(row + ROW_CHECKSUM, crc(entry, at, (int) in.getLong(row + ROW_STORED)));
+        in.putInt(header, crc(entry, 0, header));
     }
 
     private static int crc(byte[] bytes, int from, int length) {
         CRC32C crc = new CRC32C();
         crc.update(bytes, from, length);
         return (int) crc.getValue();
-    }
-
-    private static int changeAll(Path local, byte[] metadata) throws IOException {
-        int changed = 0;
-        try (Stream<Path> all = Files.walk(local.resolve("v2"))) {
-            for (Path file : all.filter(Files::isRegularFile).toList()) {
-                byte[] bytes = Files.readAllBytes(file);
-                int start = new String(bytes, StandardCharsets.ISO_8859_1).indexOf(MAGIC);
-                if (start >= 0) {
-                    changeMetadata(bytes, start, metadata);
-                    Files.write(file, bytes);
-                    changed++;
-                }
-            }
-        }
-        return changed;
     }
 
     @Test
@@ -91,7 +70,10 @@ class SmallHeapTest {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(local).build())) {
             tier.store(entry);
         }
-        assertEquals(1, changeAll(local, HexFormat.of().parseHex("03feffffff0f")));
+        StoredEntry stored = StoredEntry.in(local).getFirst();
+        byte[] bytes = stored.bytes();
+        changeMetadata(bytes, HexFormat.of().parseHex("03feffffff0f"));
+        stored.overwrite(bytes);
         ChildJvm.Result result = ChildJvm.of(Commands.class)
                 .shortLived()
                 .flags("-Xmx128m")

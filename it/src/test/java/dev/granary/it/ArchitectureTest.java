@@ -97,7 +97,6 @@ class ArchitectureTest {
             + " module path")
     void innerPackages() {
         Map<String, List<String>> inner = Map.of(
-                "local", List.of("eviction", "file", "store"),
                 "gpu",
                         List.of(
                                 "composite.creation",

@@ -145,8 +145,9 @@ class DamagedEntryDriverTest {
     void swappedObjects() throws Exception {
         run(Map.of(), "machine");
         List<StoredEntry> stored = StoredEntry.in(directory.resolve("machine"));
+        byte[] first = stored.get(0).bytes();
         stored.get(0).overwrite(stored.get(1).bytes());
-        stored.get(1).overwrite(stored.get(0).bytes());
+        stored.get(1).overwrite(first);
         GranaryProcess.Result swapped = run(Map.of(), "machine");
         assertEquals(0, swapped.exitCode(), swapped::toString);
         assertEquals(2, swapped.summary("compiled"), swapped::toString);

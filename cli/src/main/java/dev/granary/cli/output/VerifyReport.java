@@ -44,7 +44,7 @@ public record VerifyReport(Path directory, TierVerifier verifier, DirectoryUsage
                         ? "nothing"
                         : Units.plural(usage.unfinished(), "file") + " of "
                                 + Units.bytes(usage.unfinishedBytes())
-                                + ", removed when they are an hour old"));
+                                + "; sweeps remove those older than an hour"));
         out.println("foreign      "
                 + (usage.foreign().isEmpty() ? "nothing" : foreignCount() + ", ignored:"));
         TextTable files = new TextTable("");

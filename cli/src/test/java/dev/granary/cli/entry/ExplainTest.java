@@ -16,9 +16,9 @@ import dev.granary.cache.Target;
 import dev.granary.cli.Cli;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.local.LocalTier;
+import dev.granary.local.LocalTierConfig;
 import dev.granary.local.claim.ClaimResult;
 import dev.granary.local.claim.LocalClaims;
-import dev.granary.local.LocalTierConfig;
 import dev.granary.s3.embedded.EmbeddedS3;
 
 import org.junit.jupiter.api.Assumptions;

@@ -81,8 +81,8 @@ public final class Doctor {
                                 + (usage.diskBytes() >> 20) + " of "
                                 + (config.capacityBytes() >> 20) + " MiB used" + locks(config)
                                 + (usage.hasFormerTree()
-                                        ? "; v2 is of an earlier version, and is removed after a day"
-                                                + " without use"
+                                        ? "; its subdirectory v2 is of an earlier version; a sweep"
+                                                + " removes it after a day without use"
                                         : ""));
             }
         } catch (ConfigException | IOException e) {

@@ -2,8 +2,8 @@ package dev.granary.coordinator.stores;
 
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.local.LocalTier;
 import dev.granary.local.LocalDirectoryException;
+import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
 import dev.granary.local.directory.DirectoryValidator;
 

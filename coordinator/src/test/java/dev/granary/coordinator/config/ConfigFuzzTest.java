@@ -58,8 +58,7 @@ class ConfigFuzzTest {
                                         "local-wait = '500ms'",
                                         "primitive-cache-capacity = 10",
                                         "primitive-cache-policy = 'lru'",
-                                        "constant-tensor-cache-capacity = 'cpu:1;gpu:2:COST'",
-                                        "network-dir = 'refuse'"),
+                                        "constant-tensor-cache-capacity = 'cpu:1;gpu:2:COST'"),
                                 bytes -> {
                                     try {
                                         assertFalse(GranaryConfig.builder()
@@ -87,8 +86,7 @@ class ConfigFuzzTest {
                 "GRANARY_DIR",
                 "XDG_CACHE_HOME",
                 "GRANARY_EVICTION",
-                "GRANARY_S3_CLIENT",
-                "GRANARY_NETWORK_DIR");
+                "GRANARY_S3_CLIENT");
         List<String> values = List.of(
                 "0s3://team/x?access=read&endpoint=https://h:1&region=eu,s3://b-b",
                 "0s3://abc s3://abd?client=minio",

@@ -10,7 +10,6 @@ import dev.granary.cache.constant.config.ConstantPolicy;
 import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.local.EvictionPolicy;
-import dev.granary.local.NetworkFileSystemPolicy;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;
@@ -92,7 +91,6 @@ class GranaryConfigTest {
                         home.resolve(".cache/granary"),
                         4L << 30,
                         EvictionPolicy.LRU,
-                        NetworkFileSystemPolicy.REFUSE,
                         1024,
                         PrimitiveCachePolicy.LRU,
                         Duration.ofSeconds(60),
@@ -111,7 +109,6 @@ class GranaryConfigTest {
             dir = "/from/file"
             capacity = "3GiB"
             eviction = "fifo"
-            network-dir = "allow"
             primitive-cache-capacity = 3
             primitive-cache-policy = "w-tinylfu"
             local-wait = 3
@@ -127,7 +124,6 @@ class GranaryConfigTest {
                         Path.of("/from/file"),
                         3L << 30,
                         EvictionPolicy.FIFO,
-                        NetworkFileSystemPolicy.ALLOW,
                         3,
                         PrimitiveCachePolicy.W_TINY_LFU,
                         Duration.ofSeconds(3),
@@ -153,8 +149,6 @@ class GranaryConfigTest {
                 "2",
                 "GRANARY_EVICTION",
                 "lru",
-                "GRANARY_NETWORK_DIR",
-                "refuse",
                 "GRANARY_PRIMITIVE_CACHE_CAPACITY",
                 "2",
                 "GRANARY_PRIMITIVE_CACHE_POLICY",
@@ -171,7 +165,6 @@ class GranaryConfigTest {
                         Path.of("/from/environment"),
                         2L << 20,
                         EvictionPolicy.LRU,
-                        NetworkFileSystemPolicy.REFUSE,
                         2,
                         PrimitiveCachePolicy.LRU,
                         Duration.ofMillis(200),
@@ -190,7 +183,6 @@ class GranaryConfigTest {
                 .directory(Path.of("/from/code"))
                 .capacity("1KiB")
                 .eviction(EvictionPolicy.FIFO)
-                .networkDirectory(NetworkFileSystemPolicy.ALLOW)
                 .primitiveCacheCapacity(0)
                 .primitiveCachePolicy(PrimitiveCachePolicy.W_TINY_LFU)
                 .localWait(Duration.ofMinutes(2))
@@ -207,7 +199,6 @@ class GranaryConfigTest {
                         Path.of("/from/code"),
                         1024,
                         EvictionPolicy.FIFO,
-                        NetworkFileSystemPolicy.ALLOW,
                         0,
                         PrimitiveCachePolicy.W_TINY_LFU,
                         Duration.ofMinutes(2),
@@ -238,7 +229,6 @@ class GranaryConfigTest {
         "GRANARY_RECORD, record, ~/kernels.toml, a file without ~",
         "GRANARY_CAPACITY, capacity, lots, 500MiB",
         "GRANARY_EVICTION, eviction, LRU, fifo",
-        "GRANARY_NETWORK_DIR, network-dir, yes, allow if no other machine uses",
         "GRANARY_CAPACITY, capacity, -5, 500MiB",
         "GRANARY_CAPACITY, capacity, GiB, 500MiB",
         "GRANARY_CAPACITY, capacity, 9999999999999GiB, 500MiB",
@@ -282,7 +272,6 @@ class GranaryConfigTest {
                         home,
                         -1,
                         EvictionPolicy.LRU,
-                        NetworkFileSystemPolicy.REFUSE,
                         0,
                         PrimitiveCachePolicy.LRU,
                         Duration.ZERO,
@@ -299,7 +288,6 @@ class GranaryConfigTest {
                         home,
                         0,
                         EvictionPolicy.LRU,
-                        NetworkFileSystemPolicy.REFUSE,
                         0,
                         PrimitiveCachePolicy.LRU,
                         Duration.ZERO,

@@ -132,13 +132,9 @@ final class CrashChildProcess {
         }
     }
 
-    private List<EntryCatalog.Listed> listed() {
+    private List<EntryCatalog.Listed> listed() throws IOException {
         List<EntryCatalog.Listed> listed = new ArrayList<>();
-        try {
-            tier.list(listed::add);
-        } catch (IOException e) {
-            return List.of(); // counted by the tier
-        }
+        tier.list(listed::add);
         return listed;
     }
 

@@ -17,15 +17,13 @@ final class CrashFindings {
         WRONG("wrong bytes"),
         /** A listed entry cannot be read. */
         DAMAGED("listed entries that are damaged"),
-        /** An id has two entries. */
-        DOUBLE("entries of one id"),
         /** The counts differ from the listing. */
         DRIFT("counts that drifted"),
-        /** The first store of the new process failed: a lock was left. */
-        STUCK("locks left"),
-        /** The usage exceeds the capacity after a sweep. */
+        /** The first store or sweep of the new process failed. */
+        STUCK("stores or sweeps that failed"),
+        /** The usage exceeds the capacity after a sweep, or by too much before it. */
         OVER_CAPACITY("over the capacity"),
-        /** There are unreferenced files, or uncounted bytes on the disk. */
+        /** There are files other than entries. */
         LEFT_OVER("left over");
 
         private final String text;

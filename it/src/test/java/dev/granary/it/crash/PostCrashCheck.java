@@ -8,6 +8,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.it.crash.CrashFindings.Kind;
 import dev.granary.local.DirectoryUsage;
+import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
 
@@ -17,12 +18,13 @@ import java.io.InputStreamReader;
 import java.lang.foreign.Arena;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
@@ -31,18 +33,20 @@ import java.util.stream.Stream;
  * sweep.
  */
 final class PostCrashCheck {
-    private static final int UNIT = 64; // sizes of entries are rounded up to this
-    private static final long STATE_BYTES = 4096;
-    private static final long UNCOUNTED_BYTES = 1 << 20; // overhead of the file system
-    private static final int FILES_WHEN_EMPTY = 3; // state, index, a new segment
+    private static final Duration UNTIL_ABANDONED = Duration.ofHours(2);
 
+    private final LocalTierConfig config;
     private final LocalTier tier;
     private final CrashMode mode;
     private final Map<String, AcknowledgedWrites.Known> keys;
     private final CrashFindings finding = new CrashFindings();
 
     private PostCrashCheck(
-            LocalTier tier, CrashMode mode, Map<String, AcknowledgedWrites.Known> keys) {
+            LocalTierConfig config,
+            LocalTier tier,
+            CrashMode mode,
+            Map<String, AcknowledgedWrites.Known> keys) {
+        this.config = config;
         this.tier = tier;
         this.mode = mode;
         this.keys = keys;
@@ -66,12 +70,9 @@ final class PostCrashCheck {
                                 Long.parseLong(words[1]), Long.parseLong(words[2])));
             }
         }
-        LocalTierConfig config = LocalTierConfig.builder(Path.of(arguments[0]))
-                .capacityBytes(mode.capacity())
-                .background(Runnable::run)
-                .build();
+        LocalTierConfig config = config(Path.of(arguments[0]), mode, InstantSource.system());
         try (LocalTier tier = LocalTier.open(config)) {
-            PostCrashCheck examination = new PostCrashCheck(tier, mode, keys);
+            PostCrashCheck examination = new PostCrashCheck(config, tier, mode, keys);
             examination.run();
             if (arguments[2].equals("last")) {
                 examination.empty();
@@ -80,7 +81,18 @@ final class PostCrashCheck {
         }
     }
 
-    private void run() throws IOException {
+    private static LocalTierConfig config(Path directory, CrashMode mode, InstantSource clock) {
+        return LocalTierConfig.builder(directory)
+                .capacityBytes(mode.capacity())
+                .clock(clock)
+                .background(Runnable::run)
+                .build();
+    }
+
+    private void run() throws IOException, LocalDirectoryException {
+        if (tier.usage().diskBytes() > mode.capacityBeforeSweep()) {
+            report(Kind.OVER_CAPACITY, 1, tier.usage() + " before the sweep");
+        }
         Entry probe = SelfDescribingEntries.entry("probe-" + System.nanoTime(), 1);
         if (!(tier.store(probe) instanceof StoreResult.Stored)) {
             report(Kind.STUCK, 1, "the first store of a new process failed");
@@ -121,17 +133,12 @@ final class PostCrashCheck {
     private void count() throws IOException {
         List<EntryCatalog.Listed> all = new ArrayList<>();
         tier.list(all::add);
-        long bytes = all.stream()
-                .mapToLong(listed -> (listed.bytes() + UNIT - 1) / UNIT * UNIT)
-                .sum();
-        if (bytes != tier.usedBytes()) {
-            report(Kind.DRIFT, 1, bytes + " bytes are listed, " + tier.usedBytes() + " counted");
-        }
         DirectoryUsage usage = tier.usage();
-        if (usage.entries() != all.size() || usage.entryBytes() != bytes) {
+        if (usage.entries() != all.size()
+                || usage.entryBytes()
+                        != all.stream().mapToLong(EntryCatalog.Listed::bytes).sum()) {
             report(Kind.DRIFT, 1, all.size() + " entries are listed, " + usage);
         }
-        Set<Object> hashes = new HashSet<>();
         for (EntryCatalog.Listed listed : all) {
             try (Arena memory = Arena.ofConfined()) {
                 LoadResult result = tier.read(listed, memory);
@@ -145,26 +152,18 @@ final class PostCrashCheck {
                     report(Kind.DAMAGED, 1, listed + ": " + result);
                 }
             }
-            if (!hashes.add(listed.hash())) {
-                report(Kind.DOUBLE, 1, listed.toString());
-            }
         }
     }
 
-    /**
-     * Forces a sweep. Without evictions, the capacity is below the disk usage, but above the live
-     * entries.
-     */
+    /** Forces a sweep; without evictions, one to a capacity that the entries just fill. */
     private void sweep() throws IOException {
-        long capacity =
-                mode == CrashMode.KEEP ? tier.usedBytes() / 4 * 5 + (2 << 20) : mode.capacity();
+        long capacity = mode == CrashMode.KEEP ? tier.usage().diskBytes() : mode.capacity();
         tier.setCapacity(capacity);
-        if (tier.diskBytes() > capacity || tier.usedBytes() > capacity) {
-            report(
-                    Kind.OVER_CAPACITY,
-                    1,
-                    tier.diskBytes() + " bytes on the disk, " + tier.usedBytes() + " used of "
-                            + capacity);
+        if (!tier.enforceCapacity()) {
+            report(Kind.STUCK, 1, "no sweep was possible");
+        }
+        if (tier.usage().diskBytes() > capacity) {
+            report(Kind.OVER_CAPACITY, 1, tier.usage() + " after the sweep");
         }
         if (mode == CrashMode.KEEP && tier.statistics().evictions() != 0) {
             report(Kind.LOST, tier.statistics().evictions(), "evicted");
@@ -172,45 +171,35 @@ final class PostCrashCheck {
         tier.setCapacity(mode.capacity());
     }
 
-    private void leftOver() throws IOException {
+    /** Sweeps when no writer can be left, and checks that there are entries only. */
+    private void leftOver() throws IOException, LocalDirectoryException {
+        DirectoryUsage before = tier.usage();
+        InstantSource later = () -> Instant.now().plus(UNTIL_ABANDONED);
+        try (LocalTier laterTier = LocalTier.open(config(config.directory(), mode, later))) {
+            laterTier.enforceCapacity();
+        }
         DirectoryUsage usage = tier.usage();
-        long index = usage.overheadBytes() - STATE_BYTES;
-        if (!usage.foreign().isEmpty() || index != Long.highestOneBit(index)) {
-            report(Kind.LEFT_OVER, 1, usage.toString());
+        if (usage.entries() != before.entries()) {
+            report(Kind.DRIFT, 1, usage + " after a late sweep, before: " + before);
         }
-        long disk = diskUsage();
-        if (disk > tier.diskBytes() + usage.overheadBytes() + UNCOUNTED_BYTES) {
-            report(
-                    Kind.LEFT_OVER,
-                    1,
-                    disk + " bytes on the disk, " + tier.diskBytes() + " counted");
-        }
-    }
-
-    /** Returns the disk usage of the directory as the file system reports it, without holes. */
-    private long diskUsage() throws IOException {
-        Process process = new ProcessBuilder("du", "-sB1", tier.directory().toString())
-                .redirectErrorStream(true)
-                .start();
-        try (BufferedReader out = process.inputReader(UTF_8)) {
-            return Long.parseLong(String.valueOf(out.readLine()).split("\\s")[0]);
-        }
+        requireFiles(usage.entries());
     }
 
     /** Clears the tier, and checks that nothing is left. */
     private void empty() throws IOException {
         tier.clear();
-        count();
-        if (tier.usedBytes() != 0 || tier.usage().entries() != 0) {
-            report(Kind.DRIFT, 1, "after everything was removed: " + tier.usage());
-        }
-        try (Stream<Path> files = Files.walk(tier.directory()).filter(Files::isRegularFile)) {
-            List<Path> left = files.toList();
-            if (left.size() > FILES_WHEN_EMPTY) {
+        requireFiles(0);
+    }
+
+    /** Checks that the directory has that many files, and the lock file of sweeps. */
+    private void requireFiles(long expected) throws IOException {
+        try (Stream<Path> files = Files.walk(config.directory()).filter(Files::isRegularFile)) {
+            List<Path> left = files.filter(file -> !file.endsWith("sweep")).toList();
+            if (left.size() != expected) {
                 report(
                         Kind.LEFT_OVER,
-                        left.size() - FILES_WHEN_EMPTY,
-                        "after everything was removed: " + left);
+                        1,
+                        left.size() + " files instead of " + expected + ": " + tier.usage());
             }
         }
     }

@@ -36,10 +36,8 @@ final class SelfDescribingEntries {
     private static final ValueLayout.OfLong VERSION =
             ValueLayout.JAVA_LONG_UNALIGNED.withOrder(ByteOrder.BIG_ENDIAN);
     private static final int USUAL_BYTES = 8 << 10;
-    private static final int LARGE_BYTES = 200 << 10;
+    static final int LARGE_BYTES = 200 << 10;
     private static final int LARGE_ODDS = 50;
-    private static final int OVERSIZE_ODDS = 4000;
-    private static final int OVERSIZE_BYTES = 1_100_000;
 
     private SelfDescribingEntries() {}
 
@@ -67,11 +65,7 @@ final class SelfDescribingEntries {
     }
 
     private static int length(SplittableRandom random) {
-        return random.nextInt(OVERSIZE_ODDS) == 0
-                ? OVERSIZE_BYTES
-                : random.nextInt(LARGE_ODDS) == 0
-                        ? random.nextInt(LARGE_BYTES)
-                        : random.nextInt(USUAL_BYTES);
+        return random.nextInt(random.nextInt(LARGE_ODDS) == 0 ? LARGE_BYTES : USUAL_BYTES);
     }
 
     /** Returns the version of an entry; empty if any byte differs from that version of that key. */
