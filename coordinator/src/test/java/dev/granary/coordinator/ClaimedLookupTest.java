@@ -12,10 +12,10 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.local.claim.ClaimResult;
-import dev.granary.local.claim.ClaimResult.Mine;
-import dev.granary.local.claim.ClaimResult.Stage;
-import dev.granary.local.claim.LocalClaims;
+import dev.granary.local.ClaimResult;
+import dev.granary.local.ClaimResult.Mine;
+import dev.granary.local.ClaimResult.Stage;
+import dev.granary.local.LocalClaims;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.AfterEach;

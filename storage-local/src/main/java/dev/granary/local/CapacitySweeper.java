@@ -1,10 +1,7 @@
 package dev.granary.local;
 
 import dev.granary.cache.EvictionListener;
-import dev.granary.cache.support.FileTrees;
 import dev.granary.cache.support.LogOnce;
-import dev.granary.local.directory.DirectoryValidator;
-import dev.granary.local.directory.InterruptGuard;
 
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +24,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongUnaryOperator;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -44,6 +42,9 @@ final class CapacitySweeper {
     private static final long WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final Duration CLOCK_TOLERANCE = Duration.ofMinutes(1);
+    private static final String FORMER_TREE = "v2";
+    private static final Pattern FORMER_FILE =
+            Pattern.compile("|state|index-[0-9a-f]+|segments(/[0-9a-f]+)?");
     private static final Duration FORMER_IDLE = Duration.ofDays(1);
 
     private final LocalTierConfig config;
@@ -295,6 +296,7 @@ final class CapacitySweeper {
 
     /** Removes every entry, and every file that is being written. */
     void clear() {
+        removeFormer();
         try {
             walk(() -> false, (kind, file, _) -> {
                 if (kind != EntryFiles.Kind.FOREIGN) {
@@ -350,21 +352,35 @@ final class CapacitySweeper {
         return Math.abs(age) > EntryFiles.ABANDONED.toMillis();
     }
 
-    /** Removes the tree of the former layout once no process has written it for a day. */
+    /**
+     * Returns whether the directory has a tree of the layout before this one, with mapped segments.
+     */
+    static boolean hasFormerTree(Path directory) {
+        Path former = directory.resolve(FORMER_TREE);
+        return Files.isRegularFile(former.resolve("state"), LinkOption.NOFOLLOW_LINKS)
+                && Files.isDirectory(former, LinkOption.NOFOLLOW_LINKS);
+    }
+
+    /** Removes the tree of the former layout, and nothing else, if it was idle for a day. */
     private void removeFormer() {
-        Path former = config.directory().resolve(LocalTier.FORMER_TREE);
-        if (Files.notExists(former, LinkOption.NOFOLLOW_LINKS)) {
+        if (!hasFormerTree(config.directory())) {
             return;
         }
+        Path former = config.directory().resolve(FORMER_TREE);
         long idleSince = config.clock().millis() - FORMER_IDLE.toMillis();
         try (Stream<Path> all = Files.walk(former)) {
-            for (Path file : (Iterable<Path>) all::iterator) {
+            List<Path> files = all.toList();
+            for (Path file : files) {
                 if (Files.getLastModifiedTime(file, LinkOption.NOFOLLOW_LINKS).toMillis()
                         > idleSince) {
                     return;
                 }
             }
-            FileTrees.delete(former);
+            for (Path file : files.reversed()) {
+                if (FORMER_FILE.matcher(former.relativize(file).toString()).matches()) {
+                    Files.delete(file);
+                }
+            }
         } catch (IOException | UncheckedIOException e) {
             failures.record("The tree of the former layout could not be removed", e);
         }

@@ -1,7 +1,6 @@
 package dev.granary.local;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,6 +57,6 @@ public record DirectoryUsage(
                 unfinished[0],
                 unfinished[1],
                 List.copyOf(foreign),
-                Files.exists(directory.resolve(LocalTier.FORMER_TREE)));
+                CapacitySweeper.hasFormerTree(directory));
     }
 }

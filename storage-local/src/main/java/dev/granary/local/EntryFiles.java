@@ -7,7 +7,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.local.directory.DirectoryValidator;
 
 import org.jspecify.annotations.Nullable;
 
@@ -285,16 +284,18 @@ final class EntryFiles {
     void write(Path file, List<MemorySegment> parts, Instant now) throws IOException {
         for (int attempt = 1; ; attempt++) {
             try {
+                if (attempt > 1) {
+                    Files.createDirectories(
+                            file.getParent(), DirectoryValidator.privateDirectory(root));
+                }
                 writeOnce(file, parts, now);
                 return;
-            } catch (NoSuchFileException | FileNotFoundException e) {
+            } catch (NoSuchFileException | FileNotFoundException | FileAlreadyExistsException e) {
                 // The directory is missing, or something was removed. A file server that repeats a
                 // rename reports this too, after a success: then the entry is written twice.
                 if (attempt == ATTEMPTS) {
                     throw e;
                 }
-                Files.createDirectories(
-                        file.getParent(), DirectoryValidator.privateDirectory(root));
             } catch (FileSystemException e) {
                 if (attempt == ATTEMPTS || !makeWay(file, e)) {
                     throw e;

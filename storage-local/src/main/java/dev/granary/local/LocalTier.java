@@ -12,7 +12,6 @@ import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.format.WriteAttemptId;
-import dev.granary.local.directory.DirectoryValidator;
 
 import org.jspecify.annotations.Nullable;
 
@@ -44,9 +43,6 @@ import java.util.function.LongUnaryOperator;
  * has layout and guarantees.
  */
 public final class LocalTier implements PersistentCache, EntryCatalog {
-    /** Directory of the layout before this one, beside that of the entries. */
-    static final String FORMER_TREE = "v2";
-
     private static final String TREE = "v3";
     // A use within this time of the last one is not recorded: it would double the cost of a hit.
     private static final Duration USE_RESOLUTION = Duration.ofMinutes(10);
@@ -92,6 +88,16 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
             throws LocalDirectoryException {
         DirectoryValidator.prepare(config.directory());
         return new LocalTier(config, steps, random);
+    }
+
+    /**
+     * Validates a directory as {@link #open(LocalTierConfig)} does, and creates it if it is
+     * missing.
+     *
+     * @throws LocalDirectoryException as {@link #open(LocalTierConfig)}
+     */
+    public static void prepareDirectory(Path directory) throws LocalDirectoryException {
+        DirectoryValidator.prepare(directory);
     }
 
     @Override
@@ -387,8 +393,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
 
     private void requireOpen() {
         if (closed.get()) {
-            throw new IllegalStateException(
-                    "The local tier on " + config.directory() + " is closed");
+            throw new IllegalStateException("The local tier on " + directory() + " is closed");
         }
     }
 }

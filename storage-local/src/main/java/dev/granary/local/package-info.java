@@ -1,4 +1,7 @@
-/** The local tier: one directory shared by any number of processes. */
+/**
+ * The local tier: one directory shared by any number of processes, and the claims by which they
+ * avoid to compile the same kernel twice.
+ */
 @NullMarked
 package dev.granary.local;
 

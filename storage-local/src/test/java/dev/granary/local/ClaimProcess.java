@@ -3,8 +3,6 @@ package dev.granary.local;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.local.claim.ClaimResult;
-import dev.granary.local.claim.LocalClaims;
 import dev.granary.testing.ChildJvm;
 import dev.granary.testing.InteractiveProcess;
 

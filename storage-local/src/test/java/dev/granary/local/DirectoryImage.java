@@ -1,7 +1,6 @@
 package dev.granary.local;
 
 import dev.granary.cache.support.FileTrees;
-import dev.granary.local.directory.DirectoryValidator;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;

@@ -13,8 +13,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.support.FileTrees;
-import dev.granary.local.claim.ClaimResult;
-import dev.granary.local.claim.LocalClaims;
 import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.SystemTool;
 

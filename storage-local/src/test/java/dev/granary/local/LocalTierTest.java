@@ -14,7 +14,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.support.FileTrees;
-import dev.granary.local.directory.DirectoryValidator;
 import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.AfterEach;
@@ -380,8 +379,26 @@ final class LocalTierTest {
             assertTrue(tier.enforceCapacity());
             assertTrue(tier.usage().hasFormerTree());
             clock.advance(Duration.ofHours(2));
+            Path precious = Files.writeString(former.resolveSibling("thesis.tex"), "mine");
+            Path entry = Files.writeString(former.resolve("1f"), "a segment");
+            for (Path each : List.of(former, former.getParent(), precious, entry)) {
+                Files.setLastModifiedTime(each, FileTime.from(clock.instant()));
+            }
+            clock.advance(Duration.ofHours(25));
             assertTrue(tier.enforceCapacity());
             assertFalse(tier.usage().hasFormerTree());
+            assertFalse(Files.exists(former));
+            assertEquals("mine", Files.readString(precious));
+            assertEquals(1, tier.statistics().inputOutputErrors(), "v2 is not empty");
+            Files.delete(precious);
+            Files.createDirectories(former);
+            Files.writeString(state, "again");
+            for (Path each : List.of(former, former.getParent(), state)) {
+                Files.setLastModifiedTime(each, FileTime.from(clock.instant()));
+            }
+            clock.advance(Duration.ofHours(25));
+            tier.clear();
+            assertFalse(Files.exists(former.getParent()));
         }
     }
 }

@@ -6,7 +6,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.local.claim.LocalClaims;
 import dev.granary.testing.ChildJvm;
 import dev.granary.testing.InteractiveProcess;
 

@@ -15,10 +15,10 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cli.Cli;
 import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.local.ClaimResult;
+import dev.granary.local.LocalClaims;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
-import dev.granary.local.claim.ClaimResult;
-import dev.granary.local.claim.LocalClaims;
 import dev.granary.s3.embedded.EmbeddedS3;
 
 import org.junit.jupiter.api.Assumptions;

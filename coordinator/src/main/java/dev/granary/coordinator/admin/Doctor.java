@@ -8,10 +8,10 @@ import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.local.ClaimResult;
 import dev.granary.local.DirectoryUsage;
+import dev.granary.local.LocalClaims;
 import dev.granary.local.LocalTier;
-import dev.granary.local.claim.ClaimResult;
-import dev.granary.local.claim.LocalClaims;
 import dev.granary.s3.BucketTier;
 
 import java.io.IOException;

@@ -27,9 +27,9 @@ import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
+import dev.granary.local.ClaimResult;
+import dev.granary.local.LocalClaims;
 import dev.granary.local.LocalTier;
-import dev.granary.local.claim.ClaimResult;
-import dev.granary.local.claim.LocalClaims;
 import dev.granary.s3.BucketAnswer;
 import dev.granary.s3.BucketTier;
 

@@ -1,7 +1,7 @@
 package dev.granary.coordinator.claim;
 
 import dev.granary.cache.Id;
-import dev.granary.local.claim.ClaimResult;
+import dev.granary.local.ClaimResult;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;

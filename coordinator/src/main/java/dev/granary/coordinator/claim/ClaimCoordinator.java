@@ -11,9 +11,9 @@ import dev.granary.coordinator.dispatch.EventSpan;
 import dev.granary.coordinator.event.WaitEvent;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
-import dev.granary.local.claim.ClaimResult;
-import dev.granary.local.claim.ClaimResult.Stage;
-import dev.granary.local.claim.LocalClaims;
+import dev.granary.local.ClaimResult;
+import dev.granary.local.ClaimResult.Stage;
+import dev.granary.local.LocalClaims;
 
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;

@@ -7,7 +7,7 @@ import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.local.EvictionPolicy;
-import dev.granary.local.directory.PrivateSubdirectory;
+import dev.granary.local.PrivateSubdirectory;
 import dev.granary.s3.config.S3ClientLibrary;
 
 import org.jspecify.annotations.Nullable;

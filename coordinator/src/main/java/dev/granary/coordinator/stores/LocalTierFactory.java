@@ -5,7 +5,6 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
-import dev.granary.local.directory.DirectoryValidator;
 
 import java.time.InstantSource;
 
@@ -45,7 +44,7 @@ public final class LocalTierFactory {
      */
     static void prepareDirectory(GranaryConfig config) throws ConfigException {
         try {
-            DirectoryValidator.prepare(config.directory());
+            LocalTier.prepareDirectory(config.directory());
         } catch (LocalDirectoryException e) {
             throw new ConfigException(String.valueOf(e.getMessage()));
         }

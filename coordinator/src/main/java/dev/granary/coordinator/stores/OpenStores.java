@@ -14,7 +14,7 @@ import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
-import dev.granary.local.claim.LocalClaims;
+import dev.granary.local.LocalClaims;
 
 import java.io.IOException;
 import java.nio.file.Files;

@@ -24,10 +24,10 @@ import dev.granary.coordinator.admin.LookupExplanation.Outcome;
 import dev.granary.coordinator.admin.LookupExplanation.Result;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.RestoreTrialPolicy;
+import dev.granary.local.ClaimResult;
+import dev.granary.local.LocalClaims;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
-import dev.granary.local.claim.ClaimResult;
-import dev.granary.local.claim.LocalClaims;
 import dev.granary.testing.InteractiveProcess;
 
 import org.junit.jupiter.api.AfterEach;

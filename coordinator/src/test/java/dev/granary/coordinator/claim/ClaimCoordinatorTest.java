@@ -16,8 +16,8 @@ import dev.granary.coordinator.claim.ClaimCoordinator.Outcome;
 import dev.granary.coordinator.dispatch.EventDispatcher;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
-import dev.granary.local.claim.ClaimResult;
-import dev.granary.local.claim.ClaimResult.Stage;
+import dev.granary.local.ClaimResult;
+import dev.granary.local.ClaimResult.Stage;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 

@@ -1,4 +1,4 @@
-package dev.granary.local.directory;
+package dev.granary.local;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -6,9 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.granary.local.LocalDirectoryException;
-import dev.granary.local.LocalTier;
-import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.DisplayName;

@@ -1,4 +1,4 @@
-package dev.granary.local.directory;
+package dev.granary.local;
 
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
@@ -9,14 +9,14 @@ import java.util.concurrent.locks.LockSupport;
  * interrupt would close a file channel for all threads and release the process's locks on that
  * file. For one thread, and for operations without long waits.
  */
-public final class InterruptGuard implements AutoCloseable {
+final class InterruptGuard implements AutoCloseable {
     private boolean interrupted = Thread.interrupted();
 
     /**
      * Acquires a lock within {@code nanos} nanoseconds, whatever interrupts arrive; returns whether
      * it succeeded.
      */
-    public boolean tryLock(Lock lock, long nanos) {
+    boolean tryLock(Lock lock, long nanos) {
         long start = System.nanoTime();
         while (true) {
             try {
@@ -28,7 +28,7 @@ public final class InterruptGuard implements AutoCloseable {
     }
 
     /** Pauses for {@code nanos} nanoseconds. An interrupt ends this pause, but not later ones. */
-    public void pause(long nanos) {
+    void pause(long nanos) {
         LockSupport.parkNanos(nanos);
         interrupted |= Thread.interrupted();
     }

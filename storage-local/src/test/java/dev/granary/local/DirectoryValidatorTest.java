@@ -1,4 +1,4 @@
-package dev.granary.local.directory;
+package dev.granary.local;
 
 import static dev.granary.testing.CacheAssertions.assertThat;
 
@@ -10,10 +10,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.local.LocalDirectoryException;
-import dev.granary.local.LocalTier;
-import dev.granary.local.LocalTierConfig;
-import dev.granary.local.StoreInvariants;
 import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.AfterEach;

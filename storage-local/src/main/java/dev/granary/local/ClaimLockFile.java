@@ -1,7 +1,4 @@
-package dev.granary.local.claim;
-
-import dev.granary.local.directory.DirectoryValidator;
-import dev.granary.local.directory.InterruptGuard;
+package dev.granary.local;
 
 import org.jspecify.annotations.Nullable;
 

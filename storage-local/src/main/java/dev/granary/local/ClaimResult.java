@@ -1,4 +1,4 @@
-package dev.granary.local.claim;
+package dev.granary.local;
 
 /** Outcome of {@link LocalClaims#claim}. */
 public sealed interface ClaimResult {

@@ -1,4 +1,4 @@
-package dev.granary.local.claim;
+package dev.granary.local;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -8,11 +8,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.local.ClaimProcess;
-import dev.granary.local.claim.ClaimResult.Mine;
-import dev.granary.local.claim.ClaimResult.Stage;
-import dev.granary.local.claim.ClaimResult.Taken;
-import dev.granary.local.claim.ClaimResult.Unavailable;
+import dev.granary.local.ClaimResult.Mine;
+import dev.granary.local.ClaimResult.Stage;
+import dev.granary.local.ClaimResult.Taken;
+import dev.granary.local.ClaimResult.Unavailable;
 import dev.granary.testing.Await;
 import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.SystemTool;

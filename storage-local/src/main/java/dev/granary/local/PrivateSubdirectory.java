@@ -1,4 +1,4 @@
-package dev.granary.local.directory;
+package dev.granary.local;
 
 import dev.granary.cache.support.LogOnce;
 

@@ -1,7 +1,6 @@
-package dev.granary.local.claim;
+package dev.granary.local;
 
 import dev.granary.cache.Id;
-import dev.granary.local.LocalTier;
 
 import org.jspecify.annotations.Nullable;
 

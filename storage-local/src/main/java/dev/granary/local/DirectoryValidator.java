@@ -1,6 +1,4 @@
-package dev.granary.local.directory;
-
-import dev.granary.local.LocalDirectoryException;
+package dev.granary.local;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
@@ -22,7 +20,7 @@ import java.util.Set;
  * determine the programs that this process runs. So a link, a directory that others can write, and
  * one that belongs to another user are refused.
  */
-public final class DirectoryValidator {
+final class DirectoryValidator {
     private static final String REMEDY = "Choose another directory for the local cache, or ";
 
     private DirectoryValidator() {}
@@ -32,7 +30,7 @@ public final class DirectoryValidator {
      *
      * @throws LocalDirectoryException if it cannot be used or would not be safe
      */
-    public static void prepare(Path directory) throws LocalDirectoryException {
+    static void prepare(Path directory) throws LocalDirectoryException {
         try {
             if (Files.notExists(directory, LinkOption.NOFOLLOW_LINKS)) {
                 create(directory);
@@ -47,12 +45,12 @@ public final class DirectoryValidator {
     }
 
     /** Returns attributes that make a new directory private, if the file system has permissions. */
-    public static FileAttribute<?>[] privateDirectory(Path where) {
+    static FileAttribute<?>[] privateDirectory(Path where) {
         return attributes(where, "rwx------");
     }
 
     /** Returns attributes that make a new file private, if the file system has permissions. */
-    public static FileAttribute<?>[] privateFile(Path where) {
+    static FileAttribute<?>[] privateFile(Path where) {
         return attributes(where, "rw-------");
     }
 
@@ -60,7 +58,7 @@ public final class DirectoryValidator {
      * Opens a file for locks, and creates it private to this user if it is missing. Follows no
      * link, and opens no pipe, which would wait for another process.
      */
-    public static FileChannel openLockFile(Path file) throws IOException {
+    static FileChannel openLockFile(Path file) throws IOException {
         if (Files.exists(file, LinkOption.NOFOLLOW_LINKS)
                 && !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
             throw new FileSystemException(file.toString(), null, "not a file; remove it");
