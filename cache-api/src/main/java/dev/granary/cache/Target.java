@@ -71,29 +71,27 @@ public record Target(Backend backend, String vendor, String device, String drive
         return Sha256.of(all.toByteArray()).hex().substring(0, HASH_DIGITS);
     }
 
+    /** Returns the part in lower case, with one dash for each run of other characters. */
     private static String shortened(String part) {
-        String safe =
-                withoutMarksAround(part.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9.]+", "-"));
-        if (safe.isEmpty()) {
-            return "x";
+        StringBuilder safe = new StringBuilder();
+        boolean isGap = false;
+        for (char c : part.toLowerCase(Locale.ROOT).toCharArray()) {
+            if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.') {
+                safe.append(isGap ? "-" : "").append(c);
+                isGap = false;
+            } else {
+                isGap = true;
+            }
         }
-        return safe.length() <= PART_LIMIT ? safe : safe.substring(0, PART_LIMIT);
-    }
-
-    /**
-     * Returns the text without marks at its ends. Linear in its length, whereas a regular
-     * expression would backtrack on long runs.
-     */
-    private static String withoutMarksAround(String text) {
         int start = 0;
-        int end = text.length();
-        while (start < end && isMark(text.charAt(start))) {
+        int end = safe.length();
+        while (start < end && isMark(safe.charAt(start))) {
             start++;
         }
-        while (start < end && isMark(text.charAt(end - 1))) {
+        while (start < end && isMark(safe.charAt(end - 1))) {
             end--;
         }
-        return text.substring(start, end);
+        return start == end ? "x" : safe.substring(start, Math.min(end, start + PART_LIMIT));
     }
 
     private static boolean isMark(char c) {

@@ -24,7 +24,6 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongUnaryOperator;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -43,8 +42,7 @@ final class CapacitySweeper {
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final Duration CLOCK_TOLERANCE = Duration.ofMinutes(1);
     private static final String FORMER_TREE = "v2";
-    private static final Pattern FORMER_FILE =
-            Pattern.compile("|state|index-[0-9a-f]+|segments(/[0-9a-f]+)?");
+    private static final String FORMER_FILE = "|state|index-[0-9a-f]+|segments(/[0-9a-f]+)?";
     private static final Duration FORMER_IDLE = Duration.ofDays(1);
 
     private final LocalTierConfig config;
@@ -377,7 +375,7 @@ final class CapacitySweeper {
                 }
             }
             for (Path file : files.reversed()) {
-                if (FORMER_FILE.matcher(former.relativize(file).toString()).matches()) {
+                if (former.relativize(file).toString().matches(FORMER_FILE)) {
                     Files.delete(file);
                 }
             }

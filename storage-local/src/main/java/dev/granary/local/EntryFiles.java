@@ -5,7 +5,6 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.Target;
 import dev.granary.cache.format.EntryFormat;
 
 import org.jspecify.annotations.Nullable;
@@ -38,9 +37,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Pattern;
@@ -67,8 +64,6 @@ final class EntryFiles {
 
     private final Path root;
     private final StoreStep.Listener steps;
-    // the name of a target takes longer than reading a file
-    private final Map<Target, Path> targets = new ConcurrentHashMap<>();
 
     /**
      * Creates the tree in {@code root}, which need not exist.
@@ -146,9 +141,7 @@ final class EntryFiles {
 
     /** Returns the file of an entry, which need not exist. */
     Path file(Id id) {
-        return file(
-                targets.computeIfAbsent(id.target(), target -> root.resolve(target.path())),
-                id.hash().hex());
+        return file(root.resolve(id.target().path()), id.hash().hex());
     }
 
     /**

@@ -183,11 +183,11 @@ public final class EntryFormat {
 
     private static LoadResult decodeAny(
             MemorySegment stored, @Nullable Id expected, VerificationLevel verification) {
-        return switch (EntryHeader.read(stored)) {
-            case EntryHeader.Read.Bad bad -> new LoadResult.Damaged(bad.damage(), bad.detail());
-            case EntryHeader.Read.Ok ok ->
-                decodeSections(stored, ok.header(), expected, verification);
-        };
+        EntryHeader.Read read = EntryHeader.read(stored);
+        return read instanceof EntryHeader.Read.Bad bad
+                ? new LoadResult.Damaged(bad.damage(), bad.detail())
+                : decodeSections(
+                        stored, ((EntryHeader.Read.Ok) read).header(), expected, verification);
     }
 
     private static LoadResult decodeSections(
@@ -201,14 +201,13 @@ public final class EntryFormat {
         List<MemorySegment> binaries = new ArrayList<>(header.sections().size());
         long offset = EntryHeader.bytes(header.sections().size());
         for (EntrySection section : header.sections()) {
-            MemorySegment raw;
-            switch (section.decode(stored.asSlice(offset, section.storedLength()))) {
-                case EntrySection.Decoded.Raw sound -> raw = sound.bytes();
-                case EntrySection.Decoded.Bad bad -> {
-                    return new LoadResult.Damaged(
-                            bad.damage(), "the section at byte " + offset + " " + bad.detail());
-                }
+            EntrySection.Decoded decoded =
+                    section.decode(stored.asSlice(offset, section.storedLength()));
+            if (decoded instanceof EntrySection.Decoded.Bad bad) {
+                return new LoadResult.Damaged(
+                        bad.damage(), "the section at byte " + offset + " " + bad.detail());
             }
+            MemorySegment raw = ((EntrySection.Decoded.Raw) decoded).bytes();
             offset += section.storedLength();
             switch (section.kind()) {
                 case EntrySection.KEY -> {
