@@ -32,11 +32,15 @@ import java.util.stream.Stream;
  * <p>A sweep is due whenever this process has stored 1/16 of the capacity. The first one is due
  * after a random part of that, so a process that stores {@code b} bytes and ends sweeps with a
  * probability of {@code 16 b / capacity}. It scans the directory, since nobody counts the bytes. It
- * then visits the directory again and removes what was not used since. One process sweeps at a time
- * if file locks work; two at once would be wasteful, not wrong.
+ * then visits the directory again and removes what was not used since.
+ *
+ * <p>A file lock keeps other processes from the same work. Two sweeps at once are wasteful, not
+ * wrong: where locks do not work, chance decides, and a suspended process stops no others.
  */
 final class CapacitySweeper {
     static final int FRACTION = 16;
+    private static final int MAX_PASSES = 4;
+    private static final int MAX_BEHIND = 4; // sweeps that are due: a quarter of the capacity
     private static final long BLOCK = 4096;
     private static final long WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
@@ -57,6 +61,7 @@ final class CapacitySweeper {
     private final LongAdder bytesEvicted = new LongAdder();
     private volatile EvictionListener listener = EvictionListener.NONE;
     private volatile long capacity;
+    private int passes; // sweeps in a row that were left to another process; guarded by sweeping
 
     /**
      * Creates a sweeper.
@@ -113,17 +118,36 @@ final class CapacitySweeper {
         return capacity / FRACTION;
     }
 
-    /** Notes that an entry was stored, and requests a sweep in the background if one is due. */
+    /**
+     * Notes that an entry was stored, and requests a sweep in the background if one is due. If
+     * stores are faster than the background, waits at most 2 s for its sweep, or sweeps here.
+     */
     void stored(long size) {
-        if (untilDue.addAndGet(-onDisk(size)) > 0) {
-            return;
+        if (untilDue.addAndGet(-onDisk(size)) <= 0) {
+            untilDue.set(share());
+            if (requests.getAndIncrement() == 0) {
+                try {
+                    config.background().execute(this::runRequested);
+                } catch (RuntimeException | OutOfMemoryError e) { // a later store or close runs it
+                    failures.record("A sweep could not start; the capacity may be exceeded", e);
+                }
+            }
         }
-        untilDue.set(share());
-        if (requests.getAndIncrement() == 0) {
-            try {
-                config.background().execute(this::runRequested);
-            } catch (RuntimeException | OutOfMemoryError e) { // close runs it
-                failures.record("A sweep could not start; the capacity may be exceeded", e);
+        if (requests.get() >= MAX_BEHIND) {
+            catchUp();
+        }
+    }
+
+    private void catchUp() {
+        try (InterruptGuard guard = new InterruptGuard()) {
+            if (guard.tryLock(sweeping, WAIT_NANOS)) {
+                try {
+                    if (requests.get() >= MAX_BEHIND && sweep(0, Long.MAX_VALUE, false)) {
+                        requests.set(0);
+                    }
+                } finally {
+                    sweeping.unlock();
+                }
             }
         }
     }
@@ -136,7 +160,7 @@ final class CapacitySweeper {
         } while (!requests.compareAndSet(seen, 0));
     }
 
-    /** Evicts now; waits at most 2 s for other sweeps. Returns false if one is still running. */
+    /** Evicts now; waits at most 2 s for others. Returns false if a thread still sweeps then. */
     boolean enforce() {
         return sweep(WAIT_NANOS, Long.MAX_VALUE, true);
     }
@@ -163,11 +187,15 @@ final class CapacitySweeper {
             try (FileChannel channel = openLock()) { // closing it ends the lock
                 long start = System.nanoTime();
                 while (!takeTurn(channel, isForced)) {
-                    if (!isForced || System.nanoTime() - start >= wait) {
+                    if (isForced && System.nanoTime() - start < wait) {
+                        guard.pause(PAUSE_NANOS);
+                    } else if (isForced || ++passes == MAX_PASSES) {
+                        break; // the other process may be suspended
+                    } else {
                         return false;
                     }
-                    guard.pause(PAUSE_NANOS);
                 }
+                passes = 0;
                 long end = System.nanoTime() + limit;
                 sweepAlone(() -> limit < Long.MAX_VALUE && System.nanoTime() - end >= 0);
             } catch (IOException | RuntimeException | OutOfMemoryError e) {

@@ -61,6 +61,7 @@ final class EntryFiles {
     private static final int ATTEMPTS = 3;
     private static final long OPEN_READER_PAUSE_NANOS = 10_000_000;
     private static final int CHUNK = 64 << 10;
+    private static final int HEADER = 128; // at least the fixed part
 
     private final Path root;
     private final StoreStep.Listener steps;
@@ -218,7 +219,7 @@ final class EntryFiles {
             return new LoadResult.Damaged(DamageKind.TOO_LARGE, size + " bytes");
         }
         if (size > CHUNK) { // do not allocate for bytes that cannot be an entry
-            ByteBuffer start = ByteBuffer.allocate(CHUNK);
+            ByteBuffer start = ByteBuffer.allocate(HEADER);
             channel.read(start, 0);
             long stated = EntryFormat.statedLength(start.flip(), 0);
             if (stated != size) {
@@ -301,8 +302,9 @@ final class EntryFiles {
         Path written = beside(file);
         Files.createFile(written, DirectoryValidator.privateFile(root));
         try {
-            // a stream, since an interrupt closes a channel
-            try (OutputStream out = new FileOutputStream(written.toFile())) {
+            // A stream, since an interrupt closes a channel. It appends, since ext4 writes a file
+            // that was truncated to the disk when it is closed.
+            try (OutputStream out = new FileOutputStream(written.toFile(), true)) {
                 byte[] chunk = new byte[CHUNK];
                 for (MemorySegment part : parts) {
                     for (long at = 0; at < part.byteSize(); at += CHUNK) {

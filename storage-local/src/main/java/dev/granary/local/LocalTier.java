@@ -346,7 +346,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
 
     /**
      * Evicts the oldest entries if usage is above the capacity, instead of later in the background.
-     * Waits at most 2 s for a sweep in progress; returns false if it takes longer.
+     * Waits at most 2 s for a sweep of this process; returns false if it takes longer.
      */
     public boolean enforceCapacity() {
         requireOpen();

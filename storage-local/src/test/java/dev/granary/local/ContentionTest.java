@@ -95,18 +95,23 @@ final class ContentionTest {
             for (InteractiveProcess process : processes) {
                 assertEquals(0, process.finish());
             }
-            check(tier, result, count * 2 * STORES);
+            check(tier, result, count * 2 * STORES, count, 2 * count);
         } finally {
             processes.forEach(InteractiveProcess::close);
         }
     }
 
-    /** Checks the outcomes, and that a sweep brings the usage below the capacity. */
+    /** Checks the outcomes, the bound of the usage, and that a sweep brings it below the capacity. */
     private static void check(LocalTier tier, ContentionRun result, int stores) throws IOException {
         System.out.println(result);
         assertEquals(stores, result.stored(), result::toString);
         assertEquals(0, result.failed(), result::toString);
-        System.out.println(tier.usage().diskBytes() * 100 / tier.capacityBytes() + " % used");
+        long share = tier.capacityBytes() / CapacitySweeper.FRACTION;
+        // four due sweeps, and what is stored while a store waits
+        assertTrue(
+                tier.usage().diskBytes() <= tier.capacityBytes() + share * (4 + 3L * processes)
+                        + threads * CapacitySweeper.onDisk(SIZE),
+                tier.usage()::toString);
         assertTrue(tier.enforceCapacity());
         assertTrue(tier.usage().diskBytes() <= tier.capacityBytes());
     }

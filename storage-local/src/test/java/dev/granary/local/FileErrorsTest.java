@@ -296,11 +296,60 @@ final class FileErrorsTest {
         assumeTrue(SystemTool.run(command), "this machine does not allow " + command[0]);
     }
 
+    /** Compiles C code that replaces functions of the C library in a process, by LD_PRELOAD. */
+    private Map<String, String> preloaded(String code) throws Exception {
+        Path source = Files.writeString(temporary.resolve("replaced.c"), code);
+        Path library = temporary.resolve("replaced.so");
+        tool("cc", "-shared", "-fPIC", "-o", library.toString(), source.toString());
+        return Map.of("LD_PRELOAD", library.toString());
+    }
+
+    @Test
+    @DisplayName("L7 a stale handle, as file servers report it, is read again once; after two in a row"
+            + " the lookup is a miss, and the entry stays")
+    void staleHandle() throws Exception {
+        Path stale = temporary.resolve("stale");
+        Map<String, String> variables = preloaded("""
+                #include <errno.h>
+                #include <stdio.h>
+                #include <string.h>
+                #include <sys/syscall.h>
+                #include <unistd.h>
+                ssize_t read(int fd, void *bytes, size_t count) {
+                  char link[64], path[4096];
+                  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+                  ssize_t length = readlink(link, path, sizeof path - 1);
+                  if (length > 6 && memcmp(path + length - 6, ".entry", 6) == 0
+                      && (unlink("STALE1") == 0 || unlink("STALE2") == 0)) {
+                    errno = ESTALE;
+                    return -1;
+                  }
+                  return syscall(SYS_read, fd, bytes, count);
+                }
+                """.replace("STALE", stale.toString()));
+        try (InteractiveProcess process =
+                TierProcess.start(directory(), Long.MAX_VALUE, variables)) {
+            assertEquals("Stored", process.request("store a " + SIZE));
+            for (int failures : new int[] {1, 2}) {
+                for (int i = 1; i <= failures; i++) {
+                    Files.writeString(Path.of(stale.toString() + i), "");
+                }
+                assertEquals(
+                        failures == 1 ? "Hit" : "Unavailable", process.request("load a " + SIZE));
+                assertFalse(Files.exists(Path.of(stale + "1")), "nothing was stale");
+                assertFalse(Files.exists(Path.of(stale + "2")), "nothing was stale");
+                assertEquals("Hit", process.request("load a " + SIZE));
+            }
+            assertEquals(0, process.finish());
+        }
+        StoreInvariants.check(directory());
+    }
+
     @Test
     @DisplayName("D18 where file locks do not work, claims are unavailable, everything else works,"
             + " and of 16 due sweeps about one runs")
     void noLocks() throws Exception {
-        Path source = Files.writeString(temporary.resolve("locks.c"), """
+        Map<String, String> variables = preloaded("""
                 #include <errno.h>
                 #include <fcntl.h>
                 #include <stdarg.h>
@@ -321,11 +370,8 @@ final class FileErrorsTest {
                   return call(fd, command, argument);
                 }
                 """);
-        Path library = temporary.resolve("locks.so");
-        tool("cc", "-shared", "-fPIC", "-o", library.toString(), source.toString());
         long capacity = 16 * CapacitySweeper.onDisk(SIZE + 700);
-        try (InteractiveProcess process = TierProcess.start(
-                directory(), capacity, Map.of("LD_PRELOAD", library.toString()))) {
+        try (InteractiveProcess process = TierProcess.start(directory(), capacity, variables)) {
             assertEquals("Unavailable", process.request("claim a"), "the test fakes no locks");
             for (int i = 0; i < COUNT; i++) {
                 assertEquals("Stored", process.request("store a" + i + " " + SIZE));
