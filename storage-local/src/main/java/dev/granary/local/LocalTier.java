@@ -38,9 +38,8 @@ import java.util.function.LongUnaryOperator;
  * the least recently used entries are evicted first.
  *
  * <p>An entry is a file. A lookup reads and verifies it, and takes no lock; a store writes it
- * beside its place and renames it. Neither waits for another thread or process. The time of a file
- * is its last use, and a background sweep removes the oldest files. {@code docs/local-directory.md}
- * has layout and guarantees.
+ * beside its place and renames it. The time of a file is its last use, and a background sweep
+ * removes the oldest files. {@code docs/local-directory.md} has layout and guarantees.
  */
 public final class LocalTier implements PersistentCache, EntryCatalog {
     private static final String TREE = "v3";
@@ -176,7 +175,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
 
     /**
      * Stores an entry. An entry with the same id and other content is replaced as a whole. Waits
-     * for no other thread or process.
+     * only if this process has stored 1/4 of the capacity since its last sweep: for that sweep, at
+     * most 2 s.
      *
      * @return {@code Refused} if the entry is larger than the capacity or the directory is
      *     read-only; {@code Failed} if the disk is full or fails; never {@code Divergent} or

@@ -50,7 +50,7 @@ final class ContentionTest {
     void threads(long capacity) throws Exception {
         try (LocalTier tier = LocalTier.open(
                 LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
-            check(tier, ContentionRun.run(tier, "thread", THREADS, STORES, SIZE), THREADS * STORES);
+            check(tier, ContentionRun.run(tier, "thread", THREADS, STORES, SIZE), THREADS * STORES, 1, THREADS);
             for (int t = 0; capacity == ROOM && t < THREADS; t++) {
                 for (int i = 0; i < STORES; i++) {
                     Entry entry = SharedEntries.entry(ContentionRun.name("thread", t) + i, SIZE);
@@ -102,7 +102,9 @@ final class ContentionTest {
     }
 
     /** Checks the outcomes, the bound of the usage, and that a sweep brings it below the capacity. */
-    private static void check(LocalTier tier, ContentionRun result, int stores) throws IOException {
+    private static void check(
+            LocalTier tier, ContentionRun result, int stores, int processes, int threads)
+            throws IOException {
         System.out.println(result);
         assertEquals(stores, result.stored(), result::toString);
         assertEquals(0, result.failed(), result::toString);

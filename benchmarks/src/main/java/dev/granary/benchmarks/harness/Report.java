@@ -46,8 +46,11 @@ public final class Report {
         section.print(out);
     }
 
-    /** Prints all goals once more. */
+    /** Prints all goals once more, if there are any. */
     public void goals(String title) {
+        if (sections.stream().allMatch(section -> section.goals().isEmpty())) {
+            return;
+        }
         out.println();
         out.println("== " + title);
         sections.forEach(section -> section.goals().forEach(out::println));

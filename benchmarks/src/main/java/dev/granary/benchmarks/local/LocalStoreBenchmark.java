@@ -2,52 +2,45 @@ package dev.granary.benchmarks.local;
 
 import dev.granary.benchmarks.harness.BenchmarkCommand;
 import dev.granary.benchmarks.harness.Report;
-import dev.granary.benchmarks.local.store.StoreCandidate;
-import dev.granary.benchmarks.local.workload.LocalMeasure;
-import dev.granary.benchmarks.local.workload.LocalSettings;
-import dev.granary.benchmarks.local.workload.LocalWorkspace;
+import dev.granary.benchmarks.local.LocalSettings.Measure;
 
 import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.TypeConversionException;
 
 import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * {@code ./granary bench local}: the local tier against other stores, and against unverified reads
- * of files. All files of a run are deleted at its end. {@code docs/local-benchmark.md} describes
- * the measures.
+ * {@code ./granary bench local}: the local tier beside plain files. All files of a run are deleted
+ * at its end. {@code docs/local-benchmark.md} describes the measures.
  */
 @Command(
         name = "granary bench local",
         mixinStandardHelpOptions = true,
-        description =
-                "Measure the local tier against files, LMDB and the layout of oneDNN's" + " RFC.")
+        description = "Measure the local tier beside plain files.")
 public final class LocalStoreBenchmark extends BenchmarkCommand {
     private static final int LEAST_ENTRIES = 20;
 
     @Option(
             names = "--entries",
             paramLabel = "N",
-            defaultValue = "10000",
-            description = "entries of the workload; ${DEFAULT-VALUE}")
+            defaultValue = "500",
+            description = "entries of each set; ${DEFAULT-VALUE}")
     private int entries;
 
     @Option(
-            names = "--open-entries",
+            names = "--many-entries",
             paramLabel = "N",
-            defaultValue = "1000000",
-            description =
-                    "tiny entries of the store that is opened in a warm JVM; ${DEFAULT-VALUE}")
-    private int openEntries;
+            defaultValue = "100000",
+            description = "tiny entries of the store that is scanned; ${DEFAULT-VALUE}")
+    private int manyEntries;
 
     @Option(
             names = "--rounds",
@@ -60,16 +53,14 @@ public final class LocalStoreBenchmark extends BenchmarkCommand {
             names = "--only",
             paramLabel = "MEASURE",
             split = ",",
-            description = "what to measure: get, put, evict, open, driver; default all")
-    private @Nullable List<LocalMeasure> only;
+            description = "what to measure: get, put, replace, evict, scan, start; default all")
+    private @Nullable List<Measure> only;
 
     @Option(
             names = "--candidates",
             paramLabel = "NAME",
             split = ",",
-            converter = CandidateName.class,
-            description = "what to compare with raw: raw-verified, raw-kept, tier, tier-kept, lmdb,"
-                    + " lmdb-copied, rfc; default all")
+            description = "what to compare with raw: raw-verified, tier; default both")
     private @Nullable List<StoreCandidate> candidates;
 
     @Option(
@@ -92,8 +83,40 @@ public final class LocalStoreBenchmark extends BenchmarkCommand {
         LocalSettings settings = settings();
         Path parent = parent(directory);
         Report report = report(settings.figures());
-        try (LocalWorkspace workplace = LocalWorkspace.in(parent, progress())) {
-            new BenchmarkRun(settings, workplace, report).run();
+        try (LocalWorkspace workspace = new LocalWorkspace(parent, progress())) {
+            report.heading(
+                    String.format(
+                            Locale.ROOT,
+                            "Local tier: seed %d, %,d entries of each set, page cache warm",
+                            settings.seed(),
+                            settings.entries()),
+                    "The candidates take turns in rounds; /raw: median of the ratios within a"
+                            + " round. Nothing syncs.");
+            measureOperations(settings, workspace, report);
+            if (settings.measures().contains(Measure.EVICT)) {
+                report.add(new EvictMeasure(settings, workspace).run());
+            }
+            if (settings.measures().contains(Measure.SCAN)) {
+                report.add(new ScanMeasure(settings, workspace).run());
+            }
+            if (settings.measures().contains(Measure.START)) {
+                report.add(new StartMeasure(settings, workspace).run());
+            }
+        }
+    }
+
+    private static void measureOperations(
+            LocalSettings settings, LocalWorkspace workspace, Report report) throws Exception {
+        List<Measure> operations = Stream.of(Measure.GET, Measure.PUT, Measure.REPLACE)
+                .filter(settings.measures()::contains)
+                .toList();
+        if (operations.isEmpty()) {
+            return;
+        }
+        try (OperationsMeasure measure = new OperationsMeasure(settings, workspace)) {
+            for (Measure operation : operations) {
+                report.add(measure.run(operation));
+            }
         }
     }
 
@@ -104,29 +127,14 @@ public final class LocalStoreBenchmark extends BenchmarkCommand {
 
     private LocalSettings settings() {
         requireAtLeast("--entries", entries, LEAST_ENTRIES);
-        requireAtLeast("--open-entries", openEntries, 1);
+        requireAtLeast("--many-entries", manyEntries, LEAST_ENTRIES);
         requireAtLeast("--rounds", rounds, 1);
         List<StoreCandidate> wanted =
                 candidates == null ? List.of(StoreCandidate.values()) : candidates;
         List<StoreCandidate> ordered = Stream.of(StoreCandidate.values())
                 .filter(candidate -> candidate == StoreCandidate.RAW || wanted.contains(candidate))
                 .toList();
-        Set<LocalMeasure> measures =
-                only == null ? EnumSet.allOf(LocalMeasure.class) : EnumSet.copyOf(only);
-        return new LocalSettings(seed(), entries, openEntries, rounds, measures, ordered);
-    }
-
-    /** Converter of a label on the command line to its candidate. */
-    private static final class CandidateName implements ITypeConverter<StoreCandidate> {
-        @Override
-        public StoreCandidate convert(String value) {
-            return StoreCandidate.ofLabel(value)
-                    .orElseThrow(() -> new TypeConversionException("'" + value + "' is none of "
-                            + String.join(
-                                    ", ",
-                                    Stream.of(StoreCandidate.values())
-                                            .map(StoreCandidate::label)
-                                            .toList())));
-        }
+        Set<Measure> measures = only == null ? EnumSet.allOf(Measure.class) : EnumSet.copyOf(only);
+        return new LocalSettings(seed(), entries, manyEntries, rounds, measures, ordered);
     }
 }

@@ -1,4 +1,4 @@
-/** Benchmark of the local tier against other stores, and against unverified reads of files. */
+/** Benchmark of the local tier beside plain files. */
 @NullMarked
 package dev.granary.benchmarks.local;
 

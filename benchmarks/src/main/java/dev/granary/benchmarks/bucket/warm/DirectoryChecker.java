@@ -2,8 +2,8 @@ package dev.granary.benchmarks.bucket.warm;
 
 import dev.granary.benchmarks.bucket.workload.BucketWorkload;
 import dev.granary.cache.LoadResult;
-import dev.granary.local.LocalTier;
 import dev.granary.local.LocalDirectoryException;
+import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
 
 import java.io.IOException;

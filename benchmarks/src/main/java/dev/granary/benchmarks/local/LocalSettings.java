@@ -1,6 +1,4 @@
-package dev.granary.benchmarks.local.workload;
-
-import dev.granary.benchmarks.local.store.StoreCandidate;
+package dev.granary.benchmarks.local;
 
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -8,42 +6,55 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The settings of one run.
+ * Settings of a run.
  *
  * @param seed decides sizes, contents and orders
- * @param entries the number of entries of the workload
- * @param openEntries the number of entries of the store that is opened in a warm process
+ * @param entries the number of entries of each set
+ * @param manyEntries the number of entries of the store that is scanned
  * @param rounds the number of counted rounds, after those that warm up
  * @param measures the selected measures
  * @param candidates the compared candidates, in the order of {@link StoreCandidate}; always with
  *     raw
  */
-public record LocalSettings(
+record LocalSettings(
         long seed,
         int entries,
-        int openEntries,
+        int manyEntries,
         int rounds,
-        Set<LocalMeasure> measures,
+        Set<Measure> measures,
         List<StoreCandidate> candidates) {
-    public LocalSettings {
+    LocalSettings {
         measures = Set.copyOf(measures);
         candidates = List.copyOf(candidates);
     }
 
-    /**
-     * Returns the candidates that have their own store, or whose store another candidate of the run
-     * shares.
-     */
-    public List<StoreCandidate> owners() {
+    /** Measure, with one table in the output. */
+    enum Measure {
+        /** Reads of entries. */
+        GET,
+        /** Stores of new entries. */
+        PUT,
+        /** Stores of present entries with other content. */
+        REPLACE,
+        /** Stores in a full store. */
+        EVICT,
+        /** Very many entries. */
+        SCAN,
+        /** A new process. */
+        START
+    }
+
+    /** Returns the candidates that write files of their own. */
+    List<StoreCandidate> owners() {
         return candidates.stream().map(StoreCandidate::owner).distinct().toList();
     }
 
     /** Returns the settings that the figures depend on, for the JSON. */
-    public Map<String, Number> figures() {
+    Map<String, Number> figures() {
         Map<String, Number> figures = new LinkedHashMap<>();
         figures.put("seed", seed);
         figures.put("entries", entries);
-        figures.put("openEntries", openEntries);
+        figures.put("manyEntries", manyEntries);
         figures.put("rounds", rounds);
         return figures;
     }

@@ -1,5 +1,0 @@
-/** Entries, settings and measuring tools of the local benchmark. */
-@NullMarked
-package dev.granary.benchmarks.local.workload;
-
-import org.jspecify.annotations.NullMarked;
