@@ -3,7 +3,6 @@ package dev.granary.local;
 import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
@@ -165,6 +164,7 @@ final class CapacityTest {
         for (Throwable reason : List.of(
                 new RejectedExecutionException("a test"),
                 new OutOfMemoryError("a test: unable to create native thread"))) {
+            clock.advance(Duration.ofHours(1));
             try (LocalTier tier = StoreInvariants.openRegular(config().background(_ -> {
                         if (reason instanceof Error error) {
                             throw error;
@@ -180,6 +180,25 @@ final class CapacityTest {
             try (LocalTier tier = StoreInvariants.openRegular(config().build())) {
                 assertTrue(tier.usage().diskBytes() <= ROOM_FOR_TEN);
             }
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "E1 stores that outrun the background sweep themselves, once 1/4 of the capacity is"
+                    + " due")
+    void storesOutrunTheBackground() throws Exception {
+        long capacity = 64 * BLOCKS;
+        try (LocalTier tier = StoreInvariants.openRegular(
+                config().capacityBytes(capacity).background(_ -> {}).build())) {
+            for (int i = 0; i < 300; i++) {
+                assertThat(tier.store(entries.entry(SIZE))).isStored();
+                clock.advance(Duration.ofSeconds(1));
+                assertTrue(
+                        tier.usage().diskBytes() <= capacity + capacity / 16 * 5,
+                        tier.usage()::toString);
+            }
+            assertTrue(tier.statistics().evictions() > 200);
         }
     }
 

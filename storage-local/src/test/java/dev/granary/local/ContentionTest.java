@@ -50,7 +50,12 @@ final class ContentionTest {
     void threads(long capacity) throws Exception {
         try (LocalTier tier = LocalTier.open(
                 LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
-            check(tier, ContentionRun.run(tier, "thread", THREADS, STORES, SIZE), THREADS * STORES, 1, THREADS);
+            check(
+                    tier,
+                    ContentionRun.run(tier, "thread", THREADS, STORES, SIZE),
+                    THREADS * STORES,
+                    1,
+                    THREADS);
             for (int t = 0; capacity == ROOM && t < THREADS; t++) {
                 for (int i = 0; i < STORES; i++) {
                     Entry entry = SharedEntries.entry(ContentionRun.name("thread", t) + i, SIZE);
@@ -101,7 +106,9 @@ final class ContentionTest {
         }
     }
 
-    /** Checks the outcomes, the bound of the usage, and that a sweep brings it below the capacity. */
+    /**
+     * Checks the outcomes, the bound of the usage, and that a sweep brings it below the capacity.
+     */
     private static void check(
             LocalTier tier, ContentionRun result, int stores, int processes, int threads)
             throws IOException {
@@ -111,8 +118,10 @@ final class ContentionTest {
         long share = tier.capacityBytes() / CapacitySweeper.FRACTION;
         // four due sweeps, and what is stored while a store waits
         assertTrue(
-                tier.usage().diskBytes() <= tier.capacityBytes() + share * (4 + 3L * processes)
-                        + threads * CapacitySweeper.onDisk(SIZE),
+                tier.usage().diskBytes()
+                        <= tier.capacityBytes()
+                                + share * (4 + 3L * processes)
+                                + threads * CapacitySweeper.onDisk(SIZE),
                 tier.usage()::toString);
         assertTrue(tier.enforceCapacity());
         assertTrue(tier.usage().diskBytes() <= tier.capacityBytes());

@@ -305,8 +305,9 @@ final class FileErrorsTest {
     }
 
     @Test
-    @DisplayName("L7 a stale handle, as file servers report it, is read again once; after two in a row"
-            + " the lookup is a miss, and the entry stays")
+    @DisplayName(
+            "L7 a stale handle, as file servers report it, is read again once; after two in a row"
+                    + " the lookup is a miss, and the entry stays")
     void staleHandle() throws Exception {
         Path stale = temporary.resolve("stale");
         Map<String, String> variables = preloaded("""
@@ -320,13 +321,13 @@ final class FileErrorsTest {
                   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
                   ssize_t length = readlink(link, path, sizeof path - 1);
                   if (length > 6 && memcmp(path + length - 6, ".entry", 6) == 0
-                      && (unlink("STALE1") == 0 || unlink("STALE2") == 0)) {
+                      && (unlink("MARK1") == 0 || unlink("MARK2") == 0)) {
                     errno = ESTALE;
                     return -1;
                   }
                   return syscall(SYS_read, fd, bytes, count);
                 }
-                """.replace("STALE", stale.toString()));
+                """.replace("MARK", stale.toString()));
         try (InteractiveProcess process =
                 TierProcess.start(directory(), Long.MAX_VALUE, variables)) {
             assertEquals("Stored", process.request("store a " + SIZE));

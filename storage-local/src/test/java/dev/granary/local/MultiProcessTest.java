@@ -182,7 +182,7 @@ final class MultiProcessTest {
     }
 
     @Test
-    @DisplayName("E3 D18 a sweeping process is suspended: others load and store, and sweep themselves after"
+    @DisplayName("E3 D18 a sweeping process is suspended: others load and store, and sweep after"
             + " a while")
     void stalledSweeper() throws Exception {
         long capacity = 20 * CapacitySweeper.onDisk(SIZE + 600);
