@@ -61,7 +61,7 @@ final class EntryFiles {
     private static final int ATTEMPTS = 3;
     private static final long OPEN_READER_PAUSE_NANOS = 10_000_000;
     private static final int CHUNK = 64 << 10;
-    private static final int HEADER = 128; // at least the fixed part
+    private static final int HEADER = 128; // its fixed part, but no whole entry
 
     private final Path root;
     private final StoreStep.Listener steps;
@@ -223,7 +223,11 @@ final class EntryFiles {
             channel.read(start, 0);
             long stated = EntryFormat.statedLength(start.flip(), 0);
             if (stated != size) {
-                return wrongLength(stated, size);
+                LoadResult result = decoder.decode(MemorySegment.ofBuffer(start));
+                return result instanceof LoadResult.Damaged bad
+                                && bad.damage() == DamageKind.TRUNCATED
+                        ? wrongLength(stated, size)
+                        : result; // foreign, or of a version that states its length elsewhere
             }
         }
         MemorySegment bytes;
@@ -253,14 +257,9 @@ final class EntryFiles {
     }
 
     private static LoadResult wrongLength(long stated, long size) {
-        DamageKind damage = stated < 0
-                ? DamageKind.FOREIGN
-                : stated > size ? DamageKind.TRUNCATED : DamageKind.EXTENDED;
         return new LoadResult.Damaged(
-                damage,
-                stated < 0
-                        ? "does not begin like an entry"
-                        : size + " bytes, but its header states " + stated);
+                stated > size ? DamageKind.TRUNCATED : DamageKind.EXTENDED,
+                size + " bytes, but its header states " + stated);
     }
 
     private static LoadResult tooLittleMemory(long size) {

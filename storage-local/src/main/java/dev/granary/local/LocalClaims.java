@@ -36,7 +36,7 @@ public final class LocalClaims implements AutoCloseable {
     }
 
     /** Tries to claim {@code id}, which must not be empty, without waiting. */
-    public synchronized ClaimResult claim(Id id) { // so that none opens the file after its release
+    public synchronized ClaimResult claim(Id id) { // close must not release the file meanwhile
         ClaimLockFile shared = file();
         if (shared == null) {
             return new ClaimResult.Unavailable("the claims are closed");

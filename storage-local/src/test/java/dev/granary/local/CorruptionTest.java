@@ -18,11 +18,15 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.zip.CRC32C;
 
 /**
  * Tests of damage to the file of an entry: a counted miss that is removed by the lookup and healed
@@ -154,10 +158,8 @@ final class CorruptionTest {
     }
 
     private static long directMemory() {
-        return java.lang.management.ManagementFactory.getPlatformMXBeans(
-                        java.lang.management.BufferPoolMXBean.class)
-                .stream()
-                .mapToLong(java.lang.management.BufferPoolMXBean::getMemoryUsed)
+        return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+                .mapToLong(BufferPoolMXBean::getMemoryUsed)
                 .sum();
     }
 
@@ -191,14 +193,16 @@ final class CorruptionTest {
                 TestEntries.setLaterVersion(otherVersion, 0);
             } else {
                 otherVersion[9] = 1; // version 1, with the checksum of version 1
-                java.util.zip.CRC32C crc = new java.util.zip.CRC32C();
+                CRC32C crc = new CRC32C();
                 crc.update(otherVersion, 0, 80 + 4 * 24);
-                java.nio.ByteBuffer.wrap(otherVersion).putInt(80 + 4 * 24, (int) crc.getValue());
+                ByteBuffer.wrap(otherVersion).putInt(80 + 4 * 24, (int) crc.getValue());
             }
-            Files.write(file(entry), otherVersion);
-            assertThat(tier.load(entry.id()))
-                    .isDamaged(isLater ? DamageKind.TOO_NEW : DamageKind.TOO_OLD);
-            assertTrue(Files.exists(file(entry)));
+            for (int length : new int[] {sound.length, 1 << 20}) {
+                Files.write(file(entry), Arrays.copyOf(otherVersion, length));
+                assertThat(tier.load(entry.id()))
+                        .isDamaged(isLater ? DamageKind.TOO_NEW : DamageKind.TOO_OLD);
+                assertTrue(Files.exists(file(entry)));
+            }
             assertThat(tier.store(entry)).isStored();
             assertThat(tier.load(entry.id())).isHitOf(entry);
         }

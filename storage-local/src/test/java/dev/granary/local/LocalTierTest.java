@@ -26,6 +26,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
@@ -145,9 +147,7 @@ final class LocalTierTest {
             }
             EntryFiles files = new EntryFiles(directory.resolve("v3"), StoreStep.Listener.NONE);
             assertFalse(files.removeIf(file, _ -> false), "it was put back");
-            assertEquals(
-                    java.nio.ByteBuffer.wrap(sound),
-                    java.nio.ByteBuffer.wrap(Files.readAllBytes(file)));
+            assertEquals(ByteBuffer.wrap(sound), ByteBuffer.wrap(Files.readAllBytes(file)));
             assertFalse(files.removeIf(file, aside -> {
                 writer.store(newer);
                 return false;
@@ -299,9 +299,7 @@ final class LocalTierTest {
                 inArena = assertThat(loaded).isHit().binaries().binary(0);
                 assertTrue(inArena.isNative());
             }
-            assertThrows(
-                    IllegalStateException.class,
-                    () -> inArena.get(java.lang.foreign.ValueLayout.JAVA_BYTE, 0));
+            assertThrows(IllegalStateException.class, () -> inArena.get(ValueLayout.JAVA_BYTE, 0));
         }
     }
 

@@ -10,6 +10,7 @@ import dev.granary.cache.LoadResult;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -49,7 +50,7 @@ public final class StoreInvariants {
         InstantSource later =
                 () -> InstantSource.system().instant().plus(EntryFiles.ABANDONED.multipliedBy(2));
         try (LocalTier tier = openUnlimited(directory, later)) {
-            if (java.nio.file.Files.isWritable(directory) && tier.usage().unfinished() > 0) {
+            if (Files.isWritable(directory) && tier.usage().unfinished() > 0) {
                 assertTrue(tier.enforceCapacity());
                 assertEquals(0, tier.usage().unfinished(), "a sweep leaves abandoned files");
             }
