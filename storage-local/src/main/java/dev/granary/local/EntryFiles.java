@@ -14,7 +14,6 @@ import java.io.FileNotFoundException;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -60,7 +59,7 @@ final class EntryFiles {
     private static final int DEPTH = 4;
     private static final int ATTEMPTS = 3;
     private static final long OPEN_READER_PAUSE_NANOS = 10_000_000;
-    private static final int CHUNK = 64 << 10;
+    private static final int CHUNK = 256 << 10;
     private static final int HEADER = 128; // its fixed part, but no whole entry
 
     private final Path root;
@@ -299,19 +298,20 @@ final class EntryFiles {
 
     private void writeOnce(Path file, List<MemorySegment> parts, Instant now) throws IOException {
         Path written = beside(file);
-        Files.createFile(written, DirectoryValidator.privateFile(root));
+        FileChannel channel = FileChannel.open(
+                written,
+                Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
+                DirectoryValidator.privateFile(root));
         try {
-            // A stream, since an interrupt closes a channel. It appends, since ext4 writes a file
-            // that was truncated to the disk when it is closed.
-            try (OutputStream out = new FileOutputStream(written.toFile(), true)) {
-                byte[] chunk = new byte[CHUNK];
-                for (MemorySegment part : parts) {
-                    for (long at = 0; at < part.byteSize(); at += CHUNK) {
-                        int length = (int) Math.min(CHUNK, part.byteSize() - at);
-                        MemorySegment.copy(part, at, MemorySegment.ofArray(chunk), 0, length);
-                        out.write(chunk, 0, length);
-                        steps.done(StoreStep.PART_WRITTEN);
-                    }
+            try (channel) {
+                writeParts(parts, channel::write);
+            } catch (ClosedByInterruptException e) {
+                try (FileOutputStream out = new FileOutputStream(written.toFile())) {
+                    writeParts(parts, chunk -> {
+                        byte[] bytes = new byte[chunk.remaining()];
+                        chunk.get(bytes);
+                        out.write(bytes); // ignores interrupts
+                    });
                 }
             }
             Files.setLastModifiedTime(written, FileTime.from(now));
@@ -322,6 +322,25 @@ final class EntryFiles {
             throw e;
         }
         steps.done(StoreStep.IN_PLACE);
+    }
+
+    /** Writer of a part of a file. */
+    private interface Writer {
+        void write(ByteBuffer chunk) throws IOException;
+    }
+
+    /** Writes in chunks, since a channel copies what is on the heap. */
+    private void writeParts(List<MemorySegment> parts, Writer out) throws IOException {
+        for (MemorySegment part : parts) {
+            for (long at = 0; at < part.byteSize(); at += CHUNK) {
+                ByteBuffer chunk =
+                        part.asSlice(at, Math.min(CHUNK, part.byteSize() - at)).asByteBuffer();
+                while (chunk.hasRemaining()) {
+                    out.write(chunk);
+                }
+                steps.done(StoreStep.PART_WRITTEN);
+            }
+        }
     }
 
     /**

@@ -231,7 +231,9 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     /** Reads what an entry would replace; counts as absent if it cannot be read. */
     private EntryFiles.Found present(Path file, Arena memory, Id id) {
         try {
-            return files.read(file, memory, decoder(id));
+            return Files.notExists(file, LinkOption.NOFOLLOW_LINKS) // faster than an exception
+                    ? EntryFiles.Found.ABSENT
+                    : files.read(file, memory, decoder(id));
         } catch (IOException e) {
             failures.record(UNREADABLE, e);
             return EntryFiles.Found.ABSENT;
