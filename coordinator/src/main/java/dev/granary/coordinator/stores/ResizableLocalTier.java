@@ -8,8 +8,6 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.local.LocalTier;
 
-import java.util.List;
-
 /**
  * The local tier with a capacity that changes at run time. With the capacity 0 this process neither
  * reads nor writes entries, and those of the directory stay: other processes use them. Thread-safe.
@@ -53,15 +51,6 @@ final class ResizableLocalTier implements PersistentCache {
     @Override
     public StoreResult store(Entry entry) {
         return isOff ? new StoreResult.Refused(CAUSE) : tier.store(entry);
-    }
-
-    @Override
-    public List<StoreResult> storeAll(List<Entry> entries) {
-        return isOff
-                ? entries.stream()
-                        .<StoreResult>map(_ -> new StoreResult.Refused(CAUSE))
-                        .toList()
-                : tier.storeAll(entries);
     }
 
     @Override
