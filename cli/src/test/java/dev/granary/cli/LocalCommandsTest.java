@@ -3,6 +3,7 @@ package dev.granary.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import static java.util.stream.Collectors.toSet;
 
@@ -26,6 +27,7 @@ import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.ChildJvm;
+import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -296,6 +298,27 @@ class LocalCommandsTest {
         assertEquals(0, cleared.get("keptEntries").getAsInt());
         assertEquals(List.of(), listed());
         run("clear", "--yes").exits(0).prints("0 entries (0 B) removed");
+    }
+
+    @Test
+    @DisplayName(
+            "On a read-only disk clear and evict report that nothing was removed, and end with 1")
+    void readOnly() throws Exception {
+        fill();
+        assumeTrue(
+                "root".equals(System.getProperty("user.name"))
+                        && SystemTool.run("mount", "--bind", local, local),
+                "mounting needs root");
+        try {
+            assumeTrue(
+                    SystemTool.run("mount", "-o", "remount,bind,ro", local),
+                    "this machine does not allow a read-only mount");
+            run("clear", "--yes").exits(1).prints("0 entries (0 B) removed", "15 entries (");
+            run("evict", "--to", "0").exits(1).prints("0 entries (0 B) removed", "15 entries kept");
+            assertEquals(15, listed().size());
+        } finally {
+            assertTrue(SystemTool.run("umount", local));
+        }
     }
 
     @Test

@@ -52,16 +52,20 @@ public final class ClearCommand extends LocalTierCommand {
                             EntryFormatter.bytes(after)));
         } else {
             out().println(config.directory());
-            out().println(EntryFormatter.inSentence(before)
-                    + (isConfirmed
-                            ? " removed"
-                            : " would be removed; granary clear --yes removes them"));
+            if (isConfirmed) {
+                long removed = before.size() - (long) after.size();
+                long bytes = EntryFormatter.bytes(before) - EntryFormatter.bytes(after);
+                out().println(EntryFormatter.inSentence(removed, bytes) + " removed");
+            } else {
+                out().println(EntryFormatter.inSentence(before)
+                        + " would be removed; granary clear --yes removes them");
+            }
             if (isConfirmed && !after.isEmpty()) {
                 out().println(EntryFormatter.inSentence(after)
-                        + " remain: they were in use, or are new");
+                        + " remain: they are new, or cannot be removed");
             }
         }
         out().flush();
-        return 0;
+        return tier.statistics().inputOutputErrors() == 0 ? 0 : 1;
     }
 }

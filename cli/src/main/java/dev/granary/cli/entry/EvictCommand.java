@@ -84,7 +84,7 @@ public final class EvictCommand extends LocalTierCommand {
                             all.size() - removed.size(),
                             "keptBytes",
                             remainingBytes));
-            return 0;
+            return exitCode(tier);
         }
         if (isDry) {
             EntryFormatter.print(out(), victims, Map.of());
@@ -95,10 +95,15 @@ public final class EvictCommand extends LocalTierCommand {
                 + (isDry ? " would remain" : " remain"));
         if (removed.size() < victims.size()) {
             out().println(Units.plural(victims.size() - (long) removed.size(), "entry")
-                    + " kept: used or replaced meanwhile");
+                    + " kept: used or replaced meanwhile, or not removable");
         }
         out().flush();
-        return 0;
+        return exitCode(tier);
+    }
+
+    /** Returns 1 if entries could not be removed; the log has the reason. */
+    private static int exitCode(LocalTier tier) {
+        return tier.statistics().inputOutputErrors() == 0 ? 0 : 1;
     }
 
     /**
