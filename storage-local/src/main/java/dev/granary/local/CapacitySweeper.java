@@ -31,8 +31,8 @@ import java.util.stream.Stream;
  *
  * <p>A sweep is due whenever this process has stored 1/16 of the capacity. The first one is due
  * after a random part of that, so a process that stores {@code b} bytes and ends sweeps with a
- * probability of {@code 16 b / capacity}. It scans the directory, since nobody counts the bytes. It
- * then visits the directory again and removes what was not used since.
+ * probability of {@code 16 b / capacity}. A sweep scans the directory, since no count of the bytes
+ * is kept. It then visits the directory again and removes the entries that were not used since.
  *
  * <p>A file lock keeps other processes from the same work. Two sweeps at once are wasteful, not
  * wrong: where locks do not work, chance decides, and a suspended process stops no others.

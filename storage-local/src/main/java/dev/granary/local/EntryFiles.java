@@ -360,9 +360,9 @@ final class EntryFiles {
     }
 
     /**
-     * Removes a file if {@code check} accepts it once nobody can replace it any more: it is set
-     * aside for that. Otherwise it is put back, unless a new one is in its place by then. Returns
-     * whether it was removed.
+     * Sets a file aside, where no store can replace it, and removes it if {@code check} accepts it.
+     * Otherwise it is put back, unless a new one is in its place by then. Returns whether it was
+     * removed.
      */
     boolean removeIf(Path file, AsideCheck check) throws IOException {
         Path aside = beside(file);

@@ -218,9 +218,8 @@ final class MultiProcessTest {
 
     @ParameterizedTest(name = "D4 D18 killed after {0}")
     @MethodSource("scenarios")
-    @DisplayName(
-            "D4 D18 a process stopped, then killed after each step of each operation: nobody waits,"
-                    + " no old entry is lost, the new one is visible after the commit")
+    @DisplayName("D4 D18 a process stopped, then killed after each step of each operation: no wait,"
+            + " no old entry is lost, the new one is visible after the commit")
     void killedAfter(KillScenario scenario) throws Exception {
         Entry other = SharedEntries.entry("other", SIZE);
         Entry fresh = SharedEntries.entry("fresh", SIZE);
