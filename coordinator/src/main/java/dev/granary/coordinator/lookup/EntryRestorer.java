@@ -93,13 +93,10 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
                             Math.max(
                                     0,
                                     entry.compileTime().toNanos() - (System.nanoTime() - start)));
-            boolean isRecompiled = primitive.origin() == Primitive.Origin.RECOMPILED;
-            if (isRecompiled) { // before write-behind publishes its binaries
-                slowRestores(entry).ifPresent(slow -> slow.recompiled(entry));
-            }
-            RestoreEvent.Outcome outcome = isSlow || isRecompiled
-                    ? RestoreEvent.Outcome.RECOMPILED
-                    : RestoreEvent.Outcome.RESTORED;
+            RestoreEvent.Outcome outcome =
+                    isSlow || primitive.origin() == Primitive.Origin.RECOMPILED
+                            ? RestoreEvent.Outcome.RECOMPILED
+                            : RestoreEvent.Outcome.RESTORED;
             span.end(took -> event(entry, tier, outcome, Optional.empty(), took));
             return Optional.of(primitive);
         } catch (RestoreException e) {

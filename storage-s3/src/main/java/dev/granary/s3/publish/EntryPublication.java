@@ -3,7 +3,6 @@ package dev.granary.s3.publish;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
@@ -79,7 +78,7 @@ final class EntryPublication {
         /** A GET of the existing object, to verify it and to compare it with the entry. */
         record Examine(String etag) implements Step {}
 
-        /** A PUT that replaces that version of a damaged or quarantined object. */
+        /** A PUT that replaces that version of a damaged object. */
         record Replace(String etag) implements Step {}
 
         /** A PUT without a condition. */
@@ -183,7 +182,7 @@ final class EntryPublication {
             case HeadResult.Found found
             when found.marks().putId().equals(marks.putId()) -> stored();
             case HeadResult.Found found
-            when existing instanceof EntryPublisher.Existing.Trusted
+            when existing == EntryPublisher.Existing.TRUSTED
                     && found.bytes() == body.length
                     // another length means other metadata, or a truncated entry
                     && found.marks().sha256().equals(marks.sha256()) ->
@@ -204,8 +203,6 @@ final class EntryPublication {
                     case LoadResult.Hit hit
                     when hit.entry().contentHash().equals(entry.contentHash()) ->
                         duplicate(found.etag(), found.dates());
-                    case LoadResult.Hit hit
-                    when isQuarantined(hit.entry()) -> new Step.Replace(found.etag());
                     case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
                     case LoadResult.Damaged bad
                     when bad.damage() == DamageKind.TOO_NEW -> new Step.Done(StoreResult.DIVERGENT);
@@ -221,11 +218,6 @@ final class EntryPublication {
             case GetResult.Unavailable lost ->
                 giveUp("the existing entry could not be read: " + lost.failure());
         };
-    }
-
-    private boolean isQuarantined(Entry stored) {
-        return existing instanceof EntryPublisher.Existing.Quarantined(Sha256 content)
-                && stored.contentHash().equals(content);
     }
 
     private Step replace(String etag) throws InterruptedException {

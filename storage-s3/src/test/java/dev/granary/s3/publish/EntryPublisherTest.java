@@ -292,10 +292,7 @@ class EntryPublisherTest {
     void newerFormat() {
         for (ConditionalWriteSupport writes : ConditionalWriteSupport.values()) {
             capabilities.known = writes;
-            for (Existing existing : List.of(
-                    Existing.TRUSTED,
-                    Existing.SUSPECT,
-                    new Existing.Quarantined(entry.contentHash()))) {
+            for (Existing existing : Existing.values()) {
                 byte[] newer =
                         newer(EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE));
                 store.place(KEY, newer, ObjectMarks.NONE);
