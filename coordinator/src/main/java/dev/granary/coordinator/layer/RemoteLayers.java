@@ -24,7 +24,7 @@ import java.util.function.BiFunction;
  * layer may use an equal share of the time that is left.
  *
  * <p>A compiled entry is uploaded to the first writable layer only: those after it are shared more
- * widely. An entry that a layer had is copied to the writable ones before it. Thread-safe.
+ * widely. Nothing is copied from one layer to another. Thread-safe.
  */
 public final class RemoteLayers implements AutoCloseable {
     /**
@@ -142,15 +142,6 @@ public final class RemoteLayers implements AutoCloseable {
                 .flatMap(Optional::stream)
                 .findFirst()
                 .ifPresent(queue -> queue.add(entry, inLocalTier, whenDone));
-    }
-
-    /**
-     * Queues the upload of an entry of {@code source} to the layers before it. A layer that has the
-     * entry by then reports a duplicate.
-     */
-    public void copyToEarlier(Entry entry, StoreResult inLocalTier, RemoteLayer source) {
-        all.subList(0, source.position()).forEach(earlier -> earlier.uploads()
-                .ifPresent(queue -> queue.add(entry, inLocalTier, (_, _) -> {})));
     }
 
     /**

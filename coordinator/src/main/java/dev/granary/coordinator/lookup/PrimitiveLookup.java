@@ -241,7 +241,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
                 bucket.refused(refused);
             }));
             if (!recordRestore(primitive, entry, PrimitiveSource.BUCKET)) {
-                tiers.writeBehind().fill(entry, bucket, claim);
+                tiers.writeBehind().fill(entry, claim);
             }
             layer = OptionalInt.of(bucket.position());
             layerName = Optional.of(bucket.name());
