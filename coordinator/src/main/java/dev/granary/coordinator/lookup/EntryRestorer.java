@@ -11,6 +11,7 @@ import dev.granary.coordinator.dispatch.EventDispatcher;
 import dev.granary.coordinator.dispatch.EventKind;
 import dev.granary.coordinator.dispatch.EventSpan;
 import dev.granary.coordinator.event.RestoreEvent;
+import dev.granary.coordinator.layer.CompileTimeEstimate;
 import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.session.SlowRestores;
 import dev.granary.coordinator.statistics.LookupCounter;
@@ -92,7 +93,8 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
                             LookupCounter.TIME_SAVED,
                             Math.max(
                                     0,
-                                    entry.compileTime().toNanos() - (System.nanoTime() - start)));
+                                    CompileTimeEstimate.stated(entry)
+                                            - (System.nanoTime() - start)));
             RestoreEvent.Outcome outcome =
                     isSlow || primitive.origin() == Primitive.Origin.RECOMPILED
                             ? RestoreEvent.Outcome.RECOMPILED
