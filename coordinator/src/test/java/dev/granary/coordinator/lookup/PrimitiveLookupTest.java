@@ -17,6 +17,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.TierStatistics;
@@ -221,13 +222,24 @@ class PrimitiveLookupTest {
             assertEquals(
                     PrimitiveSource.COMPILED, granary.obtain(engine, unknown).source());
             assertEquals(PrimitiveSource.MEMORY, granary.obtain(engine, unknown).source());
-            assertFalse(granary.publish(TestEntries.id("never stored")));
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().count(LookupCounter.NOT_CACHEABLE));
             assertEquals(0, granary.statistics().local().stored());
         }
         assertEquals(Map.of(), bucket.entries);
         assertEquals(0, bucket.loads.get());
+    }
+
+    @Test
+    @DisplayName("A1 an entry that no tier has is reported as failed when it is to be published")
+    void publishNothing() throws Exception {
+        Id never = TestEntries.id("never stored");
+        try (Granary granary = node.open()) {
+            assertTrue(granary.publish(never));
+            assertTrue(granary.flush(TestNode.LONG));
+            assertThat(node.published.get(never)).isFailed();
+        }
+        assertEquals(Map.of(), bucket.entries);
     }
 
     @Test
