@@ -100,7 +100,8 @@ final class EntryPublication {
                 }
                 step = next(step);
             }
-            return giveUp("not finished after " + MAX_STEPS + " steps: " + attempts.cause())
+            return giveUp("the object under its key was another one in each of " + MAX_STEPS
+                            + " requests, or belongs to another key")
                     .result();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
