@@ -94,11 +94,12 @@ final class BucketEntryWriter {
     /** Returns the result of a write that is not sent, if nothing may be written now. */
     private Optional<StoreResult> refusal() {
         return config.access() == S3Access.READ
-                ? Optional.of(
-                        new StoreResult.Refused(config.location() + " is configured as read-only"))
+                ? Optional.of(new StoreResult.Refused(
+                        StoreResult.Scope.STORE, config.location() + " is configured as read-only"))
                 : writeSuspension
                         .reason()
                         .map(failure -> new StoreResult.Refused(
+                                StoreResult.Scope.STORE,
                                 "read-only for a while, since the bucket refused a write: "
                                         + failure));
     }

@@ -32,8 +32,9 @@ import java.util.function.BiConsumer;
  * the same result.
  *
  * <p>Each upload is recorded in the {@link UploadOutbox}, if there is one. The record is removed
- * when the bucket has the entry, or when no bucket could ever accept it. Any other failure may be
- * temporary (rights, clock, region, a pause after one), so the record stays for the next process.
+ * when the bucket has the entry, or refuses it for itself, such as one that is too large. Any other
+ * failure may be temporary (rights, clock, region, a pause after one), so the record stays for the
+ * next process.
  */
 public final class UploadQueue implements AutoCloseable {
     private static final int MAX_CONCURRENT = 8;
@@ -290,25 +291,20 @@ public final class UploadQueue implements AutoCloseable {
                 setEntry(next, hit.entry());
                 uploader.send(hit.entry(), result -> complete(next, result));
             }
-            case LoadResult.Absent _, LoadResult.Damaged _ -> {
-                counters.increment(LookupCounter.DROPPED);
+            case LoadResult.Absent _, LoadResult.Damaged _ ->
                 complete(
                         next,
                         new StoreResult.Refused(
-                                "the entry was lost from the local tier before its upload"),
-                        true);
-            }
+                                StoreResult.Scope.ENTRY,
+                                "the entry was lost from the local tier before its upload"));
             case LoadResult.Unavailable lost ->
                 complete(next, new StoreResult.Failed(lost.cause()));
         }
     }
 
-    private void complete(PendingUpload upload, StoreResult result) {
-        complete(upload, result, PendingUpload.isSettled(result, entryOf(upload)));
-    }
-
     /** Completes an upload and notifies its listeners; only the first result has an effect. */
-    private void complete(PendingUpload upload, StoreResult result, boolean isSettled) {
+    private void complete(PendingUpload upload, StoreResult result) {
+        boolean isSettled = PendingUpload.isSettled(result);
         List<BiConsumer<Id, StoreResult>> listeners;
         synchronized (outboxLock) {
             synchronized (this) {
@@ -318,8 +314,12 @@ public final class UploadQueue implements AutoCloseable {
                 pending.remove(upload.id);
                 activeNotifications++;
                 listeners = List.copyOf(upload.listeners);
-                if (!isSettled && !isClosed) { // otherwise counted by close
-                    countUndone(upload.isInOutbox);
+                if (!isClosed) { // otherwise counted by close
+                    if (!isSettled) {
+                        countUndone(upload.isInOutbox);
+                    } else if (result instanceof StoreResult.Refused) {
+                        counters.increment(LookupCounter.DROPPED);
+                    }
                 }
             }
             if (isSettled && upload.isInOutbox) {

@@ -31,7 +31,6 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -175,31 +174,23 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName(
-            "A2 B6 an entry that no bucket could accept leaves the outbox; after any other refusal"
-                    + " it stays")
+    @DisplayName("A2 B6 R21 a refusal of the entry removes it from the outbox and is counted; a"
+            + " refusal of the store does not")
     void outboxAfterRefusal(@TempDir Path directory) throws Exception {
-        bucket.behavior = FakeBucket.Behavior.REFUSES_WRITES;
-        Entry unstorable = TestEntries.entry(
-                TestEntries.id("too many"),
-                KernelBinaries.of(Collections.nCopies(2000, new byte[1]).toArray(byte[][]::new)));
-        try (ProcessSession session = ProcessSession.begin(directory)) {
-            try (UploadQueue queue = new UploadQueue(
-                    new CountingCache(local),
-                    EntryUploader.unpacked(new CountingCache(bucket)),
-                    Optional.of(new UploadOutbox(session, "s3://test")),
-                    counters)) {
-                queue.add(unstorable, StoreResult.DUPLICATE, results::put);
-                queue.add(small("later"), StoreResult.DUPLICATE, results::put);
-                assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
-            }
-            List<Path> files = new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY);
-            assertEquals(1, files.size());
-            assertTrue(files.getFirst()
-                    .getFileName()
-                    .toString()
-                    .startsWith(small("later").id().hash().hex()));
+        for (StoreResult.Scope scope : StoreResult.Scope.values()) {
+            assertEquals(
+                    scope == StoreResult.Scope.ENTRY ? 0 : 1,
+                    outboxFilesAfter(
+                            directory.resolve(scope.name()),
+                            new StoreResult.Refused(scope, "413: too large"),
+                            queue ->
+                                    queue.add(small("a"), StoreResult.DUPLICATE, results::put)));
         }
+        assertEquals(
+                List.of(1L, 1L),
+                List.of(
+                        counters.sum(LookupCounter.DROPPED),
+                        counters.sum(LookupCounter.LEFT_FOR_LATER)));
     }
 
     @Test
@@ -430,7 +421,7 @@ class UploadQueueTest {
         for (StoreResult failure : List.of(
                 new StoreResult.Failed("no"),
                 new StoreResult.Unknown("outcome unknown"),
-                new StoreResult.Refused("not now"))) {
+                new StoreResult.Refused(StoreResult.Scope.STORE, "not now"))) {
             assertEquals(
                     1,
                     outboxFilesAfter(
@@ -482,31 +473,6 @@ class UploadQueueTest {
                         counters.sum(LookupCounter.LEFT_FOR_LATER),
                         behavior::toString);
             }
-        }
-    }
-
-    @Test
-    @DisplayName("A2 B6 an entry of the local tier that no bucket could accept leaves the outbox")
-    void unstorableFromTheLocalTier(@TempDir Path directory) throws Exception {
-        Entry unstorable = TestEntries.entry(
-                TestEntries.id("too many"),
-                KernelBinaries.of(Collections.nCopies(2000, new byte[1]).toArray(byte[][]::new)));
-        local.store(unstorable);
-        bucket.behavior = FakeBucket.Behavior.REFUSES_WRITES;
-        try (ProcessSession session = ProcessSession.begin(directory)) {
-            UploadOutbox outbox = new UploadOutbox(session, "s3://test");
-            outbox.add(unstorable.id());
-            try (UploadQueue queue = new UploadQueue(
-                    new CountingCache(local),
-                    EntryUploader.unpacked(new CountingCache(bucket)),
-                    Optional.of(outbox),
-                    counters)) {
-                queue.addInherited(unstorable.id());
-                assertTrue(isIdleSoon(queue));
-            }
-            assertEquals(
-                    List.of(),
-                    new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY));
         }
     }
 
@@ -563,7 +529,9 @@ class UploadQueueTest {
         try (ProcessSession session = ProcessSession.begin(directory)) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
             for (StoreResult answer :
-                    List.of(new StoreResult.Refused("not now"), new StoreResult.Stored(1))) {
+                    List.of(
+                            new StoreResult.Refused(StoreResult.Scope.STORE, "not now"),
+                            new StoreResult.Stored(1))) {
                 uploader.nextResult = () -> answer;
                 try (UploadQueue queue = new UploadQueue(
                         new CountingCache(local), uploader, Optional.of(outbox), counters)) {

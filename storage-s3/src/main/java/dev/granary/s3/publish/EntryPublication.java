@@ -162,12 +162,17 @@ final class EntryPublication {
         return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : refused(refusal);
     }
 
+    /** Ends the publication. Only a refusal that is not about this object suspends writes. */
     private Step refused(StoreFailure refusal) {
-        suspension.suspend(refusal);
+        boolean isOfObject = refusal.kind() == StoreFailure.Kind.OBJECT_REFUSED;
+        if (!isOfObject) {
+            suspension.suspend(refusal);
+        }
         String reason = refusal.toString();
         // an earlier attempt may have succeeded
         return attempts.unanswered().isEmpty()
-                ? new Step.Done(new StoreResult.Refused(reason))
+                ? new Step.Done(new StoreResult.Refused(
+                        isOfObject ? StoreResult.Scope.ENTRY : StoreResult.Scope.STORE, reason))
                 : giveUp(reason);
     }
 
@@ -225,9 +230,11 @@ final class EntryPublication {
         return after(
                 store.replaceIfMatch(key, etag, body, marks),
                 new Step.Replace(etag),
-                refusal -> refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED
-                        ? new Step.Write()
-                        : giveUp("the existing entry could not be replaced: " + refusal));
+                refusal -> switch (refusal.kind()) {
+                    case NOT_SUPPORTED -> new Step.Write();
+                    case OBJECT_REFUSED -> refused(refusal);
+                    default -> giveUp("the existing entry could not be replaced: " + refusal);
+                });
     }
 
     /**

@@ -99,7 +99,7 @@ public final class EntryPublisher {
         try {
             body = EntryFormat.encode(entry, Compression.ZSTD, putId);
         } catch (IllegalArgumentException e) {
-            return new StoreResult.Refused(String.valueOf(e.getMessage()));
+            return new StoreResult.Refused(StoreResult.Scope.ENTRY, String.valueOf(e.getMessage()));
         }
         return new EntryPublication(
                         context,
