@@ -21,6 +21,7 @@ final class PendingUpload {
 
     long bytes; // counted as memory of the queue
     boolean isInOutbox; // recorded for the next process
+    boolean isReadable; // in the local tier
     boolean isStarted;
 
     PendingUpload(Id id) {

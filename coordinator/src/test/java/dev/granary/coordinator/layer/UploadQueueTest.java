@@ -21,6 +21,8 @@ import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
+import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -183,8 +185,7 @@ class UploadQueueTest {
                     outboxFilesAfter(
                             directory.resolve(scope.name()),
                             new StoreResult.Refused(scope, "413: too large"),
-                            queue ->
-                                    queue.add(small("a"), StoreResult.DUPLICATE, results::put)));
+                            queue -> queue.add(small("a"), StoreResult.DUPLICATE, results::put)));
         }
         assertEquals(
                 List.of(1L, 1L),
@@ -239,12 +240,62 @@ class UploadQueueTest {
                             .filter(StoreResult.Failed.class::isInstance)
                             .count(),
                     results::toString);
-            assertEquals(3, counters.sum(LookupCounter.DROPPED), "none is in an outbox");
             uploader.isSilent = false;
             queue.add(small("later"), StoreResult.DUPLICATE, results::put);
             assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
             assertThat(results.get(small("later").id())).isStored();
+            assertEquals(0, counters.sum(LookupCounter.DROPPED), "they wait");
         }
+        assertEquals(3, counters.sum(LookupCounter.DROPPED), "none is in an outbox");
+    }
+
+    @Test
+    @DisplayName("R21 R3 uploads that failed for a passing reason are tried again by the same"
+            + " process: one after a pause of minutes, and after its success all others")
+    void triedAgain(@TempDir Path directory) throws Exception {
+        TestTicker ticker = new TestTicker();
+        UploadRetries retries = new UploadRetries(ticker, TestSeed.random("UploadQueueTest"));
+        bucket.behavior = FakeBucket.Behavior.IS_DOWN;
+        try (ProcessSession session = ProcessSession.begin(directory)) {
+            try (UploadQueue queue = new UploadQueue(
+                    new CountingCache(local),
+                    EntryUploader.unpacked(new CountingCache(bucket)),
+                    Optional.of(new UploadOutbox(session, "s3://test")),
+                    counters,
+                    retries)) {
+                for (int i = 0; i < 5; i++) {
+                    Entry entry = small("outage " + i);
+                    queue.add(entry, local.store(entry), results::put);
+                }
+                assertTrue(isIdleSoon(queue));
+                results.values().forEach(result -> assertThat(result).isFailed());
+                assertEquals(5, bucket.stores.get());
+                assertAttempts(0, queue, ticker, Duration.ofSeconds(29));
+                assertAttempts(1, queue, ticker, Duration.ofSeconds(31));
+                assertAttempts(0, queue, ticker, Duration.ofSeconds(59));
+                assertAttempts(1, queue, ticker, Duration.ofSeconds(61));
+                for (int i = 0; i < 10; i++) {
+                    assertAttempts(1, queue, ticker, Duration.ofMinutes(16));
+                    assertAttempts(0, queue, ticker, Duration.ofMinutes(1));
+                }
+                bucket.behavior = FakeBucket.Behavior.WORKS;
+                assertAttempts(5, queue, ticker, Duration.ofMinutes(16));
+                assertEquals(5, bucket.entries.size());
+            }
+            assertEquals(
+                    List.of(),
+                    new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY));
+        }
+        assertEquals(0, counters.sum(LookupCounter.LEFT_FOR_LATER));
+    }
+
+    private void assertAttempts(int expected, UploadQueue queue, TestTicker ticker, Duration later)
+            throws Exception {
+        int before = bucket.stores.get();
+        ticker.pass(later);
+        queue.retryDue();
+        assertTrue(isIdleSoon(queue));
+        assertEquals(expected, bucket.stores.get() - before);
     }
 
     private boolean isIdleSoon(UploadQueue queue) throws InterruptedException {
@@ -362,7 +413,7 @@ class UploadQueueTest {
                         "first: " + new StoreResult.Failed("first"),
                         "second: " + new StoreResult.Failed("last")),
                 received);
-        assertEquals(2, counters.sum(LookupCounter.DROPPED));
+        assertEquals(1, counters.sum(LookupCounter.DROPPED), "one id");
     }
 
     /**
@@ -528,10 +579,9 @@ class UploadQueueTest {
         KeepingUploader uploader = new KeepingUploader();
         try (ProcessSession session = ProcessSession.begin(directory)) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
-            for (StoreResult answer :
-                    List.of(
-                            new StoreResult.Refused(StoreResult.Scope.STORE, "not now"),
-                            new StoreResult.Stored(1))) {
+            for (StoreResult answer : List.of(
+                    new StoreResult.Refused(StoreResult.Scope.STORE, "not now"),
+                    new StoreResult.Stored(1))) {
                 uploader.nextResult = () -> answer;
                 try (UploadQueue queue = new UploadQueue(
                         new CountingCache(local), uploader, Optional.of(outbox), counters)) {

@@ -304,7 +304,7 @@ class PrimitiveLookupTest {
                     behavior == FakeBucket.Behavior.REFUSES_WRITES ? 1 : 0, statistics.refused());
             assertEquals(
                     1,
-                    granary.statistics().count(LookupCounter.LEFT_FOR_LATER),
+                    TestNode.closed(granary).count(LookupCounter.LEFT_FOR_LATER),
                     "a refusal may be temporary, too");
         }
         try (Granary granary = node.open()) {
