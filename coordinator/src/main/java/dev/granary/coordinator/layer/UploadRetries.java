@@ -15,9 +15,9 @@ import java.util.random.RandomGenerator;
 
 /**
  * The uploads of one {@link UploadQueue} that have failed for a reason that may pass. One of them
- * is tried at a time, after 1 to 16 minutes: the pause doubles with each failed attempt, and has a
- * random part. When it is done, all others are due at once. So an outage costs one attempt in each
- * pause, however many uploads wait. Guarded by the queue.
+ * is tried at a time, after half a minute to 16 minutes: the pause doubles with each failure, and
+ * has a random part. When it is done, all others are due at once. So an outage costs one attempt in
+ * each pause, however many uploads wait. Guarded by the queue.
  */
 final class UploadRetries {
     private static final long MIN_NANOS = TimeUnit.MINUTES.toNanos(1);
