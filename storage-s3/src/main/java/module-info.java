@@ -41,7 +41,6 @@ module dev.granary.s3 {
     exports dev.granary.s3.pack.manifest;
     exports dev.granary.s3.pack.warm;
     exports dev.granary.s3.probe;
-    exports dev.granary.s3.quarantine;
     exports dev.granary.s3.statistics;
     exports dev.granary.s3.store;
 }

@@ -19,12 +19,20 @@ public sealed interface StoreResult {
     record Divergent() implements StoreResult {}
 
     /**
-     * The store rejects the entry: too large, read-only or not permitted. An early retry is
-     * useless.
+     * The store rejects the entry. An early retry is useless.
      *
+     * @param scope the scope of the refusal
      * @param reason the reason, for people
      */
-    record Refused(String reason) implements StoreResult {}
+    record Refused(Scope scope, String reason) implements StoreResult {}
+
+    /** The scope of a refusal. */
+    enum Scope {
+        /** This entry, such as one that is too large: it is refused each time. */
+        ENTRY,
+        /** Any entry, such as in a read-only store; this may change. */
+        STORE
+    }
 
     /**
      * Nothing was stored; a retry may succeed.

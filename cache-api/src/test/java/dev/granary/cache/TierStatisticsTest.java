@@ -45,7 +45,7 @@ class TierStatisticsTest {
         statistics.count(StoreResult.DUPLICATE);
         statistics.count(StoreResult.DIVERGENT);
         statistics.count(StoreResult.DIVERGENT);
-        statistics.count(new StoreResult.Refused("full"));
+        statistics.count(new StoreResult.Refused(StoreResult.Scope.STORE, "full"));
         statistics.count(new StoreResult.Failed("reset"));
         statistics.count(new StoreResult.Failed("reset"));
         statistics.count(new StoreResult.Failed("reset"));

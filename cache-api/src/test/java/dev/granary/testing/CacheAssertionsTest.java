@@ -37,7 +37,8 @@ class CacheAssertionsTest {
     private final Set<LoadResult> loads = Set.of(hit, LoadResult.ABSENT, damaged, unavailable);
 
     private final StoreResult stored = new StoreResult.Stored(57);
-    private final StoreResult refused = new StoreResult.Refused("read-only");
+    private final StoreResult refused =
+            new StoreResult.Refused(StoreResult.Scope.STORE, "read-only");
     private final StoreResult failed = new StoreResult.Failed("reset");
     private final StoreResult unknown = new StoreResult.Unknown("no answer");
     private final Set<StoreResult> stores =

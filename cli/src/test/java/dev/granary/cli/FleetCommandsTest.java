@@ -141,6 +141,12 @@ class FleetCommandsTest {
                 .exits(1)
                 .prints("60 entries (")
                 .reports("could not be listed", "s3:ListBucket", "--packs-only");
+        fleet.plan(FaultPlan.when(
+                request -> request.operation().equals("LIST"), new Fault.Lost(Fault.SLOW_DOWN)));
+        Cli throttled = run("node", "warm", "--target", TARGET)
+                .exits(1)
+                .reports("could not be listed", "SlowDown", "warm again later", "--packs-only");
+        assertFalse(throttled.err().contains("s3:ListBucket"), throttled.err());
         run("node", "warm", "--target", TARGET, "--packs-only").exits(0).prints("60 there already");
         fleet.plan(FaultPlan.when(
                 request -> request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));

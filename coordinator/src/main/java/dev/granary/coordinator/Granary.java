@@ -4,7 +4,6 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.StoreResult;
@@ -178,16 +177,16 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * Publishes an entry of the local tier in the first writable bucket, in the background.
+     * Publishes a stored entry in the first writable bucket, in the background: that of the local
+     * tier, else that of the layers. The listener for publications receives the result.
      *
-     * @return true if the local tier has the entry and there is a writable bucket
+     * @return false if no layer is writable
      */
     public boolean publish(Id id) {
-        if (layers.isWritable() && stores.local().cache().load(id) instanceof LoadResult.Hit hit) {
-            writeBehind.publish(hit.entry());
-            return true;
+        if (layers.isWritable()) {
+            writeBehind.publish(id);
         }
-        return false;
+        return layers.isWritable();
     }
 
     /**

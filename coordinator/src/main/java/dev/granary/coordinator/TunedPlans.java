@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
+import java.util.function.Supplier;
 
 /**
  * The tuned plans of a cache. An outcome is looked up and stored as a binary is, with a tuning in
@@ -55,9 +56,16 @@ public final class TunedPlans {
     /** An engine that tunes, unless another process of the machine has done so meanwhile. */
     private final class MachineTuner implements Engine<TuningDescriptor, TunedPlan> {
         private final PlanTuner tuner;
+        private final Supplier<Optional<TunedPlan>> later;
 
-        MachineTuner(PlanTuner tuner) {
+        /**
+         * Creates an engine.
+         *
+         * @param later returns the newest of the later revisions in the layers
+         */
+        MachineTuner(PlanTuner tuner, Supplier<Optional<TunedPlan>> later) {
             this.tuner = tuner;
+            this.later = later;
         }
 
         @Override
@@ -67,17 +75,23 @@ public final class TunedPlans {
 
         @Override
         public TunedPlan create(TuningDescriptor descriptor) throws CompileException {
-            TunedPlan own = tune(tuner, descriptor);
             if (!tiers.enabled().isOn(this)) {
-                return own;
+                return tune(tuner, descriptor);
             }
-            TunedPlan chosen = revisions
-                    .local(descriptor)
-                    .filter(theirs -> !own.outcome().isBetterThan(theirs.outcome()))
-                    .map(theirs -> theirs.revision(descriptor.revision()))
-                    .orElse(own);
+            // revision 0 is the oldest: a rule of age removes it before the others
+            Optional<TunedPlan> stored = later.get();
+            TunedPlan chosen = (stored.isPresent() ? stored.get() : tuneHere(descriptor))
+                    .revision(descriptor.revision());
             unpublished.put(descriptor.getId(), chosen);
             return chosen;
+        }
+
+        private TunedPlan tuneHere(TuningDescriptor descriptor) throws CompileException {
+            TunedPlan own = tune(tuner, descriptor);
+            return revisions
+                    .local(descriptor)
+                    .filter(theirs -> !own.outcome().isBetterThan(theirs.outcome()))
+                    .orElse(own);
         }
 
         @Override
@@ -115,11 +129,11 @@ public final class TunedPlans {
                     Optional.empty(),
                     Duration.ofNanos(System.nanoTime() - start));
         }
-        PrimitiveLookup<TuningDescriptor, TunedPlan> lookup =
-                tiers.lookup(new MachineTuner(tuner), descriptor);
         // at the same time as revision 0, so that a hit takes the time of one request
         Lazy<OutcomeRevisions.Request> second =
                 new Lazy<>(() -> revisions.request(descriptor.revision(1)));
+        PrimitiveLookup<TuningDescriptor, TunedPlan> lookup =
+                tiers.lookup(new MachineTuner(tuner, () -> second.get().newest()), descriptor);
         lookup.beforeLayers(second::get);
         TunedPlan first = memory.program(lookup, descriptor);
         Optional<TunedPlan> later =

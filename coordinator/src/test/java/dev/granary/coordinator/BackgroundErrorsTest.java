@@ -15,6 +15,7 @@ import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.layer.CompileTimeEstimate;
 import dev.granary.coordinator.layer.LookupTimeBudget;
 import dev.granary.coordinator.layer.RemoteLayer;
+import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
@@ -100,12 +101,13 @@ class BackgroundErrorsTest {
                     PrimitiveSource.COMPILED,
                     granary.obtain(new FakeEngine("one"), A).source());
             assertTrue(granary.flush(TestNode.LONG));
-            LayerStatistics layer = granary.statistics().layers().getFirst();
+            GranaryStatistics statistics = TestNode.closed(granary);
+            LayerStatistics layer = statistics.layers().getFirst();
             assertEquals(
                     List.of(1L, 1L),
                     List.of(
                             layer.results().unavailable(),
-                            granary.statistics().count(LookupCounter.LEFT_FOR_LATER)));
+                            statistics.count(LookupCounter.LEFT_FOR_LATER)));
             assertTrue(layer.failure().orElse("").contains(kind), layer::toString);
             assertTrue(
                     published.get() instanceof StoreResult.Failed(String cause)

@@ -28,8 +28,7 @@ import java.util.Optional;
 
 /**
  * Program on Intel's driver: {@code store} puts an entry whose binary has SPIR-V and no device code
- * into a directory, {@code lookup} gets it through the cache: from the directory or, with the
- * endpoint of a {@link TestFleet}, from its bucket. It prints what it sees.
+ * into a directory, {@code lookup} gets it from there through the cache. It prints what it sees.
  */
 public final class DegradedHitProgram {
     private static final int DEVICE_CODE = 0xff00_0005; // type of a section
@@ -37,17 +36,11 @@ public final class DegradedHitProgram {
 
     private DegradedHitProgram() {}
 
-    /** Runs with the mode, the backend, the directory, and optionally the endpoint. */
+    /** Runs with the mode, the backend and the directory. */
     public static void main(String[] arguments) throws Exception {
         GranaryConfigBuilder config = GranaryConfig.builder()
                 .environment(Map.of("HOME", "/nonexistent"))
                 .directory(Path.of(arguments[2]));
-        if (arguments.length > 3) {
-            config.bucket(TestFleet.BUCKET)
-                    .endpoint(arguments[3])
-                    .bucketWait(TestNode.LONG)
-                    .flushLimit(TestNode.LONG);
-        }
         boolean isStore = arguments[0].equals("store");
         if (arguments[1].equals("opencl")) {
             Optional<OpenClDevice> device = OpenCl.devices().stream()
@@ -97,7 +90,6 @@ public final class DegradedHitProgram {
                     "bytes=" + found.primitive().getBinaries(BinaryKind.KERNEL).byteSize());
             System.out.println(
                     "recompiled=" + granary.statistics().count(LookupCounter.RECOMPILED_BY_DRIVER));
-            System.out.println("layers=" + granary.statistics().layers());
         }
     }
 

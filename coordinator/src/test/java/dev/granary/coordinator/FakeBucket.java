@@ -54,7 +54,7 @@ public class FakeBucket implements PersistentCache {
         storeStarted.countDown();
         return switch (behavior) {
             case IS_DOWN, IS_DAMAGED -> new StoreResult.Failed("no route to host");
-            case REFUSES_WRITES -> new StoreResult.Refused("not allowed");
+            case REFUSES_WRITES -> new StoreResult.Refused(StoreResult.Scope.STORE, "not allowed");
             case THROWS -> throw new IllegalStateException("this store has a bug");
             case HANGS -> hang(entry);
             case WORKS -> insert(entry);

@@ -232,7 +232,7 @@ class PackedUploadTest {
                     .values()
                     .forEach(result -> assertTrue(
                             result.toString().contains("AccessDenied"), result::toString));
-            assertEquals(4, granary.statistics().count(LookupCounter.LEFT_FOR_LATER));
+            assertEquals(4, TestNode.closed(granary).count(LookupCounter.LEFT_FOR_LATER));
             assertEquals(4, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }
         fleet.proxy.plan(FaultPlan.SOUND);

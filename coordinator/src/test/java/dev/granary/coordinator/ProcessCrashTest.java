@@ -97,7 +97,7 @@ class ProcessCrashTest {
                 granary.primitive(engine, A);
                 granary.primitive(engine, FakeDescriptor.of("compiled in the pause"));
                 granary.flush(TestNode.LONG);
-                assertEquals(2, granary.statistics().count(LookupCounter.LEFT_FOR_LATER));
+                assertEquals(2, TestNode.closed(granary).count(LookupCounter.LEFT_FOR_LATER));
             }
             assertEquals(2, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }

@@ -3,10 +3,7 @@ package dev.granary.coordinator;
 import static dev.granary.testing.BucketAssertions.assertThat;
 import static dev.granary.testing.CacheAssertions.assertThat;
 
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-
-import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
@@ -68,14 +65,6 @@ public final class TestFleet implements AutoCloseable {
     /** Returns the URL of the proxy to the server. */
     public String endpoint() {
         return proxy.endpoint().toString();
-    }
-
-    /** Returns the variables of a process that uses the bucket. */
-    Map<String, String> credentials() {
-        return Map.of(
-                "AWS_ACCESS_KEY_ID", server.accessKey(),
-                "AWS_SECRET_ACCESS_KEY", server.secretKey(),
-                "AWS_REGION", "us-east-1");
     }
 
     private S3Config s3() {
@@ -195,15 +184,6 @@ public final class TestFleet implements AutoCloseable {
                     .toArray(ValueLayout.JAVA_BYTE);
             assertThat(store.put(key, replacement.apply(old), ObjectMarks.NONE)).isDone();
         }
-    }
-
-    /** Makes the one report that of another host: all processes of a test are on one. */
-    public void moveReportToAnotherHost() {
-        List<String> reports = keys("/q/");
-        assertEquals(1, reports.size(), reports::toString);
-        change(reports.getFirst(), report -> new String(report, UTF_8)
-                .replaceAll("(?m)^(machine [0-9a-f]{32}) [0-9a-f]{32}$", "$1 " + "0".repeat(32))
-                .getBytes(UTF_8));
     }
 
     @Override

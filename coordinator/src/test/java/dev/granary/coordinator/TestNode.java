@@ -6,6 +6,7 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.stores.OpenStores;
 
 import java.io.IOException;
@@ -93,5 +94,11 @@ public final class TestNode {
             stream.forEach(children::add);
             return children;
         }
+    }
+
+    /** Closes a cache, and returns its statistics at the end. */
+    public static GranaryStatistics closed(Granary granary) {
+        granary.close();
+        return granary.statistics();
     }
 }

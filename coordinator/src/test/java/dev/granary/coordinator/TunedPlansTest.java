@@ -240,6 +240,18 @@ class TunedPlansTest {
     }
 
     @Test
+    @DisplayName("P13 if a rule has removed revision 0 before a later one, that is used without a"
+            + " tuning, and revision 0 is published again")
+    void firstRevisionExpired() throws Exception {
+        fleet.publishUnpacked(List.of(entry(1, 0, PERFECT)));
+        assertEquals(PERFECT, ratio(stored("finder")));
+        assertEquals(PERFECT, ratio(Optional.of(obtain("one").primitive())));
+        assertEquals(0, trials.get(), "tuned");
+        assertEquals(2, fleet.keys("/e/").size());
+        assertEquals(PrimitiveSource.BUCKET, obtain("two").source());
+    }
+
+    @Test
     @DisplayName("P13 two machines that write a revision at once: the second merges with the first"
             + " and tries the next one")
     void conflict() throws Exception {

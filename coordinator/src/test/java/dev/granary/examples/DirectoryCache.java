@@ -59,7 +59,7 @@ public final class DirectoryCache implements PersistentCache {
             }
             return new StoreResult.Stored(bytes.length);
         } catch (IllegalArgumentException e) { // too large for an entry
-            return new StoreResult.Refused(String.valueOf(e.getMessage()));
+            return new StoreResult.Refused(StoreResult.Scope.ENTRY, String.valueOf(e.getMessage()));
         } catch (IOException e) {
             return new StoreResult.Failed(e.toString());
         }

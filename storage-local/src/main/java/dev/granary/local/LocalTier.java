@@ -217,7 +217,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         } catch (IOException e) {
             failures.record(NOT_STORED, e);
             return isReadOnly(e, files.file(entry.id()))
-                    ? new StoreResult.Refused("the directory cannot be written: " + e)
+                    ? new StoreResult.Refused(
+                            StoreResult.Scope.STORE, "the directory cannot be written: " + e)
                     : new StoreResult.Failed(e.toString());
         }
     }
@@ -243,6 +244,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     private StoreResult refuse(long bytes, long limit) {
         refusedTooLarge.increment();
         return new StoreResult.Refused(
+                StoreResult.Scope.ENTRY,
                 "an entry of " + bytes + " bytes exceeds the limit of " + limit + " bytes");
     }
 

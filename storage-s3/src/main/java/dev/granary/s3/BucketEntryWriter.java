@@ -14,7 +14,6 @@ import dev.granary.s3.publish.EntryPublisher;
 import dev.granary.s3.resilience.ExpiringSet;
 import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.resilience.WriteSuspension;
-import dev.granary.s3.store.StoreFailure;
 
 import java.time.Duration;
 import java.util.Optional;
@@ -87,31 +86,22 @@ final class BucketEntryWriter {
                 && reader.holds(id, store);
     }
 
-    /** Stores an unpacked entry; replaces one of the same id if that has {@code content}. */
-    StoreResult replaceUnpacked(Entry entry, Sha256 content) {
-        return publish(entry, new EntryPublisher.Existing.Quarantined(content));
-    }
-
     /** Makes the next store of this id check the entry in the bucket, which is damaged. */
     void suspect(Sha256 hash) {
         suspects.add(hash, suspects.mark());
     }
 
     /** Returns the result of a write that is not sent, if nothing may be written now. */
-    Optional<StoreResult> refusal() {
+    private Optional<StoreResult> refusal() {
         return config.access() == S3Access.READ
-                ? Optional.of(
-                        new StoreResult.Refused(config.location() + " is configured as read-only"))
+                ? Optional.of(new StoreResult.Refused(
+                        StoreResult.Scope.STORE, config.location() + " is configured as read-only"))
                 : writeSuspension
                         .reason()
                         .map(failure -> new StoreResult.Refused(
+                                StoreResult.Scope.STORE,
                                 "read-only for a while, since the bucket refused a write: "
                                         + failure));
-    }
-
-    /** Sends no write for a while, since the bucket refuses them. */
-    void suspendWrites(StoreFailure refusal) {
-        writeSuspension.suspend(refusal);
     }
 
     private StoreResult publish(Entry entry, EntryPublisher.Existing existing) {

@@ -13,14 +13,12 @@ import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
-import dev.granary.s3.layout.QuarantineLayout;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.probe.BucketDiagnostics;
 import dev.granary.s3.probe.CachedCapabilities;
 import dev.granary.s3.probe.CapabilityProbe;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.publish.EntryPublisher;
-import dev.granary.s3.quarantine.QuarantineReports;
 import dev.granary.s3.resilience.ExpiringSet;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.ResilientObjectStore;
@@ -44,10 +42,9 @@ import java.util.random.RandomGenerator;
  * <p>Entries are stored in {@linkplain dev.granary.s3.pack packs} or unpacked. A hit takes exactly
  * one GET. A successful publication usually takes exactly one PUT ({@link EntryPublisher} has the
  * protocol). Before its first publication, a process determines the capabilities of the server
- * ({@link CachedCapabilities}). The first entry of an id stays; only a damaged one is replaced, and
- * one whose restore ended processes ({@link BucketQuarantine}). Entries from the bucket are fully
- * verified, including the SHA-256 of the content. The absence of an id is cached for some seconds;
- * in that time another machine's entry is not seen.
+ * ({@link CachedCapabilities}). The first entry of an id stays; only a damaged one is replaced.
+ * Entries from the bucket are fully verified, including the SHA-256 of the content. The absence of
+ * an id is cached for some seconds; in that time another machine's entry is not seen.
  *
  * <p>{@link #load} ends within the configured load deadline. {@link #store} sends a bounded number
  * of requests, each with its own deadline, and is meant for background threads.
@@ -73,7 +70,6 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final BucketEntryWriter writer;
     private final ExpiringSet<Sha256> absent;
     private final AtomicBoolean closed = new AtomicBoolean();
-    private final Ticker ticker;
     private final RandomGenerator random;
     private final TrafficCounter traffic;
 
@@ -92,9 +88,8 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
             RandomGenerator random,
             TrafficCounter traffic) {
         this.config = config;
-        this.traffic = traffic;
-        this.ticker = ticker;
         this.random = random;
+        this.traffic = traffic;
         this.layout = new BucketLayout(config.location());
         this.store = new ResilientObjectStore(transport, config, ticker, counters, traffic);
         this.writeSuspension =
@@ -193,23 +188,6 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Returns the quarantine that the fleet shares in this bucket. The caller closes it.
-     *
-     * @param packed opens the connections for packs, when they are first needed
-     */
-    public BucketQuarantine quarantine(Supplier<BulkBucket> packed) {
-        requireOpen();
-        return new BucketQuarantine(
-                this,
-                writer,
-                layout,
-                store,
-                new QuarantineReports(
-                        store, new QuarantineLayout(layout.root()), capabilities, ticker, random),
-                packed);
-    }
-
-    /**
      * Opens the same bucket for transfers of whole packs; the caller closes it. Sends nothing yet.
      */
     public BulkBucket packed() {
@@ -218,7 +196,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
 
     /**
      * Does nothing: an entry that one machine's driver rejects may serve all others, and one faulty
-     * machine must not empty the bucket. {@link BucketQuarantine} replaces what ends processes.
+     * machine must not empty the bucket.
      */
     @Override
     public void discard(Entry entry) {

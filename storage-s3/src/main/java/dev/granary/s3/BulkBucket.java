@@ -7,7 +7,6 @@ import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.pack.PackWriter;
 import dev.granary.s3.pack.compact.PackCompactor;
-import dev.granary.s3.pack.compact.PackedEntryReplacer;
 import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.resilience.RequestCounters;
@@ -94,16 +93,6 @@ public final class BulkBucket implements AutoCloseable {
                 store,
                 settings.keys(namespace),
                 settings.indexCache(namespace),
-                manifests(namespace),
-                new PackWriter(store, random, pause),
-                random);
-    }
-
-    /** Returns a replacer of packed entries of the target with this namespace. */
-    public PackedEntryReplacer replacer(String namespace) {
-        return new PackedEntryReplacer(
-                store,
-                settings.keys(namespace),
                 manifests(namespace),
                 new PackWriter(store, random, pause),
                 random);

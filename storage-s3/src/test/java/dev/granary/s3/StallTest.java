@@ -12,11 +12,14 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.support.Ticker;
+import dev.granary.s3.aws.AwsTransport;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.minio.MinioTransport;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
+import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
@@ -33,6 +36,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -175,6 +179,43 @@ class StallTest {
         }
         assertEquals(0, traffic.receivedBytes());
         assertEquals(Duration.ZERO, traffic.quiet());
+    }
+
+    @ParameterizedTest
+    @EnumSource(S3ClientLibrary.class)
+    @DisplayName("S5 the time of a PUT grows with its body: a server that takes longer than the"
+            + " request timeout gets a large entry, and no small one")
+    void largeBody(S3ClientLibrary client) {
+        server.reply(out -> {
+            out.write("HTTP/1.1 200 OK\r\nETag: \"e\"\r\n".getBytes(ISO_8859_1));
+            for (int i = 0; i < 20; i++) { // twice the request timeout in total
+                Thread.sleep(100);
+                out.write(("X-Piece: " + i + "\r\n").getBytes(ISO_8859_1));
+                out.flush();
+            }
+            out.write("Content-Length: 0\r\n\r\n".getBytes(ISO_8859_1));
+            out.flush();
+        });
+        ConnectionSettings connection = new ConnectionSettings(
+                "bucket",
+                Optional.of(server.endpoint()),
+                Optional.empty(),
+                Optional.of(new ConnectionSettings.Credentials("key", "secret")),
+                4,
+                TOTAL,
+                Duration.ofSeconds(1),
+                TOTAL);
+        try (ObjectStore store =
+                switch (client) {
+                    case AWS -> AwsTransport.open(connection);
+                    case MINIO -> MinioTransport.open(connection);
+                }) {
+            assertThat(store.putIfAbsent("key", new byte[100], ObjectMarks.NONE))
+                    .isUnknown();
+            assertThat(store.putIfAbsent("key", new byte[40 << 20], ObjectMarks.NONE))
+                    .isDone();
+        }
+        assertEquals(Duration.ofSeconds(101), connection.putTimeout(100L << 20));
     }
 
     @ParameterizedTest

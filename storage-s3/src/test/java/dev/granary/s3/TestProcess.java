@@ -83,11 +83,6 @@ public final class TestProcess implements AutoCloseable {
         return packed;
     }
 
-    /** Returns the quarantine that is shared in the bucket; closed with this process. */
-    public BucketQuarantine quarantine() {
-        return tier.quarantine(() -> packed);
-    }
-
     /** Returns the key of an unpacked entry. */
     public String unpackedKey(Id id) {
         return layout.entry(id);

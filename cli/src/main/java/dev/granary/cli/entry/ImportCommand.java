@@ -128,7 +128,7 @@ public final class ImportCommand extends LocalTierCommand {
     private static Function<Entry, StoreResult> ifCompatible(Function<Entry, StoreResult> store) {
         return entry -> CompatibilityChecker.check(entry.id().target(), entry.binaries())
                         instanceof BinaryCompatibility.Incompatible(String reason)
-                ? new StoreResult.Refused("incompatible: " + reason)
+                ? new StoreResult.Refused(StoreResult.Scope.ENTRY, "incompatible: " + reason)
                 : store.apply(entry);
     }
 
@@ -141,8 +141,10 @@ public final class ImportCommand extends LocalTierCommand {
         return entry -> {
             long bytes = entry.binaries().byteSize() + entry.id().length();
             if (bytes > config.capacityBytes()) {
-                return new StoreResult.Refused("an entry of " + bytes
-                        + " bytes exceeds the limit of " + config.capacityBytes() + " bytes");
+                return new StoreResult.Refused(
+                        StoreResult.Scope.ENTRY,
+                        "an entry of " + bytes + " bytes exceeds the limit of "
+                                + config.capacityBytes() + " bytes");
             }
             EntryCatalog.Listed listed =
                     known.get(entry.id().target().path() + "/" + entry.id().hash());

@@ -192,11 +192,13 @@ public final class PopulateCommand extends TierCommand {
                             .runAll(kernels, progress, Math.clamp(kernels.size(), 1, threads)));
                 }
             }
-            results.forEach(result -> publishAgain(granary, result));
+            int target = config.buckets().indexOf(bucket);
+            results.forEach(result -> publishAgain(granary, target, result));
             outcome.ifPresent(granary::publish);
             flush(granary, published);
-            PopulateResult populated = new PopulateResult(bucket, uploadLimit, published, results);
-            ReadbackVerifier readback = new ReadbackVerifier(config.buckets());
+            PopulateResult populated =
+                    new PopulateResult(bucket, target, uploadLimit, published, results, outcome);
+            ReadbackVerifier readback = new ReadbackVerifier(bucket);
             try (ProgressLine progress = new ProgressLine(
                             err, "reading back", populated.toReadBack().size())
                     .watching(readback.waits())) {
@@ -238,10 +240,11 @@ public final class PopulateCommand extends TierCommand {
         }
     }
 
-    /** Publishes an entry that this machine already had, since the bucket may lack it. */
-    private static void publishAgain(Granary granary, KernelRunner.Result result) {
+    /** Publishes an entry that was found elsewhere, since the bucket may lack it. */
+    private static void publishAgain(Granary granary, int target, KernelRunner.Result result) {
         if (result instanceof KernelRunner.Result.Obtained obtained
-                && obtained.source() == PrimitiveSource.LOCAL) {
+                && (obtained.source() == PrimitiveSource.LOCAL
+                        || obtained.layer().orElse(target) != target)) {
             granary.publish(obtained.descriptor().getId());
         }
     }

@@ -6,7 +6,7 @@ import java.util.Locale;
 enum PopulateOutcome {
     /** Compiled now, and read back from the bucket. */
     COMPILED(true),
-    /** Restored from the local directory, uploaded now, and read back from the bucket. */
+    /** Restored from the directory or another bucket, uploaded now, and read back. */
     RESTORED(true),
     /** Read back from the bucket, which had it before. */
     PRESENT(true),

@@ -17,6 +17,7 @@ import java.util.EnumMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 
@@ -30,16 +31,24 @@ final class PopulateResult {
     private final PublishResults published;
     private final Set<Id> expected = new LinkedHashSet<>(); // all that the bucket should have
     private final Set<Id> pending = new LinkedHashSet<>(); // not answered within the limit
-    private final Set<Id> toReadBack = new LinkedHashSet<>(); // acknowledged, or from the bucket
+    private final Set<Id> toReadBack = new LinkedHashSet<>(); // acknowledged, or found there
     private final Map<String, String> notCacheable = new TreeMap<>();
     private final List<KernelRunner.Result> results;
     private Map<Id, String> unreadable = Map.of();
 
+    /**
+     * Creates the result.
+     *
+     * @param position the position of the target in the order of lookups
+     * @param outcome the outcome of a tuning that was published too
+     */
     PopulateResult(
             BucketConfig target,
+            int position,
             int uploadLimit,
             PublishResults published,
-            List<KernelRunner.Result> results) {
+            List<KernelRunner.Result> results,
+            Optional<Id> outcome) {
         this.target = target;
         this.uploadLimit = uploadLimit;
         this.published = published;
@@ -57,6 +66,7 @@ final class PopulateResult {
             }
         }
         expected.addAll(published.intermediate());
+        outcome.ifPresent(expected::add);
         for (Id id : expected) {
             switch (published.state(id)) {
                 case DONE -> toReadBack.add(id);
@@ -64,9 +74,9 @@ final class PopulateResult {
                 case UNANSWERED -> pending.add(id);
             }
         }
-        // An entry from a bucket was not published by this process; it is only read back.
+        // An entry from the target was not published by this process; it is only read back.
         allObtained.stream()
-                .filter(obtained -> obtained.layer().isPresent())
+                .filter(obtained -> obtained.layer().orElse(-1) == position)
                 .map(obtained -> obtained.descriptor().getId())
                 .forEach(id -> {
                     if (pending.remove(id)) {
@@ -126,9 +136,8 @@ final class PopulateResult {
                 }
                 yield switch (obtained.source()) {
                     case COMPILED -> PopulateOutcome.COMPILED;
-                    case LOCAL ->
+                    case LOCAL, BUCKET ->
                         published.isStored(id) ? PopulateOutcome.RESTORED : PopulateOutcome.PRESENT;
-                    case BUCKET -> PopulateOutcome.PRESENT;
                     case MEMORY -> PopulateOutcome.SAME_AS_ANOTHER;
                 };
             }

@@ -1,55 +1,71 @@
 package dev.granary.cli.operation;
 
 import dev.granary.cache.Sha256;
+import dev.granary.cli.command.LocalTierCommand;
 import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.IdPrefixConverter;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
-import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.QuarantineInventory;
 import dev.granary.coordinator.admin.QuarantineInventory.QuarantinedEntry;
-import dev.granary.coordinator.admin.SharedQuarantine;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
-import dev.granary.s3.quarantine.QuarantineReports;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
+import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** {@code granary quarantine clear}: ends the quarantine of entries, or withdraws reports. */
+/** {@code granary quarantine clear}: ends the quarantine of entries and plans. */
 @Command(
         name = "clear",
         mixinStandardHelpOptions = true,
         description = {
             "End the quarantine of entries and plans: processes that start later try them again."
-                    + " With --tier bucket, withdraw reports instead."
         })
-final class QuarantineClearCommand extends QuarantineTierCommand {
-    @Mixin
-    private QuarantineIds ids = new QuarantineIds();
+final class QuarantineClearCommand extends LocalTierCommand {
+    @Parameters(
+            paramLabel = "ID",
+            arity = "0..*",
+            description = "ids or their first digits; without any, all are selected")
+    private List<String> ids = List.of();
+
+    private final List<String> prefixes = new ArrayList<>();
 
     @Override
-    void check() throws UsageException {
-        ids.parse();
+    protected void check() throws UsageException {
+        for (String id : ids) {
+            prefixes.add(IdPrefixConverter.parse(id));
+        }
     }
 
     @Override
-    String failureMessage() {
+    protected String failureMessage() {
         return "the quarantine cannot be changed";
     }
 
     @Override
-    void run(QuarantineInventory inventory, LocalTier local, GranaryConfig config)
+    protected int run(LocalTier tier, GranaryConfig config)
+            throws IOException, CommandFailedException {
+        try (QuarantineInventory inventory =
+                QuarantineInventory.open(tier.directory(), InstantSource.system())) {
+            run(inventory, config);
+        }
+        out().flush();
+        return 0;
+    }
+
+    private void run(QuarantineInventory inventory, GranaryConfig config)
             throws IOException, CommandFailedException {
         List<QuarantinedEntry> entries = inventory.entries();
         List<QuarantinedEntry> plans = inventory.plans();
-        List<Sha256> all = Stream.concat(entries.stream(), plans.stream())
+        requireIn(Stream.concat(entries.stream(), plans.stream())
                 .map(QuarantinedEntry::id)
-                .toList();
-        ids.requireIn(all, "no entry in quarantine");
+                .toList());
         int cleared = clear(inventory, entries);
         int clearedPlans = clear(inventory, plans);
         int kept = inventory.entries().size();
@@ -63,8 +79,18 @@ final class QuarantineClearCommand extends QuarantineTierCommand {
                             "kept", kept + keptPlans));
         } else {
             out().println(config.directory());
-            out().println(count(cleared, clearedPlans) + " allowed again, " + count(kept, keptPlans)
-                    + " in quarantine");
+            out().println(QuarantineCommand.count(cleared, clearedPlans) + " allowed again, "
+                    + QuarantineCommand.count(kept, keptPlans) + " in quarantine");
+        }
+    }
+
+    /** Checks that each parameter selects something. */
+    private void requireIn(List<Sha256> all) throws CommandFailedException {
+        for (String prefix : prefixes) {
+            if (all.stream().noneMatch(id -> id.hex().startsWith(prefix))) {
+                throw new CommandFailedException(
+                        "no entry in quarantine has an id that begins with " + prefix);
+            }
         }
     }
 
@@ -72,36 +98,14 @@ final class QuarantineClearCommand extends QuarantineTierCommand {
             throws IOException {
         int cleared = 0;
         for (QuarantinedEntry entry : entries) {
-            if (ids.isSelected(entry.id()) && inventory.remove(entry)) {
+            if (isSelected(entry.id()) && inventory.remove(entry)) {
                 cleared++;
             }
         }
         return cleared;
     }
 
-    @Override
-    void run(SharedQuarantine shared) throws IOException, CommandFailedException {
-        List<QuarantineReports.Listed> reports = shared.reports();
-        ids.requireIn(
-                reports.stream().map(listed -> listed.report().id()).toList(),
-                "no report in " + shared.name());
-        int cleared = 0;
-        for (QuarantineReports.Listed listed : reports) {
-            if (ids.isSelected(listed.report().id())) {
-                shared.withdraw(listed);
-                cleared++;
-            }
-        }
-        int remaining = reports.size() - cleared;
-        if (isJson()) {
-            JsonOutput.print(
-                    out(),
-                    JsonOutput.object(
-                            "bucket", shared.name(), "cleared", cleared, "kept", remaining));
-        } else {
-            out().println(shared.name());
-            out().println(Units.plural(cleared, "report") + " withdrawn, "
-                    + Units.plural(remaining, "report") + " left");
-        }
+    private boolean isSelected(Sha256 id) {
+        return prefixes.isEmpty() || prefixes.stream().anyMatch(id.hex()::startsWith);
     }
 }

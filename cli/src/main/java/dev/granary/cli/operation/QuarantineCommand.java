@@ -1,5 +1,7 @@
 package dev.granary.cli.operation;
 
+import dev.granary.cli.output.Units;
+
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
@@ -10,21 +12,22 @@ import picocli.CommandLine.Spec;
         name = "quarantine",
         mixinStandardHelpOptions = true,
         description = {
-            "List the entries whose restore ended a process, allow them again, or replace them in"
-                    + " a bucket."
+            "List the entries whose restore ended a process of this machine, or allow them again."
         },
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {
-            QuarantineListCommand.class,
-            QuarantineClearCommand.class,
-            QuarantinePublishCommand.class
-        })
+        subcommands = {QuarantineListCommand.class, QuarantineClearCommand.class})
 public final class QuarantineCommand implements Runnable {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
     @Override
     public void run() {
-        throw new ParameterException(spec.commandLine(), "Missing command: list, clear or publish");
+        throw new ParameterException(spec.commandLine(), "Missing command: list or clear");
+    }
+
+    /** Returns text such as {@code 2 entries} or, if there are plans, {@code 2 entries, 1 plan}. */
+    static String count(int entries, int plans) {
+        return Units.plural(entries, "entry")
+                + (plans == 0 ? "" : ", " + Units.plural(plans, "plan"));
     }
 }

@@ -5,43 +5,50 @@ import com.google.gson.JsonNull;
 import com.google.gson.JsonPrimitive;
 
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cli.command.LocalTierCommand;
 import dev.granary.cli.output.EntryFormatter;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.admin.QuarantineInventory;
 import dev.granary.coordinator.admin.QuarantineInventory.QuarantinedEntry;
-import dev.granary.coordinator.admin.SharedQuarantine;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
-import dev.granary.s3.quarantine.QuarantineReport;
-import dev.granary.s3.quarantine.QuarantineReports;
 
 import picocli.CommandLine.Command;
 
 import java.io.IOException;
+import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** {@code granary quarantine list}: lists the entries in quarantine, or their reports. */
+/** {@code granary quarantine list}: lists the entries and plans in quarantine. */
 @Command(
         name = "list",
         mixinStandardHelpOptions = true,
         description = {
             "List the entries whose restore ended a process of this machine, and the plans whose"
-                    + " trial did. They are not tried for a day. With --tier bucket, list what"
-                    + " machines have reported to it."
+                    + " trial did. They are not tried for a day."
         })
-final class QuarantineListCommand extends QuarantineTierCommand {
+final class QuarantineListCommand extends LocalTierCommand {
     @Override
-    String failureMessage() {
+    protected String failureMessage() {
         return "the quarantine cannot be read";
     }
 
     @Override
-    void run(QuarantineInventory inventory, LocalTier local, GranaryConfig config)
+    protected int run(LocalTier tier, GranaryConfig config) throws IOException {
+        try (QuarantineInventory inventory =
+                QuarantineInventory.open(tier.directory(), InstantSource.system())) {
+            print(inventory, tier, config);
+        }
+        out().flush();
+        return 0;
+    }
+
+    private void print(QuarantineInventory inventory, LocalTier local, GranaryConfig config)
             throws IOException {
         List<QuarantinedEntry> entries = inventory.entries();
         List<QuarantinedEntry> plans = inventory.plans();
@@ -76,7 +83,7 @@ final class QuarantineListCommand extends QuarantineTierCommand {
             }
             table.print(out());
         }
-        out().println(count(entries.size(), plans.size())
+        out().println(QuarantineCommand.count(entries.size(), plans.size())
                 + " in quarantine"
                 + (entries.isEmpty() && plans.isEmpty()
                         ? ""
@@ -99,42 +106,6 @@ final class QuarantineListCommand extends QuarantineTierCommand {
                     entry.end().toString()));
         }
         return all;
-    }
-
-    @Override
-    void run(SharedQuarantine shared) throws IOException {
-        List<QuarantineReports.Listed> reports = shared.reports();
-        if (isJson()) {
-            JsonArray all = new JsonArray();
-            for (QuarantineReports.Listed listed : reports) {
-                QuarantineReport report = listed.report();
-                all.add(JsonOutput.object(
-                        "id", report.id().hex(),
-                        "content", report.content().hex(),
-                        "namespace", listed.namespace(),
-                        "reporters", report.reporters().size(),
-                        "confirmed", report.isConfirmed(),
-                        "changed", listed.changedMillis()));
-            }
-            JsonOutput.print(out(), JsonOutput.object("bucket", shared.name(), "reports", all));
-            return;
-        }
-        out().println(shared.name());
-        if (!reports.isEmpty()) {
-            TextTable table = new TextTable("id", "<last report", "<state", "<target");
-            for (QuarantineReports.Listed listed : reports) {
-                table.row(
-                        listed.report().id().hex().substring(0, Units.SHORT_ID),
-                        EntryFormatter.minute(listed.changedMillis()),
-                        listed.report().isConfirmed() ? "confirmed" : "waiting",
-                        listed.namespace());
-            }
-            table.print(out());
-        }
-        out().println(Units.plural(reports.size(), "report")
-                + (reports.stream().allMatch(listed -> listed.report().isConfirmed())
-                        ? ""
-                        : "; waiting: for another machine, or granary quarantine publish"));
     }
 
     private static Map<String, String> namespaces(LocalTier tier) throws IOException {

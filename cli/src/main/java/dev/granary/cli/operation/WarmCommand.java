@@ -164,8 +164,7 @@ public final class WarmCommand extends TierCommand {
             case Warmer.Outcome.Done(WarmReport report) -> {
                 report.unlisted().ifPresent(cause -> err().println(
                                 "granary: unpacked entries could not be listed in " + layer.name()
-                                        + " (" + cause
-                                        + "); allow s3:ListBucket, or give --packs-only"));
+                                        + " (" + cause + "); --packs-only leaves them out"));
                 if (report.displaced() > 0) {
                     err().println("granary: " + Units.plural(report.displaced(), "entry")
                             + " evicted from " + config.directory()

@@ -47,7 +47,7 @@ public final class TierOption {
     }
 
     /** Returns the bucket; empty for the local tier, for which options for buckets are rejected. */
-    public Optional<BucketConfig> bucket(StoreOptions stores)
+    private Optional<BucketConfig> bucket(StoreOptions stores)
             throws ConfigException, UsageException {
         GranaryConfig config = stores.config();
         if (isLocal() && stores.hasBucketOption()) {

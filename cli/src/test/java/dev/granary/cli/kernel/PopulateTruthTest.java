@@ -255,6 +255,49 @@ class PopulateTruthTest {
         run("warm", "node").exits(0).prints("0 skipped");
     }
 
+    /** Populates the bucket of a team; that of the company, which has the kernel, is read. */
+    private Cli populateTeam(String... more) {
+        List<String> all = new ArrayList<>(List.of("--bucket", "s3://kernels/company?access=read"));
+        all.addAll(List.of(more));
+        return at(
+                "populate",
+                "team",
+                "s3://kernels/team",
+                fleet.endpoint(),
+                all.toArray(String[]::new));
+    }
+
+    @Test
+    @DisplayName("A1 R5 a kernel of a later bucket does not count while the populated one refuses"
+            + " writes; afterwards it is published there without a compile")
+    void hitOfAnotherBucket() {
+        at("populate", "ci", "s3://kernels/company", fleet.endpoint()).exits(0);
+        fleet.plan(FaultPlan.when(
+                request ->
+                        request.operation().startsWith("PUT") && request.key().startsWith("team/v"),
+                new Fault.Lost(Fault.DENIED)));
+        for (int i = 0; i < 2; i++) { // the second has it from disk
+            populateTeam()
+                    .exits(1)
+                    .prints(
+                            "0 compiled",
+                            "s3://kernels/team: 0 published, 0 there already, 1 failed",
+                            "not stored")
+                    .reports("AccessDenied");
+        }
+        at("run", "node", "s3://kernels/team?access=read", fleet.endpoint())
+                .exits(0)
+                .prints("1 compiled");
+        fleet.plan(FaultPlan.SOUND);
+        populateTeam().exits(0).prints("0 compiled", "1 published");
+        at("run", "another", "s3://kernels/team?access=read", fleet.endpoint())
+                .exits(0)
+                .prints("1 from the bucket");
+        populateTeam("--capacity", "0")
+                .exits(0)
+                .prints("0 compiled", "0 published, 0 there already, 0 failed", "present");
+    }
+
     private static JsonObject bucket(Cli json) {
         return json.json().getAsJsonArray("buckets").get(0).getAsJsonObject();
     }

@@ -159,9 +159,7 @@ class QuarantineCommandTest {
     }
 
     @Test
-    @DisplayName(
-            "N7 P11 list and clear have each plan whose trial ended a process; publish has none"
-                    + " of them")
+    @DisplayName("N7 P11 list and clear have each plan whose trial ended a process")
     void plans() throws Exception {
         storeAndDie("a");
         dieIn(DiesInTrial.class, "tuning", "other");
@@ -176,9 +174,6 @@ class QuarantineCommandTest {
         assertEquals(2, plans.size());
         assertEquals(
                 digest("plan"), plans.get(0).getAsJsonObject().get("source").getAsString());
-        run("publish", "--bucket", "s3://kernels", digest("tuning"))
-                .exits(1)
-                .reports("no entry in quarantine has an id that begins with " + digest("tuning"));
         run("clear", digest("tuning"))
                 .exits(0)
                 .prints("0 entries, 1 plan allowed again, 1 entry, 1 plan in quarantine");
@@ -211,26 +206,14 @@ class QuarantineCommandTest {
                 .reports("no entry in quarantine has an id that begins with " + digest("b"));
         assertEquals(List.of(digest("a")), listed());
         run("clear", "../..").exits(2).reports("is not an id");
-        Cli.run("quarantine").exits(2).reports("list, clear or publish");
+        Cli.run("quarantine").exits(2).reports("list or clear");
     }
 
     @Test
-    @DisplayName("N7 publish needs a writable bucket, and a binary that was compiled since; options"
-            + " for buckets have no effect without --tier bucket")
-    void publishRefused() throws Exception {
-        storeAndDie("a");
-        run("publish").exits(2).reports("No writable bucket is configured");
-        run("publish", "--bucket", "s3://kernels?access=read")
-                .exits(2)
-                .reports("No writable bucket is configured");
-        run("publish", "--bucket", "s3://kernels", digest("b"))
-                .exits(1)
-                .reports("no entry in quarantine has an id that begins with " + digest("b"));
-        run("publish", "--bucket", "s3://kernels")
-                .exits(1)
-                .prints("not compiled anew on this machine: run its program first");
-        run("list", "--bucket", "s3://kernels").exits(2).reports("--tier bucket");
-        run("list", "--tier", "bucket").exits(2).reports("No bucket is configured");
+    @DisplayName("Buckets have no quarantine: their options are unknown")
+    void noBuckets() {
+        run("list", "--bucket", "s3://kernels").exits(2).reports("--bucket");
+        run("clear", "--tier", "bucket").exits(2).reports("--tier");
     }
 
     @Test

@@ -1,7 +1,6 @@
 package dev.granary.coordinator.admin;
 
 import dev.granary.cache.Sha256;
-import dev.granary.coordinator.session.ComputerIdentity;
 import dev.granary.coordinator.session.ProcessSession;
 import dev.granary.coordinator.session.RestoreQuarantine;
 
@@ -94,15 +93,6 @@ public final class QuarantineInventory implements AutoCloseable {
      */
     public boolean remove(QuarantinedEntry entry) throws IOException {
         return quarantine.remove(entry.mark());
-    }
-
-    /**
-     * Returns the identity of this computer, for reports to others.
-     *
-     * @throws IOException if the directory has none and cannot be written
-     */
-    ComputerIdentity computer() throws IOException {
-        return quarantine.computer();
     }
 
     @Override

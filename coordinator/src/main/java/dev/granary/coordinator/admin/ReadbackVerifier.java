@@ -10,11 +10,9 @@ import dev.granary.coordinator.stores.SilenceMonitor;
 import dev.granary.s3.BucketTier;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
@@ -27,7 +25,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntConsumer;
 
 /**
- * Verifier that reads entries back from the buckets, as a process with an empty directory would:
+ * Verifier that reads entries back from one bucket, as a process with an empty directory would:
  * each complete, and without cached state. Not thread-safe.
  *
  * <p>Only a complete entry counts. An object with the right name may be damaged, and a cached index
@@ -41,26 +39,26 @@ public final class ReadbackVerifier {
     private static final int MAX_ROUNDS = 3;
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
-    private final List<BucketConfig> layers;
+    private final BucketConfig bucket;
     private final Duration timeout;
     private final Duration pause;
     private final SilenceMonitor waits = new SilenceMonitor();
     private final AtomicInteger readCount = new AtomicInteger();
     private final AtomicLong lastReadNanos = new AtomicLong();
 
-    /** Creates a verifier of {@code layers}; an entry is readable if one of them has it. */
-    public ReadbackVerifier(List<BucketConfig> layers) {
-        this(layers, SILENCE, PAUSE);
+    /** Creates a verifier of {@code bucket}. */
+    public ReadbackVerifier(BucketConfig bucket) {
+        this(bucket, SILENCE, PAUSE);
     }
 
     /**
-     * Creates a verifier of {@code layers}.
+     * Creates a verifier of {@code bucket}.
      *
      * @param timeout the time without a readable entry after which the verification ends
      * @param pause the time between two rounds
      */
-    ReadbackVerifier(List<BucketConfig> layers, Duration timeout, Duration pause) {
-        this.layers = List.copyOf(layers);
+    ReadbackVerifier(BucketConfig bucket, Duration timeout, Duration pause) {
+        this.bucket = bucket;
         this.timeout = timeout;
         this.pause = pause;
     }
@@ -71,7 +69,7 @@ public final class ReadbackVerifier {
      *
      * @param progress receives the number of entries read so far, on several threads
      * @return the unreadable ids, each with its cause in one line
-     * @throws ConfigException if a bucket cannot be opened as configured
+     * @throws ConfigException if the bucket cannot be opened as configured
      * @throws InterruptedException if the current thread is interrupted
      */
     public Map<Id, String> unreadable(Collection<Id> ids, IntConsumer progress)
@@ -87,25 +85,19 @@ public final class ReadbackVerifier {
         return unreadable;
     }
 
-    /** Returns the monitor of the buckets that this verification may wait for. */
+    /** Returns the monitor of the bucket that this verification may wait for. */
     public SilenceMonitor waits() {
         return waits;
     }
 
     private Map<Id, String> round(Collection<Id> ids, IntConsumer progress)
             throws ConfigException, InterruptedException {
-        List<BucketTier> readers = new ArrayList<>();
         ExecutorService threads = Executors.newFixedThreadPool(
                 MAX_CONCURRENT, DaemonThreads.named("granary-readback"));
-        try {
-            for (BucketConfig layer : layers) {
-                BucketTier reader = BucketTierFactory.openForBackground(layer);
-                readers.add(reader);
-                waits.watch(layer.name(), reader.traffic()::quiet);
-            }
+        try (BucketTier reader = BucketTierFactory.openForBackground(bucket)) {
+            waits.watch(bucket.name(), reader.traffic()::quiet);
             Map<Id, Future<Optional<String>>> results = new LinkedHashMap<>();
-            ids.forEach(
-                    id -> results.put(id, threads.submit(() -> problem(id, readers, progress))));
+            ids.forEach(id -> results.put(id, threads.submit(() -> problem(id, reader, progress))));
             Map<Id, String> unreadable = new LinkedHashMap<>();
             for (Map.Entry<Id, Future<Optional<String>>> result : results.entrySet()) {
                 cause(result.getValue()).ifPresent(cause -> unreadable.put(result.getKey(), cause));
@@ -113,7 +105,6 @@ public final class ReadbackVerifier {
             return unreadable;
         } finally {
             threads.shutdownNow();
-            readers.forEach(BucketTier::close);
         }
     }
 
@@ -126,27 +117,22 @@ public final class ReadbackVerifier {
         }
     }
 
-    /** Returns the causes why no reader has a sound entry of {@code id}; empty if one has. */
-    private Optional<String> problem(Id id, List<BucketTier> readers, IntConsumer progress) {
-        List<String> causes = new ArrayList<>();
-        for (int i = 0; i < readers.size(); i++) {
-            if (isTimedOut()) {
-                return Optional.of("nothing could be read for " + timeout.toSeconds() + " s");
-            }
-            String where = readers.size() == 1 ? "" : layers.get(i).name() + ": ";
-            switch (readers.get(i).load(id)) {
-                case LoadResult.Hit _ -> {
-                    lastReadNanos.set(System.nanoTime());
-                    progress.accept(readCount.incrementAndGet());
-                    return Optional.empty();
-                }
-                case LoadResult.Absent _ -> causes.add(where + "the entry is absent");
-                case LoadResult.Damaged bad ->
-                    causes.add(where + "the entry is damaged (" + bad.detail() + ")");
-                case LoadResult.Unavailable lost -> causes.add(where + lost.cause());
-            }
+    /** Returns the cause why the reader has no sound entry of {@code id}; empty if it has one. */
+    private Optional<String> problem(Id id, BucketTier reader, IntConsumer progress) {
+        if (isTimedOut()) {
+            return Optional.of("nothing could be read for " + timeout.toSeconds() + " s");
         }
-        return Optional.of(String.join("; ", causes));
+        return switch (reader.load(id)) {
+            case LoadResult.Hit _ -> {
+                lastReadNanos.set(System.nanoTime());
+                progress.accept(readCount.incrementAndGet());
+                yield Optional.empty();
+            }
+            case LoadResult.Absent _ -> Optional.of("the entry is absent");
+            case LoadResult.Damaged bad ->
+                Optional.of("the entry is damaged (" + bad.detail() + ")");
+            case LoadResult.Unavailable lost -> Optional.of(lost.cause());
+        };
     }
 
     private boolean isTimedOut() {

@@ -81,7 +81,7 @@ abstract class RecordedEvent extends Event {
     static @Nullable String cause(StoreResult result) {
         return switch (result) {
             case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ -> null;
-            case StoreResult.Refused(String reason) -> reason;
+            case StoreResult.Refused refused -> refused.reason();
             case StoreResult.Failed(String cause) -> cause;
             case StoreResult.Unknown(String cause) -> cause;
         };

@@ -1,7 +1,17 @@
 package dev.granary.coordinator.layer;
 
+import dev.granary.cache.Entry;
+
+import java.util.concurrent.TimeUnit;
+
 /** Estimate of compile times: a moving average, and the total of this process. Thread-safe. */
 public final class CompileTimeEstimate {
+    /**
+     * The longest compile time that a stored entry may state, since nothing protects that statement
+     * of its writer: 10 min.
+     */
+    static final long MAX_STATED = TimeUnit.MINUTES.toNanos(10);
+
     /** The divisor of the moving average: each new time moves it by 1/8 of the difference. */
     private static final int SMOOTHING = 8;
 
@@ -14,8 +24,17 @@ public final class CompileTimeEstimate {
         observe(nanos);
     }
 
-    /** Records the compile time of a stored entry, in nanoseconds. */
-    public synchronized void observe(long nanos) {
+    /** Returns the compile time of a stored entry in nanoseconds, as far as it is plausible. */
+    public static long stated(Entry entry) {
+        return Math.min(entry.compileTime().toNanos(), MAX_STATED);
+    }
+
+    /** Records the compile time of a stored entry. */
+    public void observe(Entry entry) {
+        observe(stated(entry));
+    }
+
+    synchronized void observe(long nanos) {
         if (nanos > 0) {
             expected = expected == 0 ? nanos : expected + (nanos - expected) / SMOOTHING;
         }

@@ -3,9 +3,6 @@ package dev.granary.coordinator.layer;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.format.Compression;
-import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.LogOnce;
 
 import org.jspecify.annotations.Nullable;
@@ -24,6 +21,7 @@ final class PendingUpload {
 
     long bytes; // counted as memory of the queue
     boolean isInOutbox; // recorded for the next process
+    boolean isReadable; // in the local tier
     boolean isStarted;
 
     PendingUpload(Id id) {
@@ -31,27 +29,15 @@ final class PendingUpload {
     }
 
     /**
-     * Returns true if a result of an upload needs no later attempt: the bucket has the entry, or no
-     * bucket could ever accept it.
-     *
-     * @param entry the entry; null if it is no longer in memory, and was encoded before
+     * Returns true if a result of an upload needs no later attempt: the bucket has the entry, or
+     * refuses it for itself.
      */
-    static boolean isSettled(StoreResult result, @Nullable Entry entry) {
+    static boolean isSettled(StoreResult result) {
         return switch (result) {
             case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ -> true;
-            case StoreResult.Refused _ -> entry != null && isUnstorable(entry);
+            case StoreResult.Refused refused -> refused.scope() == StoreResult.Scope.ENTRY;
             case StoreResult.Failed _, StoreResult.Unknown _ -> false;
         };
-    }
-
-    /** Returns true if no bucket could accept the entry, with any rights. */
-    private static boolean isUnstorable(Entry entry) {
-        try {
-            return EntryFormat.encodeParts(entry, Compression.NONE, WriteAttemptId.NONE)
-                    .isEmpty();
-        } catch (IllegalArgumentException e) {
-            return true;
-        }
     }
 
     /** Notifies a listener of the result. Its failure does not concern the others. */

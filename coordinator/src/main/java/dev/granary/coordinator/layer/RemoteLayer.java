@@ -107,8 +107,8 @@ public final class RemoteLayer implements AutoCloseable {
 
     /** Records that an entry of this layer was used. */
     public void used(Entry entry) {
-        budget.credit(entry.compileTime().toNanos());
-        compileTimes.observe(entry.compileTime().toNanos());
+        budget.credit(CompileTimeEstimate.stated(entry));
+        compileTimes.observe(entry);
     }
 
     /** Discards an entry of this layer that the driver rejected, unless the layer is read-only. */
@@ -249,7 +249,7 @@ public final class RemoteLayer implements AutoCloseable {
                     switch (layer.tier().cache().load(id)) {
                         case LoadResult.Hit(Entry entry) ->
                             savedNanos =
-                                    entry.compileTime().toNanos() - (System.nanoTime() - start);
+                                    CompileTimeEstimate.stated(entry) - (System.nanoTime() - start);
                         case LoadResult.Unavailable lost -> failure.failed(lost.cause());
                         case LoadResult.Absent _, LoadResult.Damaged _ -> {}
                     }

@@ -5,7 +5,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.PublishMode;
-import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.OpenLayer;
@@ -25,7 +24,7 @@ import java.util.function.BiFunction;
  * layer may use an equal share of the time that is left.
  *
  * <p>A compiled entry is uploaded to the first writable layer only: those after it are shared more
- * widely. An entry that a layer had is copied to the writable ones before it. Thread-safe.
+ * widely. Nothing is copied from one layer to another. Thread-safe.
  */
 public final class RemoteLayers implements AutoCloseable {
     /**
@@ -49,8 +48,7 @@ public final class RemoteLayers implements AutoCloseable {
      * Opens lookups and uploads of {@code layers}, and queues the uploads that ended processes
      * left.
      *
-     * @param stores the local tier, from which queued entries are read, the layers, and the
-     *     quarantine
+     * @param stores the local tier, from which queued entries are read, and the layers
      * @param bucketWait the initial time budget for each layer
      * @param waits receives the activity of connections that uploads open
      */
@@ -67,11 +65,7 @@ public final class RemoteLayers implements AutoCloseable {
             Optional<UploadQueue> uploads = layer.isWritable()
                     ? Optional.of(new UploadQueue(
                             stores.local(),
-                            withQuarantine(
-                                    uploader(layer, publishing, waits),
-                                    layer,
-                                    stores.quarantine(),
-                                    waits),
+                            uploader(layer, publishing, waits),
                             layer.outbox(),
                             counters))
                     : Optional.empty();
@@ -103,22 +97,6 @@ public final class RemoteLayers implements AutoCloseable {
                                 packed -> waits.watch(layer.name(), packed.traffic()::quiet)))
                         .orElseGet(() -> EntryUploader.unpacked(layer.tier()));
         };
-    }
-
-    /** Returns an uploader that shares the quarantine in the bucket of a layer. */
-    private static EntryUploader withQuarantine(
-            EntryUploader uploader,
-            OpenLayer layer,
-            Optional<RestoreQuarantine> quarantine,
-            SilenceMonitor waits) {
-        return quarantine.isPresent() && layer.bucketTier().isPresent()
-                ? new QuarantineUploader(
-                        uploader,
-                        layer.bucketTier().get(),
-                        layer.tier(),
-                        quarantine.get(),
-                        packed -> waits.watch(layer.name(), packed.traffic()::quiet))
-                : uploader;
     }
 
     /**
@@ -164,15 +142,6 @@ public final class RemoteLayers implements AutoCloseable {
                 .flatMap(Optional::stream)
                 .findFirst()
                 .ifPresent(queue -> queue.add(entry, inLocalTier, whenDone));
-    }
-
-    /**
-     * Queues the upload of an entry of {@code source} to the layers before it. A layer that has the
-     * entry by then reports a duplicate.
-     */
-    public void copyToEarlier(Entry entry, StoreResult inLocalTier, RemoteLayer source) {
-        all.subList(0, source.position()).forEach(earlier -> earlier.uploads()
-                .ifPresent(queue -> queue.add(entry, inLocalTier, (_, _) -> {})));
     }
 
     /**

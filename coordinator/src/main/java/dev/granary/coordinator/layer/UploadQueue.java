@@ -5,7 +5,9 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.DaemonThreads;
+import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.LogOnce;
+import dev.granary.cache.support.Ticker;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
@@ -14,13 +16,17 @@ import dev.granary.coordinator.stores.CountingCache;
 
 import org.jspecify.annotations.Nullable;
 
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 
@@ -32,12 +38,19 @@ import java.util.function.BiConsumer;
  * the same result.
  *
  * <p>Each upload is recorded in the {@link UploadOutbox}, if there is one. The record is removed
- * when the bucket has the entry, or when no bucket could ever accept it. Any other failure may be
- * temporary (rights, clock, region, a pause after one), so the record stays for the next process.
+ * when the bucket has the entry, or refuses it for itself, such as one that is too large. Any other
+ * failure may be temporary (rights, clock, region, a pause after one), so the record stays for the
+ * next process.
+ *
+ * <p>After such a failure, which its listeners receive, the upload {@linkplain UploadRetries waits}
+ * and is tried again while the process lives.
  */
 public final class UploadQueue implements AutoCloseable {
     private static final int MAX_CONCURRENT = 8;
     private static final long MEMORY_BYTES = 64L << 20;
+
+    /** The time between two looks at the failed uploads. */
+    private static final Duration RETRY_CHECK = Duration.ofSeconds(15);
 
     /** The pause of a flush before it tries again to start a thread. */
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -58,6 +71,8 @@ public final class UploadQueue implements AutoCloseable {
     // guarded by this; queued, sent, or buffered by the uploader
     private final Map<Id, PendingUpload> pending = new HashMap<>();
     private final ArrayDeque<PendingUpload> queue = new ArrayDeque<>(); // guarded by this
+    private final UploadRetries retries; // guarded by this
+    private final Lazy<ScheduledExecutorService> timer = new Lazy<>(this::startTimer);
     private long bytesInMemory; // guarded by this
     private int activeWorkers; // guarded by this
     private int activeNotifications; // guarded by this; listeners that are being notified
@@ -69,6 +84,21 @@ public final class UploadQueue implements AutoCloseable {
             EntryUploader uploader,
             Optional<UploadOutbox> outbox,
             LookupCounters counters) {
+        this(
+                local,
+                uploader,
+                outbox,
+                counters,
+                new UploadRetries(Ticker.SYSTEM, new SplittableRandom()));
+    }
+
+    UploadQueue(
+            CountingCache local,
+            EntryUploader uploader,
+            Optional<UploadOutbox> outbox,
+            LookupCounters counters,
+            UploadRetries retries) {
+        this.retries = retries;
         this.local = local;
         this.uploader = uploader;
         this.outbox = new LenientOutbox(outbox);
@@ -115,6 +145,7 @@ public final class UploadQueue implements AutoCloseable {
         PendingUpload upload = existing == null ? enqueue(entry.id()) : existing;
         upload.listeners.add(whenDone);
         upload.isInOutbox |= isInOutbox;
+        upload.isReadable |= isReadable;
         if (hasRoom && upload.entry == null && !upload.isStarted) {
             upload.entry = entry;
             upload.bytes = entry.binaries().byteSize();
@@ -129,15 +160,45 @@ public final class UploadQueue implements AutoCloseable {
         // several processes may have left the same upload
         PendingUpload upload = pending.containsKey(id) ? pending.get(id) : enqueue(id);
         upload.isInOutbox = true;
+        upload.isReadable = true;
     }
 
     /** Adds an upload to the queue. Called with the lock held. */
     private PendingUpload enqueue(Id id) {
-        PendingUpload upload = new PendingUpload(id);
-        pending.put(id, upload);
+        PendingUpload upload = retries.remove(id).orElseGet(() -> new PendingUpload(id));
+        enqueue(upload);
+        return upload;
+    }
+
+    private void enqueue(PendingUpload upload) {
+        pending.put(upload.id, upload);
         queue.add(upload);
         startWorker();
-        return upload;
+    }
+
+    /** Queues the failed uploads that are due. */
+    synchronized void retryDue() {
+        if (!isClosed) {
+            retries.due().ifPresent(this::enqueue);
+        }
+    }
+
+    private ScheduledExecutorService startTimer() {
+        ScheduledExecutorService started = Executors.newSingleThreadScheduledExecutor(
+                DaemonThreads.named("granary-upload-retry"));
+        ScheduledFuture<?> _ = started.scheduleWithFixedDelay(
+                this::retryDue, RETRY_CHECK.toSeconds(), RETRY_CHECK.toSeconds(), TimeUnit.SECONDS);
+        return started;
+    }
+
+    /** Keeps an upload that has failed for a later attempt. Called with the lock held. */
+    private void keep(PendingUpload failed) {
+        try {
+            timer.get();
+        } catch (Throwable e) { // such as out of memory for the thread
+            LogOnce.warn("upload", "No thread could be started for uploads: " + e);
+        }
+        retries.failed(failed);
     }
 
     /** Sends the buffered entries, if nothing else is left to do. Called with the lock held. */
@@ -171,7 +232,8 @@ public final class UploadQueue implements AutoCloseable {
     }
 
     /**
-     * Waits until idle or closed, or until {@code System.nanoTime()} reaches {@code deadline}.
+     * Waits until idle or closed, or until {@code System.nanoTime()} reaches {@code deadline}. An
+     * upload that waits for another attempt was tried, and is not waited for.
      *
      * @return true if the queue was idle
      */
@@ -212,8 +274,13 @@ public final class UploadQueue implements AutoCloseable {
             isClosed = true;
             pending.values().forEach(upload -> countUndone(upload.isInOutbox));
             pending.values().removeIf(upload -> !upload.isStarted);
+            retries.removeAll().forEach(upload -> countUndone(upload.isInOutbox));
             queue.clear();
             workers.shutdownNow();
+            ScheduledExecutorService started = timer.peek();
+            if (started != null) {
+                started.shutdownNow();
+            }
             uploader.close();
             notifyAll();
         }
@@ -290,25 +357,20 @@ public final class UploadQueue implements AutoCloseable {
                 setEntry(next, hit.entry());
                 uploader.send(hit.entry(), result -> complete(next, result));
             }
-            case LoadResult.Absent _, LoadResult.Damaged _ -> {
-                counters.increment(LookupCounter.DROPPED);
+            case LoadResult.Absent _, LoadResult.Damaged _ ->
                 complete(
                         next,
                         new StoreResult.Refused(
-                                "the entry was lost from the local tier before its upload"),
-                        true);
-            }
+                                StoreResult.Scope.ENTRY,
+                                "the entry was lost from the local tier before its upload"));
             case LoadResult.Unavailable lost ->
                 complete(next, new StoreResult.Failed(lost.cause()));
         }
     }
 
-    private void complete(PendingUpload upload, StoreResult result) {
-        complete(upload, result, PendingUpload.isSettled(result, entryOf(upload)));
-    }
-
     /** Completes an upload and notifies its listeners; only the first result has an effect. */
-    private void complete(PendingUpload upload, StoreResult result, boolean isSettled) {
+    private void complete(PendingUpload upload, StoreResult result) {
+        boolean isSettled = PendingUpload.isSettled(result);
         List<BiConsumer<Id, StoreResult>> listeners;
         synchronized (outboxLock) {
             synchronized (this) {
@@ -318,8 +380,17 @@ public final class UploadQueue implements AutoCloseable {
                 pending.remove(upload.id);
                 activeNotifications++;
                 listeners = List.copyOf(upload.listeners);
-                if (!isSettled && !isClosed) { // otherwise counted by close
-                    countUndone(upload.isInOutbox);
+                if (!isClosed) { // otherwise counted by close
+                    if (isSettled) {
+                        retries.done(upload).forEach(this::enqueue);
+                        if (result instanceof StoreResult.Refused) {
+                            counters.increment(LookupCounter.DROPPED);
+                        }
+                    } else if (upload.isReadable) {
+                        keep(upload);
+                    } else {
+                        countUndone(upload.isInOutbox);
+                    }
                 }
             }
             if (isSettled && upload.isInOutbox) {

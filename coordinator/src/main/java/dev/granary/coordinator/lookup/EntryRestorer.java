@@ -11,6 +11,7 @@ import dev.granary.coordinator.dispatch.EventDispatcher;
 import dev.granary.coordinator.dispatch.EventKind;
 import dev.granary.coordinator.dispatch.EventSpan;
 import dev.granary.coordinator.event.RestoreEvent;
+import dev.granary.coordinator.layer.CompileTimeEstimate;
 import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.session.SlowRestores;
 import dev.granary.coordinator.statistics.LookupCounter;
@@ -92,14 +93,12 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
                             LookupCounter.TIME_SAVED,
                             Math.max(
                                     0,
-                                    entry.compileTime().toNanos() - (System.nanoTime() - start)));
-            boolean isRecompiled = primitive.origin() == Primitive.Origin.RECOMPILED;
-            if (isRecompiled) { // before write-behind publishes its binaries
-                slowRestores(entry).ifPresent(slow -> slow.recompiled(entry));
-            }
-            RestoreEvent.Outcome outcome = isSlow || isRecompiled
-                    ? RestoreEvent.Outcome.RECOMPILED
-                    : RestoreEvent.Outcome.RESTORED;
+                                    CompileTimeEstimate.stated(entry)
+                                            - (System.nanoTime() - start)));
+            RestoreEvent.Outcome outcome =
+                    isSlow || primitive.origin() == Primitive.Origin.RECOMPILED
+                            ? RestoreEvent.Outcome.RECOMPILED
+                            : RestoreEvent.Outcome.RESTORED;
             span.end(took -> event(entry, tier, outcome, Optional.empty(), took));
             return Optional.of(primitive);
         } catch (RestoreException e) {

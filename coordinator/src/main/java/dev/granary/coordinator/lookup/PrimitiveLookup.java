@@ -222,7 +222,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
         Optional<P> restored =
                 restorer.restore(entry, tiers.local().name(), tiers.local().cache()::discard);
         restored.ifPresent(primitive -> {
-            tiers.layers().compileTimes().observe(entry.compileTime().toNanos());
+            tiers.layers().compileTimes().observe(entry);
             stored = Optional.of(new StoredStep(entry, tiers.local().cache()::discard));
             recordRestore(primitive, entry, PrimitiveSource.LOCAL);
         });
@@ -241,7 +241,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
                 bucket.refused(refused);
             }));
             if (!recordRestore(primitive, entry, PrimitiveSource.BUCKET)) {
-                tiers.writeBehind().fill(entry, bucket, claim);
+                tiers.writeBehind().fill(entry, claim);
             }
             layer = OptionalInt.of(bucket.position());
             layerName = Optional.of(bucket.name());

@@ -5,6 +5,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.DaemonThreads;
@@ -12,7 +13,6 @@ import dev.granary.cache.support.LogOnce;
 import dev.granary.coordinator.claim.CompileClaim;
 import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.layer.OpenTaskCounter;
-import dev.granary.coordinator.layer.RemoteLayer;
 import dev.granary.coordinator.layer.RemoteLayers;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
@@ -115,27 +115,28 @@ public final class WriteBehindQueue implements AutoCloseable {
         }
     }
 
-    /**
-     * Stores an entry of the layer {@code source} in the local tier, closes the claim, and queues
-     * the upload to the layers before it.
-     */
-    public void fill(Entry entry, RemoteLayer source, CompileClaim claim) {
-        submit(
-                () -> {
-                    StoreResult inLocalTier = local.store(entry);
-                    claim.close();
-                    layers.copyToEarlier(entry, inLocalTier, source);
-                },
-                claim,
-                _ -> {});
+    /** Stores an entry of a layer in the local tier, and closes the claim. */
+    public void fill(Entry entry, CompileClaim claim) {
+        submit(() -> local.store(entry), claim, _ -> {});
     }
 
-    /** Queues the upload of an entry of the local tier. */
-    public void publish(Entry entry) {
+    /** Queues the upload of a stored entry: that of the local tier, else that of the layers. */
+    public void publish(Id id) {
         submit(
-                () -> upload(entry, StoreResult.DUPLICATE),
+                () -> publishStored(id),
                 CompileClaim.NONE,
-                failed -> whenPublished.accept(entry.id(), failed));
+                failed -> whenPublished.accept(id, failed));
+    }
+
+    private void publishStored(Id id) {
+        if (local.cache().load(id) instanceof LoadResult.Hit(Entry entry)) {
+            upload(entry, StoreResult.DUPLICATE);
+            return;
+        }
+        StoreResult absent = new StoreResult.Failed("no tier has returned the entry");
+        layers.search(List.of(id), (entry, _) -> Optional.of(entry))
+                .ifPresentOrElse(
+                        entry -> upload(entry, absent), () -> whenPublished.accept(id, absent));
     }
 
     /**

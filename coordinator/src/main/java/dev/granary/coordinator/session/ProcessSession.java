@@ -229,13 +229,15 @@ public final class ProcessSession implements AutoCloseable {
      * Removes the directory of a process that ended during {@link #begin}, before it held the lock.
      */
     private static void removeIfAbandoned(Path session, Instant now) throws IOException {
-        if (isOlderThan(session, ABANDONED_TEMP_AGE, now)) {
+        if (isBefore(session, now.minus(ABANDONED_TEMP_AGE))) {
             deleteAll(session);
         }
     }
 
-    private static boolean isOlderThan(Path file, Duration age, Instant now) throws IOException {
-        return Files.getLastModifiedTime(file).toInstant().isBefore(now.minus(age));
+    private static boolean isBefore(Path file, Instant limit) throws IOException {
+        return Files.getLastModifiedTime(file, LinkOption.NOFOLLOW_LINKS)
+                .toInstant()
+                .isBefore(limit);
     }
 
     private static void inherit(Path session, DeadSessionHandler handler, Instant now)
@@ -249,8 +251,8 @@ public final class ProcessSession implements AutoCloseable {
                 @Nullable FileLock lock = channel.tryLock()) {
             if (lock != null) {
                 handler.inherit(session);
-                if (isEmpty(session.resolve(UploadOutbox.DIRECTORY))
-                        || isOlderThan(session, MAX_DEAD_AGE, now)) {
+                if (!hasNoteSince(
+                        session.resolve(UploadOutbox.DIRECTORY), now.minus(MAX_DEAD_AGE))) {
                     // otherwise it has uploads for a bucket that is not configured here
                     deleteAll(session);
                 }
@@ -298,6 +300,23 @@ public final class ProcessSession implements AutoCloseable {
                 return FileVisitResult.CONTINUE;
             }
         });
+    }
+
+    /** Returns true if an outbox has a note that is not older than {@code limit}. */
+    private static boolean hasNoteSince(Path outbox, Instant limit) throws IOException {
+        if (!Files.isDirectory(outbox)) {
+            return false;
+        }
+        try (DirectoryStream<Path> notes = Files.newDirectoryStream(outbox)) {
+            for (Path note : notes) {
+                if (!isBefore(note, limit)) {
+                    return true;
+                }
+            }
+            return false;
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
     }
 
     private static boolean isEmpty(Path directory) throws IOException {

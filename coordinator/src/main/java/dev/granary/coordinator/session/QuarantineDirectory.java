@@ -14,9 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
 
 /**
  * Marked entries on disk, such as the quarantine: an empty file for each entry, with the name of
@@ -55,13 +53,11 @@ final class QuarantineDirectory {
         return endTimes.isEmpty();
     }
 
-    /** Returns the contents of that id that are marked now. */
-    Set<Sha256> contentsOf(Sha256 id) {
+    /** Returns true if a content of that id is marked now. */
+    boolean containsId(Sha256 id) {
         String prefix = id.hex() + "-";
         return endTimes.keySet().stream()
-                .filter(mark -> mark.startsWith(prefix) && contains(mark))
-                .map(mark -> Sha256.parse(mark.substring(prefix.length())))
-                .collect(Collectors.toUnmodifiableSet());
+                .anyMatch(mark -> mark.startsWith(prefix) && contains(mark));
     }
 
     /** Returns the end of the time of each entry, by its mark. */

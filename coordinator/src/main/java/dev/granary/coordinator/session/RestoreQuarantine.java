@@ -1,7 +1,6 @@
 package dev.granary.coordinator.session;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.LogOnce;
@@ -13,10 +12,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 
 /**
  * Quarantine of entries whose restore ended a process: drivers abort the process on some binaries,
@@ -44,7 +41,6 @@ public final class RestoreQuarantine implements AutoCloseable {
     static final Duration QUARANTINE_TIME = Duration.ofDays(1);
     static final Duration PASSED_TIME = Duration.ofDays(90);
 
-    private final Path localDirectory;
     private final RestoreMarks marks;
     private final RestoreMarks trials;
     private final QuarantineDirectory directory;
@@ -59,7 +55,6 @@ public final class RestoreQuarantine implements AutoCloseable {
      */
     public RestoreQuarantine(Path localDirectory, ProcessSession session, InstantSource clock)
             throws IOException {
-        this.localDirectory = localDirectory;
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
         this.trials = new RestoreMarks(session.file(TRIALS_FILE));
         this.directory =
@@ -124,29 +119,6 @@ public final class RestoreQuarantine implements AutoCloseable {
     /** Returns the record of restores that took as long as a compile. */
     public SlowRestores slowRestores() {
         return slowRestores;
-    }
-
-    /**
-     * Returns the contents of that id, by their hashes, that this machine replaces by what it has
-     * compiled: those in quarantine now, and those that the driver compiled again in restores.
-     */
-    public Set<Sha256> contentsToReplace(Id id) {
-        Set<Sha256> slow = slowRestores.replacedContents(id);
-        if (directory.isEmpty() || slow.isEmpty()) {
-            return directory.isEmpty() ? slow : directory.contentsOf(id.hash());
-        }
-        Set<Sha256> contents = new HashSet<>(slow);
-        contents.addAll(directory.contentsOf(id.hash()));
-        return contents;
-    }
-
-    /**
-     * Returns the identity of this computer, for reports to others.
-     *
-     * @throws IOException if the directory has none and cannot be written
-     */
-    public ComputerIdentity computer() throws IOException {
-        return ComputerIdentity.of(localDirectory);
     }
 
     /** Returns the ends of the quarantine by mark: id and content in hexadecimal digits. */

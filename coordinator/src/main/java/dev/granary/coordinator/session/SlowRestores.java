@@ -2,14 +2,12 @@ package dev.granary.coordinator.session;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
-import dev.granary.cache.Sha256;
 import dev.granary.cache.support.LogOnce;
 
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.Set;
 
 /**
  * Record of restores that took about as long as the compile of their entry: a driver that accepts a
@@ -19,9 +17,8 @@ import java.util.Set;
  * the entry. A slow restore by the clock makes a content suspected, since a loaded machine is slow,
  * too. The processor time of its next restore decides. If that is slow as well, the content is
  * confirmed, and the next lookup compiles instead of restoring. A driver that reports the compile
- * needs no such proof, and its fresh binaries replace the content at once. In both ways, an id is
- * replaced only once; its later contents are restored, however long it takes. All records last
- * {@link #TIME}.
+ * needs no such proof: its fresh binaries are stored at once. An id is replaced only once; its
+ * later contents are restored, however long it takes. All records last {@link #TIME}.
  */
 public final class SlowRestores {
     /** The shortest restore that may be slow; a driver's first restore in a process takes less. */
@@ -56,7 +53,7 @@ public final class SlowRestores {
     public boolean isConfirmed(Entry entry) {
         return !confirmed.isEmpty()
                 && confirmed.contains(RestoreMarks.name(entry))
-                && replacedContents(entry.id()).isEmpty();
+                && !isReplaced(entry.id());
     }
 
     /** Returns true if the entry is suspected: the processor time of the next restore decides. */
@@ -66,7 +63,7 @@ public final class SlowRestores {
 
     /** Records the duration of a restore by the clock. */
     public void took(Entry entry, Duration duration) {
-        if (isSlow(entry, duration) && replacedContents(entry.id()).isEmpty()) {
+        if (isSlow(entry, duration) && !isReplaced(entry.id())) {
             add(suspected, entry);
         }
     }
@@ -79,20 +76,13 @@ public final class SlowRestores {
      */
     public boolean tookProcessorTime(Entry entry, Duration time) {
         boolean isSlow = isSlow(entry, time);
-        if (isSlow && replacedContents(entry.id()).isEmpty()) {
+        if (isSlow && !isReplaced(entry.id())) {
             add(confirmed, entry);
         }
         if (!isSlow) {
             remove(suspected, entry);
         }
         return isSlow;
-    }
-
-    /** Records that the driver reported a compile of {@code entry}, whose result replaces it. */
-    public void recompiled(Entry entry) {
-        if (replacedContents(entry.id()).isEmpty()) {
-            replaced(entry);
-        }
     }
 
     /** Records that a confirmed entry was compiled instead, and is replaced by the new binaries. */
@@ -102,9 +92,9 @@ public final class SlowRestores {
         remove(suspected, entry);
     }
 
-    /** Returns the contents of that id that this machine has replaced. */
-    public Set<Sha256> replacedContents(Id id) {
-        return replaced.isEmpty() ? Set.of() : replaced.contentsOf(id.hash());
+    /** Returns true if this machine has replaced a content of that id. */
+    private boolean isReplaced(Id id) {
+        return !replaced.isEmpty() && replaced.containsId(id.hash());
     }
 
     private static boolean isSlow(Entry entry, Duration time) {

@@ -15,7 +15,8 @@ final class DisabledLocalTier implements PersistentCache {
 
     @Override
     public StoreResult store(Entry entry) {
-        return new StoreResult.Refused("the local tier is disabled: the capacity is 0");
+        return new StoreResult.Refused(
+                StoreResult.Scope.STORE, "the local tier is disabled: the capacity is 0");
     }
 
     @Override

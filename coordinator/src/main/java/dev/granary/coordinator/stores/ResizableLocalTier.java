@@ -50,7 +50,7 @@ final class ResizableLocalTier implements PersistentCache {
 
     @Override
     public StoreResult store(Entry entry) {
-        return isOff ? new StoreResult.Refused(CAUSE) : tier.store(entry);
+        return isOff ? new StoreResult.Refused(StoreResult.Scope.STORE, CAUSE) : tier.store(entry);
     }
 
     @Override

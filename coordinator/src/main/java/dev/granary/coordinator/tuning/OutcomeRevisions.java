@@ -21,7 +21,8 @@ import java.util.function.Function;
 
 /**
  * Reader of the revisions of outcomes. The newest revision is the last of a consecutive sequence,
- * so a reader requests them in order until one is absent. Thread-safe.
+ * so a reader requests them in order until one is absent. Only revision 0 may be absent before
+ * others, since a rule of age removes it first. Thread-safe.
  */
 public final class OutcomeRevisions {
     private final LookupTiers tiers;
@@ -104,6 +105,9 @@ public final class OutcomeRevisions {
             TuningDescriptor descriptor = first.revision(i);
             Optional<Entry> entry = load.apply(descriptor.getId());
             if (entry.isEmpty()) {
+                if (i == 0) {
+                    continue;
+                }
                 break;
             }
             try {

@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Entry;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.testing.TestSeed;
 
@@ -198,5 +201,20 @@ class LookupTimeBudgetTest {
             profitable++;
         }
         assertTrue(profitable > 1 && profitable < 20, profitable + " probes");
+    }
+
+    @Test
+    @DisplayName("An entry that states an absurd compile time counts as ten minutes")
+    void absurdCompileTime() {
+        Entry stored = TestEntries.entry(TestEntries.id("absurd"), KernelBinaries.of(new byte[1]));
+        Entry absurd = Entry.of(
+                stored.id(),
+                stored.binaries(),
+                Duration.ofNanos(Long.MAX_VALUE),
+                stored.metadata().orElseThrow());
+        CompileTimeEstimate compileTimes = new CompileTimeEstimate();
+        compileTimes.observe(absurd);
+        assertEquals(Duration.ofMinutes(10).toNanos(), compileTimes.expected());
+        assertEquals(Duration.ofMinutes(10).toNanos(), CompileTimeEstimate.stated(absurd));
     }
 }

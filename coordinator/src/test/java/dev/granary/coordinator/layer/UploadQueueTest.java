@@ -21,6 +21,8 @@ import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.stores.CountingCache;
+import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -31,7 +33,6 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -175,31 +176,22 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName(
-            "A2 B6 an entry that no bucket could accept leaves the outbox; after any other refusal"
-                    + " it stays")
+    @DisplayName("A2 B6 R21 a refusal of the entry removes it from the outbox and is counted; a"
+            + " refusal of the store does not")
     void outboxAfterRefusal(@TempDir Path directory) throws Exception {
-        bucket.behavior = FakeBucket.Behavior.REFUSES_WRITES;
-        Entry unstorable = TestEntries.entry(
-                TestEntries.id("too many"),
-                KernelBinaries.of(Collections.nCopies(2000, new byte[1]).toArray(byte[][]::new)));
-        try (ProcessSession session = ProcessSession.begin(directory)) {
-            try (UploadQueue queue = new UploadQueue(
-                    new CountingCache(local),
-                    EntryUploader.unpacked(new CountingCache(bucket)),
-                    Optional.of(new UploadOutbox(session, "s3://test")),
-                    counters)) {
-                queue.add(unstorable, StoreResult.DUPLICATE, results::put);
-                queue.add(small("later"), StoreResult.DUPLICATE, results::put);
-                assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
-            }
-            List<Path> files = new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY);
-            assertEquals(1, files.size());
-            assertTrue(files.getFirst()
-                    .getFileName()
-                    .toString()
-                    .startsWith(small("later").id().hash().hex()));
+        for (StoreResult.Scope scope : StoreResult.Scope.values()) {
+            assertEquals(
+                    scope == StoreResult.Scope.ENTRY ? 0 : 1,
+                    outboxFilesAfter(
+                            directory.resolve(scope.name()),
+                            new StoreResult.Refused(scope, "413: too large"),
+                            queue -> queue.add(small("a"), StoreResult.DUPLICATE, results::put)));
         }
+        assertEquals(
+                List.of(1L, 1L),
+                List.of(
+                        counters.sum(LookupCounter.DROPPED),
+                        counters.sum(LookupCounter.LEFT_FOR_LATER)));
     }
 
     @Test
@@ -248,12 +240,62 @@ class UploadQueueTest {
                             .filter(StoreResult.Failed.class::isInstance)
                             .count(),
                     results::toString);
-            assertEquals(3, counters.sum(LookupCounter.DROPPED), "none is in an outbox");
             uploader.isSilent = false;
             queue.add(small("later"), StoreResult.DUPLICATE, results::put);
             assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
             assertThat(results.get(small("later").id())).isStored();
+            assertEquals(0, counters.sum(LookupCounter.DROPPED), "they wait");
         }
+        assertEquals(3, counters.sum(LookupCounter.DROPPED), "none is in an outbox");
+    }
+
+    @Test
+    @DisplayName("R21 R3 uploads that failed for a passing reason are tried again by the same"
+            + " process: one after a pause of minutes, and after its success all others")
+    void triedAgain(@TempDir Path directory) throws Exception {
+        TestTicker ticker = new TestTicker();
+        UploadRetries retries = new UploadRetries(ticker, TestSeed.random("UploadQueueTest"));
+        bucket.behavior = FakeBucket.Behavior.IS_DOWN;
+        try (ProcessSession session = ProcessSession.begin(directory)) {
+            try (UploadQueue queue = new UploadQueue(
+                    new CountingCache(local),
+                    EntryUploader.unpacked(new CountingCache(bucket)),
+                    Optional.of(new UploadOutbox(session, "s3://test")),
+                    counters,
+                    retries)) {
+                for (int i = 0; i < 5; i++) {
+                    Entry entry = small("outage " + i);
+                    queue.add(entry, local.store(entry), results::put);
+                }
+                assertTrue(isIdleSoon(queue));
+                results.values().forEach(result -> assertThat(result).isFailed());
+                assertEquals(5, bucket.stores.get());
+                assertAttempts(0, queue, ticker, Duration.ofSeconds(29));
+                assertAttempts(1, queue, ticker, Duration.ofSeconds(31));
+                assertAttempts(0, queue, ticker, Duration.ofSeconds(59));
+                assertAttempts(1, queue, ticker, Duration.ofSeconds(61));
+                for (int i = 0; i < 10; i++) {
+                    assertAttempts(1, queue, ticker, Duration.ofMinutes(16));
+                    assertAttempts(0, queue, ticker, Duration.ofMinutes(1));
+                }
+                bucket.behavior = FakeBucket.Behavior.WORKS;
+                assertAttempts(5, queue, ticker, Duration.ofMinutes(16));
+                assertEquals(5, bucket.entries.size());
+            }
+            assertEquals(
+                    List.of(),
+                    new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY));
+        }
+        assertEquals(0, counters.sum(LookupCounter.LEFT_FOR_LATER));
+    }
+
+    private void assertAttempts(int expected, UploadQueue queue, TestTicker ticker, Duration later)
+            throws Exception {
+        int before = bucket.stores.get();
+        ticker.pass(later);
+        queue.retryDue();
+        assertTrue(isIdleSoon(queue));
+        assertEquals(expected, bucket.stores.get() - before);
     }
 
     private boolean isIdleSoon(UploadQueue queue) throws InterruptedException {
@@ -371,7 +413,7 @@ class UploadQueueTest {
                         "first: " + new StoreResult.Failed("first"),
                         "second: " + new StoreResult.Failed("last")),
                 received);
-        assertEquals(2, counters.sum(LookupCounter.DROPPED));
+        assertEquals(1, counters.sum(LookupCounter.DROPPED), "one id");
     }
 
     /**
@@ -430,7 +472,7 @@ class UploadQueueTest {
         for (StoreResult failure : List.of(
                 new StoreResult.Failed("no"),
                 new StoreResult.Unknown("outcome unknown"),
-                new StoreResult.Refused("not now"))) {
+                new StoreResult.Refused(StoreResult.Scope.STORE, "not now"))) {
             assertEquals(
                     1,
                     outboxFilesAfter(
@@ -486,31 +528,6 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("A2 B6 an entry of the local tier that no bucket could accept leaves the outbox")
-    void unstorableFromTheLocalTier(@TempDir Path directory) throws Exception {
-        Entry unstorable = TestEntries.entry(
-                TestEntries.id("too many"),
-                KernelBinaries.of(Collections.nCopies(2000, new byte[1]).toArray(byte[][]::new)));
-        local.store(unstorable);
-        bucket.behavior = FakeBucket.Behavior.REFUSES_WRITES;
-        try (ProcessSession session = ProcessSession.begin(directory)) {
-            UploadOutbox outbox = new UploadOutbox(session, "s3://test");
-            outbox.add(unstorable.id());
-            try (UploadQueue queue = new UploadQueue(
-                    new CountingCache(local),
-                    EntryUploader.unpacked(new CountingCache(bucket)),
-                    Optional.of(outbox),
-                    counters)) {
-                queue.addInherited(unstorable.id());
-                assertTrue(isIdleSoon(queue));
-            }
-            assertEquals(
-                    List.of(),
-                    new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY));
-        }
-    }
-
-    @Test
     @DisplayName("R21 an entry that is not in the local tier or the outbox is dropped, not left for"
             + " later")
     void notInOutbox(@TempDir Path directory) throws Exception {
@@ -562,8 +579,9 @@ class UploadQueueTest {
         KeepingUploader uploader = new KeepingUploader();
         try (ProcessSession session = ProcessSession.begin(directory)) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
-            for (StoreResult answer :
-                    List.of(new StoreResult.Refused("not now"), new StoreResult.Stored(1))) {
+            for (StoreResult answer : List.of(
+                    new StoreResult.Refused(StoreResult.Scope.STORE, "not now"),
+                    new StoreResult.Stored(1))) {
                 uploader.nextResult = () -> answer;
                 try (UploadQueue queue = new UploadQueue(
                         new CountingCache(local), uploader, Optional.of(outbox), counters)) {

@@ -23,7 +23,7 @@ import java.util.Optional;
 
 /**
  * Decisions of trials for entries of a target without a device. Trials on a real driver are in
- * {@code QuarantineFleetTest} (it).
+ * {@code DeadlyEntryTest} (it).
  */
 class RestoreTrialsTest {
     private final Entry foreign = new TestEntries("RestoreTrialsTest").entry(100);

@@ -152,24 +152,6 @@ class SlowRestoreTest {
         assertEquals("COMPILED 0 2", lookup("one", engine), "nothing was replaced meanwhile");
     }
 
-    @Test
-    @DisplayName("N8 the bucket gets the fresh entry when a second computer has found it slow")
-    void fleet() throws Exception {
-        fleet.publishUnpacked(List.of(entry("ci")));
-        for (String machine : List.of("one", "two")) {
-            FakeEngine engine = engine(machine, SlowRestoreTest::burn);
-            assertEquals("BUCKET 0 0", lookup(machine, engine));
-            assertEquals("LOCAL 1 0", lookup(machine, engine));
-            assertEquals("a by ci", content("reader of " + machine, new FakeEngine("x")));
-            assertEquals("COMPILED 0 2", lookup(machine, engine));
-            fleet.moveReportToAnotherHost();
-        }
-        assertEquals("a by two", content("three", new FakeEngine("x")));
-        FakeEngine one = engine("one again", SlowRestoreTest::burn);
-        assertEquals("LOCAL 0 0", lookup("one", one));
-        assertEquals(0, one.compiles.get());
-    }
-
     private static Entry entry(String producer) {
         return Entry.of(
                 A.getId(),

@@ -270,6 +270,27 @@ final class ProcessSessionTest {
         }
     }
 
+    @Test
+    @DisplayName("R21 the notes of a process that ran for months stay for 30 days after the newest")
+    void longRunning() throws Exception {
+        Path old = outboxFile("00000000000000aa");
+        Path outbox = Objects.requireNonNull(old.getParent());
+        Path session = Objects.requireNonNull(outbox.getParent());
+        Path newest = Files.createFile(outbox.resolve("newest"));
+        Files.createFile(session.resolve("lock"));
+        Instant now = Instant.now();
+        for (Path before : List.of(old, outbox, session)) {
+            Files.setLastModifiedTime(before, FileTime.from(now.minus(Duration.ofDays(90))));
+        }
+        Files.setLastModifiedTime(newest, FileTime.from(now));
+        try (ProcessSession other = ProcessSession.begin(directory)) {
+            other.inheritDead(_ -> {}, now.plus(Duration.ofDays(30)));
+            assertTrue(Files.exists(old) && Files.exists(newest));
+            other.inheritDead(_ -> {}, now.plus(Duration.ofDays(30)).plusSeconds(2));
+            assertFalse(Files.exists(session));
+        }
+    }
+
     private Path outboxFile(String session) throws Exception {
         Path outbox = Files.createDirectories(
                 directory.resolve("sessions").resolve(session).resolve(UploadOutbox.DIRECTORY));

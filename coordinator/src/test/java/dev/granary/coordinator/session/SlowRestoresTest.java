@@ -19,7 +19,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Set;
 
 /** Tests of the rule for slow restores, and of its records. */
 class SlowRestoresTest {
@@ -91,8 +90,6 @@ class SlowRestoresTest {
         records.tookProcessorTime(slow, Duration.ofMillis(300));
         records.replaced(slow);
         for (SlowRestores each : new SlowRestores[] {records, open()}) {
-            assertEquals(Set.of(slow.contentHash()), each.replacedContents(slow.id()));
-            assertEquals(Set.of(), each.replacedContents(TestEntries.id("b")));
             for (Entry entry : new Entry[] {slow, fresh}) {
                 each.took(entry, Duration.ofMillis(300));
                 assertFalse(each.isSuspected(entry));

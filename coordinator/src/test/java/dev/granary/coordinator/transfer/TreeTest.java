@@ -470,7 +470,7 @@ class TreeTest {
     void refusedByStore() throws Exception {
         export(entries.entry(1), entries.entry(2), entries.entry(3), entries.entry(4));
         List<StoreResult> results = List.of(
-                new StoreResult.Refused("no"),
+                new StoreResult.Refused(StoreResult.Scope.ENTRY, "no"),
                 new StoreResult.Failed("full"),
                 new StoreResult.Unknown("outcome unknown"),
                 StoreResult.DIVERGENT);

@@ -34,7 +34,8 @@ import java.util.concurrent.TimeoutException;
  */
 public final class HttpTreeCache implements PersistentCache {
     private static final int MAX_ABOUT_BYTES = 1 << 20;
-    private static final StoreResult READ_ONLY = new StoreResult.Refused("read-only");
+    private static final StoreResult READ_ONLY = new StoreResult.Refused(
+            StoreResult.Scope.STORE, "read-only");
 
     private final URI tree;
     private final Duration limit;

@@ -21,7 +21,7 @@ import java.util.List;
 
 /**
  * Trials of restores in real processes. Binaries on which a driver ends its process are in
- * {@code QuarantineFleetTest} (it).
+ * {@code DeadlyEntryTest} (it).
  */
 class RestoreTrialTest {
     private static final Duration LIMIT = Duration.ofMinutes(2);

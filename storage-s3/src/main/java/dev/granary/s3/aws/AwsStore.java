@@ -1,5 +1,6 @@
 package dev.granary.s3.aws;
 
+import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
@@ -33,6 +34,7 @@ import software.amazon.awssdk.services.s3.model.S3Object;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -50,13 +52,15 @@ final class AwsStore implements ObjectStore {
 
     private final S3Client client;
     private final SdkHttpClient http;
+    private final ConnectionSettings connection;
     private final String bucket;
 
     /** Takes ownership of both: the client does not close an HTTP client that was passed to it. */
-    AwsStore(S3Client client, SdkHttpClient http, String bucket) {
+    AwsStore(S3Client client, SdkHttpClient http, ConnectionSettings connection) {
         this.client = client;
         this.http = http;
-        this.bucket = bucket;
+        this.connection = connection;
+        this.bucket = connection.bucket();
     }
 
     @Override
@@ -161,7 +165,7 @@ final class AwsStore implements ObjectStore {
     public WriteResult put(String key, byte[] body, ObjectMarks marks) {
         return write(
                 () -> ResponseClassifier.written(
-                        unquoted(client.putObject(request(key, marks).build(), content(body))
+                        unquoted(client.putObject(request(key, body, marks).build(), content(body))
                                 .eTag())),
                 ResponseClassifier::plainWrite);
     }
@@ -169,14 +173,14 @@ final class AwsStore implements ObjectStore {
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
         return write(() -> ResponseClassifier.written(unquoted(
-                client.putObject(request(key, marks).ifNoneMatch("*").build(), content(body))
+                client.putObject(request(key, body, marks).ifNoneMatch("*").build(), content(body))
                         .eTag())));
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-        return write(() -> ResponseClassifier.written(
-                unquoted(client.putObject(request(key, marks).ifMatch(etag).build(), content(body))
+        return write(() -> ResponseClassifier.written(unquoted(
+                client.putObject(request(key, body, marks).ifMatch(etag).build(), content(body))
                         .eTag())));
     }
 
@@ -280,7 +284,7 @@ final class AwsStore implements ObjectStore {
                 ContentStreamProvider.fromByteArrayUnsafe(body), body.length, TYPE);
     }
 
-    private PutObjectRequest.Builder request(String key, ObjectMarks marks) {
+    private PutObjectRequest.Builder request(String key, byte[] body, ObjectMarks marks) {
         Map<String, String> metadata = new HashMap<>();
         if (!marks.putId().isEmpty()) {
             metadata.put(ObjectMarks.PUT_ID, marks.putId());
@@ -288,7 +292,10 @@ final class AwsStore implements ObjectStore {
         if (!marks.sha256().isEmpty()) {
             metadata.put(ObjectMarks.SHA256, marks.sha256());
         }
+        Duration timeout = connection.putTimeout(body.length);
         return PutObjectRequest.builder()
+                .overrideConfiguration(
+                        limits -> limits.apiCallTimeout(timeout).apiCallAttemptTimeout(timeout))
                 .bucket(bucket)
                 .key(key)
                 .contentType(TYPE)

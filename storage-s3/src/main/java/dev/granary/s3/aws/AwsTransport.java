@@ -78,6 +78,6 @@ public final class AwsTransport {
                 .serviceConfiguration(s3 -> s3.chunkedEncodingEnabled(false)
                         .pathStyleAccessEnabled(connection.endpoint().isPresent()));
         connection.endpoint().ifPresent(builder::endpointOverride);
-        return new AwsStore(builder.build(), http, connection.bucket());
+        return new AwsStore(builder.build(), http, connection);
     }
 }

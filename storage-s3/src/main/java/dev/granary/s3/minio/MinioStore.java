@@ -1,5 +1,6 @@
 package dev.granary.s3.minio;
 
+import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
@@ -33,6 +34,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -48,23 +50,29 @@ final class MinioStore implements ObjectStore {
     private static final WriteResult DELETED = new WriteResult.Done("");
     private static final String METADATA = "x-amz-meta-";
 
+    private static final int LARGE_BYTES = 1 << 20;
+
+    private final Function<Duration, MinioClient> clients; // by the limit of a call
     private final MinioClient client;
     private final MinioAsyncClient listClient; // returns single pages, which client does not
     private final OkHttpClient http;
     private final StallDetector stalls;
+    private final ConnectionSettings connection;
     private final String bucket;
 
     MinioStore(
-            MinioClient client,
+            Function<Duration, MinioClient> clients,
             MinioAsyncClient listClient,
             OkHttpClient http,
             StallDetector stalls,
-            String bucket) {
-        this.client = client;
+            ConnectionSettings connection) {
+        this.clients = clients;
+        this.client = clients.apply(connection.requestTimeout());
         this.listClient = listClient;
         this.http = http;
         this.stalls = stalls;
-        this.bucket = bucket;
+        this.connection = connection;
+        this.bucket = connection.bucket();
     }
 
     @Override
@@ -168,7 +176,10 @@ final class MinioStore implements ObjectStore {
 
     private Request putRequest(
             String key, byte[] body, ObjectMarks marks, Map<String, String> condition) {
-        return () -> ResponseClassifier.written(unquoted(client.putObject(PutObjectArgs.builder()
+        MinioClient sender = body.length < LARGE_BYTES
+                ? client
+                : clients.apply(connection.putTimeout(body.length));
+        return () -> ResponseClassifier.written(unquoted(sender.putObject(PutObjectArgs.builder()
                         .bucket(bucket)
                         .object(key)
                         .data(body, body.length)

@@ -22,8 +22,10 @@ import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.AwsSessionCredentials;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /**
@@ -82,22 +84,29 @@ public final class MinioTransport {
                         .followRedirects(false)
                         .addNetworkInterceptor(MinioTransport::withoutRetryAfter))
                 .build();
-        MinioClient client = MinioClient.builder()
-                .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
-                // always: otherwise the client requests it from the server first
-                .region(AwsEnvironment.region(connection).id())
-                .credentialsProvider(new SdkProvider(AwsEnvironment.credentials(connection)))
-                .httpClient(http)
-                .build();
-        client.setRetry(Set.of(), 0L, 0);
+        // always: otherwise the client requests it from the server first
+        String region = AwsEnvironment.region(connection).id();
+        SdkProvider credentials = new SdkProvider(AwsEnvironment.credentials(connection));
+        String endpoint = connection.endpoint().map(Object::toString).orElse(AMAZON);
         MinioAsyncClient listClient = MinioAsyncClient.builder()
-                .endpoint(connection.endpoint().map(Object::toString).orElse(AMAZON))
-                .region(AwsEnvironment.region(connection).id())
-                .credentialsProvider(new SdkProvider(AwsEnvironment.credentials(connection)))
+                .endpoint(endpoint)
+                .region(region)
+                .credentialsProvider(credentials)
                 .httpClient(http)
                 .build();
         listClient.setRetry(Set.of(), 0L, 0);
-        return new MinioStore(client, listClient, http, stalls, connection.bucket());
+        // OkHttp's limit of a call belongs to the client; connections are shared
+        Function<Duration, MinioClient> clients = callTimeout -> {
+            MinioClient client = MinioClient.builder()
+                    .endpoint(endpoint)
+                    .region(region)
+                    .credentialsProvider(credentials)
+                    .httpClient(http.newBuilder().callTimeout(callTimeout).build())
+                    .build();
+            client.setRetry(Set.of(), 0L, 0);
+            return client;
+        };
+        return new MinioStore(clients, listClient, http, stalls, connection);
     }
 
     /**

@@ -73,6 +73,10 @@ final class FailureAdvice {
                                         + " try the other client (--client "
                                         + (config.client() == S3ClientLibrary.AWS ? "minio" : "aws")
                                         + "), or a newer server");
+            case OBJECT_REFUSED ->
+                new CheckResult.Problem(
+                        server + " refuses an object (" + failure + ")",
+                        "raise the largest body that the server, or a proxy before it, accepts");
             case THROTTLED, SERVER ->
                 new CheckResult.Problem(
                         server + " fails (" + failure + ")",

@@ -3,7 +3,6 @@ package dev.granary.s3.publish;
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
@@ -79,7 +78,7 @@ final class EntryPublication {
         /** A GET of the existing object, to verify it and to compare it with the entry. */
         record Examine(String etag) implements Step {}
 
-        /** A PUT that replaces that version of a damaged or quarantined object. */
+        /** A PUT that replaces that version of a damaged object. */
         record Replace(String etag) implements Step {}
 
         /** A PUT without a condition. */
@@ -101,7 +100,8 @@ final class EntryPublication {
                 }
                 step = next(step);
             }
-            return giveUp("not finished after " + MAX_STEPS + " steps: " + attempts.cause())
+            return giveUp("the object under its key was another one in each of " + MAX_STEPS
+                            + " requests, or belongs to another key")
                     .result();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -162,12 +162,17 @@ final class EntryPublication {
         return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : refused(refusal);
     }
 
+    /** Ends the publication. Only a refusal that is not about this object suspends writes. */
     private Step refused(StoreFailure refusal) {
-        suspension.suspend(refusal);
+        boolean isOfObject = refusal.kind() == StoreFailure.Kind.OBJECT_REFUSED;
+        if (!isOfObject) {
+            suspension.suspend(refusal);
+        }
         String reason = refusal.toString();
         // an earlier attempt may have succeeded
         return attempts.unanswered().isEmpty()
-                ? new Step.Done(new StoreResult.Refused(reason))
+                ? new Step.Done(new StoreResult.Refused(
+                        isOfObject ? StoreResult.Scope.ENTRY : StoreResult.Scope.STORE, reason))
                 : giveUp(reason);
     }
 
@@ -183,7 +188,7 @@ final class EntryPublication {
             case HeadResult.Found found
             when found.marks().putId().equals(marks.putId()) -> stored();
             case HeadResult.Found found
-            when existing instanceof EntryPublisher.Existing.Trusted
+            when existing == EntryPublisher.Existing.TRUSTED
                     && found.bytes() == body.length
                     // another length means other metadata, or a truncated entry
                     && found.marks().sha256().equals(marks.sha256()) ->
@@ -204,8 +209,6 @@ final class EntryPublication {
                     case LoadResult.Hit hit
                     when hit.entry().contentHash().equals(entry.contentHash()) ->
                         duplicate(found.etag(), found.dates());
-                    case LoadResult.Hit hit
-                    when isQuarantined(hit.entry()) -> new Step.Replace(found.etag());
                     case LoadResult.Hit _ -> new Step.Done(StoreResult.DIVERGENT);
                     case LoadResult.Damaged bad
                     when bad.damage() == DamageKind.TOO_NEW -> new Step.Done(StoreResult.DIVERGENT);
@@ -223,18 +226,15 @@ final class EntryPublication {
         };
     }
 
-    private boolean isQuarantined(Entry stored) {
-        return existing instanceof EntryPublisher.Existing.Quarantined(Sha256 content)
-                && stored.contentHash().equals(content);
-    }
-
     private Step replace(String etag) throws InterruptedException {
         return after(
                 store.replaceIfMatch(key, etag, body, marks),
                 new Step.Replace(etag),
-                refusal -> refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED
-                        ? new Step.Write()
-                        : giveUp("the existing entry could not be replaced: " + refusal));
+                refusal -> switch (refusal.kind()) {
+                    case NOT_SUPPORTED -> new Step.Write();
+                    case OBJECT_REFUSED -> refused(refusal);
+                    default -> giveUp("the existing entry could not be replaced: " + refusal);
+                });
     }
 
     /**

@@ -1,7 +1,6 @@
 package dev.granary.s3.publish;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
@@ -48,7 +47,7 @@ import java.util.random.RandomGenerator;
  *     <td>duplicate (refresh if it is old) or divergent; the first stays</td></tr>
  * <tr><td></td><td>of a newer format</td>
  *     <td>divergent: a newer Granary reads it, and would replace ours in turn</td></tr>
- * <tr><td></td><td>damaged, too large, of the quarantined content</td>
+ * <tr><td></td><td>damaged, too large</td>
  *     <td>replace that version</td></tr>
  * <tr><td>replace (If-Match)</td><td>done</td><td>stored</td></tr>
  * <tr><td></td><td>precondition failed</td><td>inspect</td></tr>
@@ -66,21 +65,12 @@ import java.util.random.RandomGenerator;
  */
 public final class EntryPublisher {
     /** Prior knowledge of an object that may already exist. */
-    public sealed interface Existing {
+    public enum Existing {
         /** Its metadata is trusted. */
-        record Trusted() implements Existing {}
+        TRUSTED,
 
         /** It was read as damaged, so its metadata is not trusted. */
-        record Suspect() implements Existing {}
-
-        /** This content of it is to be replaced, although it is sound. */
-        record Quarantined(Sha256 content) implements Existing {}
-
-        /** The only {@link Trusted}. */
-        Existing TRUSTED = new Trusted();
-
-        /** The only {@link Suspect}. */
-        Existing SUSPECT = new Suspect();
+        SUSPECT
     }
 
     private final PublishContext context;
@@ -109,7 +99,7 @@ public final class EntryPublisher {
         try {
             body = EntryFormat.encode(entry, Compression.ZSTD, putId);
         } catch (IllegalArgumentException e) {
-            return new StoreResult.Refused(String.valueOf(e.getMessage()));
+            return new StoreResult.Refused(StoreResult.Scope.ENTRY, String.valueOf(e.getMessage()));
         }
         return new EntryPublication(
                         context,

@@ -15,7 +15,8 @@ import java.util.Optional;
  *     web identity, instance)
  * @param maxConnections the maximum number of concurrent requests
  * @param connectTimeout the longest time to connect
- * @param requestTimeout the longest time of one request, including its body
+ * @param requestTimeout the longest time of one request, including its body; a PUT has
+ *     {@link #putTimeout}
  * @param stallTimeout the longest time of a request without progress, as {@link StallDetector}
  *     defines it; it includes the wait for the first byte of the response
  */
@@ -28,8 +29,20 @@ public record ConnectionSettings(
         Duration connectTimeout,
         Duration requestTimeout,
         Duration stallTimeout) {
+    /** The rate in bytes a second at which the body of a PUT extends its time. */
+    private static final long PUT_RATE = 1 << 20;
+
     /** The default region for requests to an endpoint. */
     public static final String ENDPOINT_REGION = "us-east-1";
+
+    /**
+     * Returns the longest time of a PUT: that of a request, and the time of its body at 1 MiB/s.
+     *
+     * @param bytes the length of the body
+     */
+    public Duration putTimeout(long bytes) {
+        return requestTimeout.plusMillis(bytes * 1000 / PUT_RATE);
+    }
 
     /**
      * An access key and its secret. {@link #toString} omits the secret.

@@ -21,6 +21,8 @@ public record StoreFailure(Kind kind, int status, String code, String message) {
         WRONG_REGION,
         /** The server does not support the request (400, 501). */
         NOT_SUPPORTED,
+        /** The server refuses this object (413, a digest or length that does not fit). */
+        OBJECT_REFUSED,
         /** The server requests a lower rate (429, 503). */
         THROTTLED,
         /** The server failed (other 5xx), or sent an unexpected status. */
@@ -59,6 +61,7 @@ public record StoreFailure(Kind kind, int status, String code, String message) {
                     NO_BUCKET,
                     WRONG_REGION,
                     NOT_SUPPORTED,
+                    OBJECT_REFUSED,
                     NO_MEMORY,
                     BUSY,
                     SUSPENDED,
@@ -75,6 +78,7 @@ public record StoreFailure(Kind kind, int status, String code, String message) {
                     NO_BUCKET,
                     WRONG_REGION,
                     NOT_SUPPORTED,
+                    OBJECT_REFUSED,
                     NO_MEMORY,
                     THROTTLED,
                     SERVER,

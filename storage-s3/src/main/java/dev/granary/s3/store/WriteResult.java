@@ -22,7 +22,7 @@ public sealed interface WriteResult {
     record Conflict() implements WriteResult {}
 
     /**
-     * The store refuses the request (400, 403, 501, no such bucket). Nothing changed.
+     * The store refuses the request (400, 403, 413, 501, no such bucket). Nothing changed.
      *
      * @param failure the cause
      */
@@ -52,8 +52,13 @@ public sealed interface WriteResult {
     /** Returns the result of a write that ended with {@code failure}. */
     static WriteResult failed(StoreFailure failure) {
         return switch (failure.kind()) {
-            case DENIED, CLOCK_SKEW, NO_BUCKET, WRONG_REGION, NOT_SUPPORTED, NO_MEMORY ->
-                new NotAllowed(failure);
+            case DENIED,
+                    CLOCK_SKEW,
+                    NO_BUCKET,
+                    WRONG_REGION,
+                    NOT_SUPPORTED,
+                    OBJECT_REFUSED,
+                    NO_MEMORY -> new NotAllowed(failure);
             case BUSY, SUSPENDED, CONFIGURATION -> new NotSent(failure);
             case THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> new Unknown(failure);
         };

@@ -6,6 +6,7 @@ import static dev.granary.s3.store.StoreFailure.Kind.DENIED;
 import static dev.granary.s3.store.StoreFailure.Kind.NOT_SUPPORTED;
 import static dev.granary.s3.store.StoreFailure.Kind.NO_BUCKET;
 import static dev.granary.s3.store.StoreFailure.Kind.NO_MEMORY;
+import static dev.granary.s3.store.StoreFailure.Kind.OBJECT_REFUSED;
 import static dev.granary.s3.store.StoreFailure.Kind.SERVER;
 import static dev.granary.s3.store.StoreFailure.Kind.THROTTLED;
 import static dev.granary.s3.store.StoreFailure.Kind.TIMEOUT;
@@ -184,6 +185,13 @@ public final class ResponseClassifier {
             case "SlowDown", "ServiceUnavailable", "TooManyRequests" -> THROTTLED;
             // a 400 of S3 that concerns the connection, not the request
             case "RequestTimeout" -> TIMEOUT;
+            // about the body of this request; another object may be accepted
+            case "EntityTooLarge",
+                    "EntityTooSmall",
+                    "BadDigest",
+                    "InvalidDigest",
+                    "IncompleteBody",
+                    "XAmzContentSHA256Mismatch" -> OBJECT_REFUSED;
             default ->
                 switch (status) {
                     case 301, 307, 308 -> WRONG_REGION;
@@ -192,6 +200,7 @@ public final class ResponseClassifier {
                     case 401, 403, 407 -> DENIED;
                     case 404 -> NO_BUCKET;
                     case 408 -> TIMEOUT;
+                    case 413 -> OBJECT_REFUSED;
                     case 429, 503 -> THROTTLED;
                     case 501 -> NOT_SUPPORTED;
                     default -> status >= 400 && status < 500 ? NOT_SUPPORTED : SERVER;

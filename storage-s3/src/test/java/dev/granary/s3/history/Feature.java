@@ -40,9 +40,7 @@ enum Feature {
     /** Some machines may not list, and receive 403 for absent objects. */
     NO_LISTING(0.15),
     /** Requests fail, with true or false responses. */
-    FAULTS(0.7),
-    /** Machines report contents to the quarantine, and replace them. */
-    QUARANTINE(0.4);
+    FAULTS(0.7);
 
     private final double probability;
 

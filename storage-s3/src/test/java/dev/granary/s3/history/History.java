@@ -18,7 +18,6 @@ import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 import dev.granary.s3.pack.warm.SequentialReading;
 import dev.granary.s3.probe.ConditionalWriteSupport;
-import dev.granary.s3.quarantine.QuarantineReporter;
 import dev.granary.s3.store.ObjectMarks;
 
 import java.nio.file.Path;
@@ -274,7 +273,7 @@ final class History {
     }
 
     private void begin(Machine machine) {
-        switch (draw(5, 3, 5, 3, 1, 1, has(Feature.QUARANTINE) ? 3 : 0)) {
+        switch (draw(5, 3, 5, 3, 1, 1)) {
             case 1 -> {
                 if (has(Feature.UNPACKED)) {
                     Entry entry = anyEntry();
@@ -312,16 +311,6 @@ final class History {
                 if (has(Feature.WARMING)) {
                     begin(machine, "warm", Ledger.Remover.PUBLISHER, () -> warm(machine));
                 }
-            }
-            case 6 -> {
-                List<Entry> contents = entries.get(random.nextInt(entries.size()));
-                int ended = random.nextInt(contents.size());
-                Entry fresh = contents.get(1 - ended);
-                begin(
-                        machine,
-                        "replace a content of " + Ledger.name(fresh.id()),
-                        Ledger.Remover.COMPACTOR,
-                        () -> replace(machine, fresh, contents.get(ended).contentHash()));
             }
             case 5 -> {
                 machine.reboot();
@@ -432,20 +421,6 @@ final class History {
             }
         }
         publisher.finish();
-    }
-
-    /** Replaces a content in the bucket, as a machine does on which it ended a process. */
-    private void replace(Machine machine, Entry fresh, Sha256 content) {
-        enqueue(fresh);
-        String number = String.format("%032x", machines.indexOf(machine));
-        StoreResult result = machine.process()
-                .quarantine()
-                .replace(
-                        fresh,
-                        content,
-                        new QuarantineReporter(
-                                number, number, QuarantineReporter.Authority.MACHINE));
-        recordResult(machine, fresh, result, "in place of another content");
     }
 
     private void enqueue(Entry entry) {

@@ -30,6 +30,7 @@ import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.transport.ResponseClassifier;
 import dev.granary.testing.ChildJvm;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
@@ -292,10 +293,7 @@ class EntryPublisherTest {
     void newerFormat() {
         for (ConditionalWriteSupport writes : ConditionalWriteSupport.values()) {
             capabilities.known = writes;
-            for (Existing existing : List.of(
-                    Existing.TRUSTED,
-                    Existing.SUSPECT,
-                    new Existing.Quarantined(entry.contentHash()))) {
+            for (Existing existing : Existing.values()) {
                 byte[] newer =
                         newer(EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE));
                 store.place(KEY, newer, ObjectMarks.NONE);
@@ -416,6 +414,26 @@ class EntryPublisherTest {
             assertTrue(pause.reason().isEmpty());
         }
         assertEquals(List.of(), store.keys());
+    }
+
+    @Test
+    @DisplayName("R3 an object that is refused for itself ends its own publication only: one"
+            + " request, no probe, and other entries are written")
+    void objectRefused() {
+        for (StoreFailure failure : List.of(
+                ResponseClassifier.failure(413, "", "Request Entity Too Large"),
+                ResponseClassifier.failure(400, "EntityTooLarge", "too large"),
+                ResponseClassifier.failure(400, "BadDigest", "the digest does not fit"))) {
+            capabilities.afterProbe = ConditionalWriteSupport.NONE; // fails if it is asked for
+            store.script(new Fault.Lost(failure));
+            int before = store.requests().size();
+            StoreResult result = publish();
+            assertEquals(
+                    new StoreResult.Refused(StoreResult.Scope.ENTRY, failure.toString()), result);
+            assertEquals(before + 1, store.requests().size());
+            assertTrue(pause.reason().isEmpty());
+        }
+        assertThat(publish()).isStored();
     }
 
     @Test

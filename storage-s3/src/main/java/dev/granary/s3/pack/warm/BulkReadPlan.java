@@ -8,6 +8,7 @@ import dev.granary.s3.pack.format.PackRange;
 import dev.granary.s3.pack.format.UnpackedEntry;
 import dev.granary.s3.pack.listing.StopListingException;
 import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.StoreFailure;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -128,8 +129,17 @@ public final class BulkReadPlan {
 
     void listed(ListResult result) {
         if (result instanceof ListResult.Unavailable failed) {
-            unlisted = Optional.of(failed.failure().toString());
+            unlisted = Optional.of(failed.failure() + "; " + remedy(failed.failure()));
         }
+    }
+
+    private static String remedy(StoreFailure failure) {
+        if (failure.kind() != StoreFailure.Kind.DENIED) {
+            return "warm again later";
+        }
+        return failure.code().isEmpty() || failure.code().equals("AccessDenied")
+                ? "allow s3:ListBucket"
+                : "correct the credentials";
     }
 
     void setTruncated() {
@@ -173,8 +183,8 @@ public final class BulkReadPlan {
     }
 
     /**
-     * Returns the reason for which not all unpacked entries were listed; empty if all were, or none
-     * was to be read.
+     * Returns the reason for which not all unpacked entries were listed, with the remedy; empty if
+     * all were, or none was to be read.
      */
     public Optional<String> unlisted() {
         return unlisted;

@@ -4,7 +4,6 @@ import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
@@ -12,20 +11,16 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
-import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.StoredEntry;
-import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.s3.BucketTier;
-import dev.granary.s3.BulkBucket;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.TestS3;
-import dev.granary.s3.pack.PackPublisher;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
@@ -34,26 +29,21 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-import software.amazon.awssdk.core.sync.RequestBody;
-import software.amazon.awssdk.services.s3.S3Client;
-import software.amazon.awssdk.services.s3.model.S3Object;
-
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * A fleet with an entry on which the driver really ends its process. Its bytes were damaged before
+ * A bucket with an entry on which the driver really ends its process. Its bytes were damaged before
  * they were hashed, so that each check of Granary passes.
  */
 @ExtendWith(WithDevice.class)
-class QuarantineFleetTest {
+class DeadlyEntryTest {
     private static final String BITCODE = "BC\u00c0\u00de";
     private static final int DAMAGED_BYTES = 5000;
 
@@ -125,16 +115,6 @@ class QuarantineFleetTest {
         }
     }
 
-    private void publishPacked(List<Entry> entries) {
-        try (BulkBucket packed = BulkBucket.open(bucket)) {
-            PackPublisher publisher =
-                    packed.publisher(entries.getFirst().id().target().path());
-            entries.forEach(entry ->
-                    assertTrue(publisher.add(entry, result -> assertThat(result).isStored())));
-            publisher.finish();
-        }
-    }
-
     private void assertInBucket(Entry expected) {
         try (BucketTier tier = BucketTier.open(bucket)) {
             assertThat(tier.load(expected.id())).isHitOf(expected);
@@ -150,72 +130,15 @@ class QuarantineFleetTest {
         assertEquals(1, next.summary("compiled"), next::toString);
     }
 
-    /** Makes the report that of another host: all processes of this test are on one. */
-    private void moveReportToAnotherHost() {
-        String name = bucket.location().bucket();
-        try (S3Client client = TestS3.server().client()) {
-            List<String> keys = client
-                    .listObjectsV2(request ->
-                            request.bucket(name).prefix(bucket.location().prefix() + "/"))
-                    .contents()
-                    .stream()
-                    .map(S3Object::key)
-                    .filter(key -> key.contains("/q/"))
-                    .toList();
-            assertEquals(1, keys.size(), keys::toString);
-            String report = client.getObjectAsBytes(
-                            request -> request.bucket(name).key(keys.getFirst()))
-                    .asUtf8String();
-            String moved = report.replaceAll(
-                    "(?m)^(machine [0-9a-f]{32}) [0-9a-f]{32}$", "$1 " + "0".repeat(32));
-            assertNotEquals(report, moved);
-            client.putObject(
-                    request -> request.bucket(name).key(keys.getFirst()),
-                    RequestBody.fromString(moved));
-        }
-    }
-
     @Test
-    @DisplayName("N7 an entry that ends processes of two computers is replaced in the bucket, and"
-            + " no third one dies")
-    void unpacked() throws Exception {
-        publishUnpacked(deadly(compiled()));
-        diesAndCompiles("a");
-        moveReportToAnotherHost();
-        diesAndCompiles("b");
-        assertHit("c");
-    }
-
-    @Test
-    @Tag("exhaustive")
-    @DisplayName("N7 processes of one computer replace nothing; a packed entry is replaced like an"
-            + " unpacked one; quarantine list, publish and clear show and change it")
-    void packed() throws Exception {
+    @DisplayName("N7 an entry that ends processes costs one on each machine, which compiles then,"
+            + " and stays in the bucket")
+    void onePerMachine() throws Exception {
         Entry deadly = deadly(compiled());
-        Entry other = TestEntries.entry(
-                Id.builder(deadly.id().target()).field("test", "other").build(),
-                KernelBinaries.of(new byte[1000]));
-        publishPacked(List.of(deadly, other));
+        publishUnpacked(deadly);
         diesAndCompiles("a");
         diesAndCompiles("b");
         assertInBucket(deadly);
-        GranaryProcess.Result reports = quarantine("b", "list", "--tier", "bucket");
-        assertTrue(reports.out().contains("\"confirmed\": false"), reports::toString);
-        GranaryProcess.Result cleared = quarantine("b", "clear", "--tier", "bucket");
-        assertEquals(1, cleared.json().get("cleared").getAsInt(), cleared::toString);
-        GranaryProcess.Result published = quarantine("b", "publish");
-        assertTrue(published.out().contains("replaced"), published::toString);
-        assertInBucket(other);
-        assertHit("c");
-    }
-
-    private GranaryProcess.Result quarantine(String machine, String... arguments) throws Exception {
-        List<String> all = new ArrayList<>(List.of("quarantine"));
-        all.addAll(List.of(arguments));
-        all.add("--json");
-        GranaryProcess.Result ended = granary(online, machine, all.toArray(String[]::new));
-        assertEquals(0, ended.exitCode(), ended::toString);
-        return ended;
     }
 
     /** Returns the entry as one that another machine has compiled. */
