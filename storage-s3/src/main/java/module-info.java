@@ -37,8 +37,6 @@ module dev.granary.s3 {
     exports dev.granary.s3.embedded;
     exports dev.granary.s3.pack;
     exports dev.granary.s3.pack.compact;
-    exports dev.granary.s3.pack.format;
-    exports dev.granary.s3.pack.manifest;
     exports dev.granary.s3.pack.warm;
     exports dev.granary.s3.probe;
     exports dev.granary.s3.statistics;

@@ -4,22 +4,20 @@ import dev.granary.cache.DamageKind;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.VerificationLevel;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.support.Lazy;
 import dev.granary.s3.layout.BucketLayout;
-import dev.granary.s3.layout.TargetLayout;
-import dev.granary.s3.pack.PackAnswer;
+import dev.granary.s3.pack.BucketAnswer;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.lang.foreign.MemorySegment;
+import java.util.function.Function;
 
-/**
- * Loader of entries from a bucket: from its packs, then as unpacked entries unless the packs show
- * that there is none. Thread-safe.
- */
+/** Loader of entries from a bucket: from its packs, then as unpacked entries. Thread-safe. */
 final class BucketEntryLoader {
     private final BucketLayout layout;
     private final boolean hasPacks;
@@ -41,63 +39,53 @@ final class BucketEntryLoader {
      *
      * @param withinDeadline sends the requests; its deadline bounds the call
      */
-    LoadResult load(Id id, ObjectStore withinDeadline) {
-        return loadPacked(id, withinDeadline).orUnpacked(() -> loadUnpacked(id, withinDeadline));
-    }
-
-    /** Loads an entry as {@link #load} does, and reports the objects that decided. */
-    BucketAnswer loadWithOrigin(Id id, ObjectStore withinDeadline) {
-        AtomicBoolean isUnpackedRead = new AtomicBoolean();
-        LoadResult result = loadPacked(id, withinDeadline).orUnpacked(() -> {
-            isUnpackedRead.set(true);
-            return loadUnpacked(id, withinDeadline);
-        });
-        return new BucketAnswer(
-                result,
-                isUnpackedRead.get() ? BucketAnswer.Origin.UNPACKED : BucketAnswer.Origin.PACKS);
+    BucketAnswer load(Id id, ObjectStore withinDeadline) {
+        return load(
+                id.target().path(),
+                id.hash(),
+                stored -> EntryFormat.decode(stored, id, VerificationLevel.CONTENT_HASH),
+                withinDeadline);
     }
 
     /** Reads a listed entry; {@code reading} sends the requests. */
     LoadResult read(EntryCatalog.Listed listed, ObjectStore reading) {
-        PackAnswer answer = packs.get().load(listed.namespace(), listed.hash(), reading);
-        // it was listed: an unpacked entry may exist in spite of the manifest
-        return answer.equals(PackAnswer.ABSENT)
-                ? readUnpacked(listed, reading)
-                : answer.orUnpacked(() -> readUnpacked(listed, reading));
+        return load(
+                        listed.namespace(),
+                        listed.hash(),
+                        stored -> layout.target(listed.namespace())
+                                .checkId(
+                                        EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH),
+                                        listed.hash()),
+                        reading)
+                .result();
     }
 
-    private PackAnswer loadPacked(Id id, ObjectStore withinDeadline) {
-        return !hasPacks ? PackAnswer.NOT_PACKED : packs.get().load(id, withinDeadline);
+    private BucketAnswer load(
+            String namespace,
+            Sha256 hash,
+            Function<MemorySegment, LoadResult> decoder,
+            ObjectStore store) {
+        return hasPacks
+                ? packs.get().load(namespace, hash, decoder, store, () -> loadUnpacked(
+                        namespace, hash, decoder, store))
+                : new BucketAnswer(
+                        loadUnpacked(namespace, hash, decoder, store),
+                        BucketAnswer.Origin.UNPACKED);
     }
 
-    private LoadResult loadUnpacked(Id id, ObjectStore withinDeadline) {
-        return switch (withinDeadline.get(layout.entry(id), EntryFormat.MAX_BYTES)) {
-            case GetResult.Found found ->
-                EntryFormat.decode(found.bytes(), id, VerificationLevel.CONTENT_HASH);
+    private LoadResult loadUnpacked(
+            String namespace,
+            Sha256 hash,
+            Function<MemorySegment, LoadResult> decoder,
+            ObjectStore store) {
+        return switch (store.get(layout.entry(namespace, hash), EntryFormat.MAX_BYTES)) {
+            case GetResult.Found found -> decoder.apply(found.bytes());
             case GetResult.Absent _ -> LoadResult.ABSENT;
-            case GetResult.TooLarge large -> tooLarge(large);
+            case GetResult.TooLarge large ->
+                new LoadResult.Damaged(
+                        DamageKind.TOO_LARGE, "more than " + large.limit() + " bytes");
             case GetResult.Unavailable lost ->
                 new LoadResult.Unavailable(lost.failure().toString());
         };
-    }
-
-    private LoadResult readUnpacked(EntryCatalog.Listed listed, ObjectStore reading) {
-        return switch (reading.get(
-                layout.entry(listed.namespace(), listed.hash()), EntryFormat.MAX_BYTES)) {
-            case GetResult.Found found ->
-                new TargetLayout(layout.root(), listed.namespace())
-                        .checkId(
-                                EntryFormat.decode(found.bytes(), VerificationLevel.CONTENT_HASH),
-                                listed.hash());
-            case GetResult.Absent _ -> LoadResult.ABSENT;
-            case GetResult.TooLarge large -> tooLarge(large);
-            case GetResult.Unavailable lost ->
-                new LoadResult.Unavailable(lost.failure().toString());
-        };
-    }
-
-    private static LoadResult tooLarge(GetResult.TooLarge large) {
-        return new LoadResult.Damaged(
-                DamageKind.TOO_LARGE, "more than " + large.limit() + " bytes");
     }
 }

@@ -34,7 +34,7 @@ final class BucketLister {
     private final PackReader.Settings packSettings;
     private final ListedEntrySet listed = new ListedEntrySet();
     private final Map<String, Long> packWrittenMillis = new HashMap<>();
-    private final Set<String> withManifest = new HashSet<>();
+    private final Set<String> withHead = new HashSet<>();
     private boolean hasFurtherTargets;
 
     BucketLister(
@@ -57,12 +57,12 @@ final class BucketLister {
             throw new IOException(location + " has packs of more than " + MAX_NAMESPACES
                     + " targets, the limit of a listing");
         }
-        for (String namespace : withManifest) {
+        for (String namespace : withHead) {
             new PackListing(
                             store,
                             packSettings.keys(namespace),
                             packSettings.indexCache(namespace),
-                            packSettings.manifests(store, namespace))
+                            packSettings.register(store, namespace))
                     .list(listed, packWrittenMillis, visitor);
         }
     }
@@ -78,14 +78,14 @@ final class BucketLister {
                 packWrittenMillis.put(object.key(), object.lastModifiedMillis());
             }
         } else {
-            layout.manifestNamespace(object.key()).ifPresent(this::addTarget);
+            layout.headNamespace(object.key()).ifPresent(this::addTarget);
         }
     }
 
     private void addTarget(String namespace) {
-        if (withManifest.size() < MAX_NAMESPACES) {
-            withManifest.add(namespace);
-        } else if (!withManifest.contains(namespace)) {
+        if (withHead.size() < MAX_NAMESPACES) {
+            withHead.add(namespace);
+        } else if (!withHead.contains(namespace)) {
             hasFurtherTargets = true;
         }
     }

@@ -41,8 +41,7 @@ import java.util.random.RandomGenerator;
  *
  * <p>Entries are stored in {@linkplain dev.granary.s3.pack packs} or unpacked. A hit takes exactly
  * one GET. A successful publication usually takes exactly one PUT ({@link EntryPublisher} has the
- * protocol). Before its first publication, a process determines the capabilities of the server
- * ({@link CachedCapabilities}). The first entry of an id stays; only a damaged one is replaced.
+ * protocol). The first entry of an id stays; only a damaged one is replaced.
  * Entries from the bucket are fully verified, including the SHA-256 of the content. The absence of
  * an id is cached for some seconds; in that time another machine's entry is not seen.
  *
@@ -52,7 +51,7 @@ import java.util.random.RandomGenerator;
  * <p>Memory: a lookup allocates nothing for an entry before it has a connection. It then takes at
  * most 2.5 times the stored length of the entry, which is at most {@link EntryFormat#MAX_BYTES}, in
  * a pack at most 32 MiB. Decompressed binaries take at most as much again, off the heap. The
- * configured number of connections limits concurrent lookups. The manifest of a target has at most
+ * configured number of connections limits concurrent lookups. The base of a target has at most
  * 16 MiB, the indexes of its packs 56 bytes for each entry.
  */
 public final class BucketTier implements PersistentCache, EntryCatalog {
@@ -100,15 +99,14 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 store,
                 () -> new CapabilityProbe(store.forProbe(), layout, ticker, random),
                 ticker);
-        this.packSettings = new PackReader.Settings(
-                layout.root(), config.packIndexCache(), random, ticker::pauseQuietly);
+        this.packSettings =
+                new PackReader.Settings(layout, config.packIndexCache(), random, ticker);
         this.packs = new Lazy<>(() -> new PackReader(
                 store,
                 packSettings,
-                config.manifestInterval(),
-                config.loadDeadline().minus(config.connection().requestTimeout()),
-                ticker::nanos));
-        this.loader = new BucketEntryLoader(layout, !config.manifestInterval().isZero(), packs);
+                config.refreshInterval(),
+                config.loadDeadline().minus(config.connection().requestTimeout())));
+        this.loader = new BucketEntryLoader(layout, !config.refreshInterval().isZero(), packs);
         this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), ticker);
         this.writer = new BucketEntryWriter(
                 config,
@@ -148,7 +146,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
             return LoadResult.ABSENT;
         }
         long mark = absent.mark();
-        LoadResult result = loader.load(id, store.withinDeadline());
+        LoadResult result = loader.load(id, store.withinDeadline()).result();
         switch (result) {
             case LoadResult.Damaged _ -> writer.suspect(hash);
             case LoadResult.Absent _ -> absent.add(hash, mark);
@@ -163,7 +161,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      */
     public BucketAnswer loadWithOrigin(Id id) {
         requireOpen();
-        return loader.loadWithOrigin(id, store.withinDeadline());
+        return loader.load(id, store.withinDeadline());
     }
 
     @Override
@@ -172,10 +170,22 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         return writer.store(entry);
     }
 
-    /** Returns a finder of entries that the bucket already has, for one run of publications. */
-    public DuplicateFinder duplicates() {
+    /**
+     * Returns a reader that finds what a machine with an empty directory finds, now: it knows
+     * nothing of earlier reads. Closed with this tier.
+     */
+    public Function<Id, LoadResult> uncached() {
         requireOpen();
-        return new DuplicateFinder(this, !config.manifestInterval().isZero(), packs, store);
+        boolean hasPacks = !config.refreshInterval().isZero();
+        BucketEntryLoader uncached = new BucketEntryLoader(
+                layout, hasPacks, new Lazy<>(() -> packs.get().uncached()));
+        return id -> {
+            LoadResult result = uncached.load(id, store.withinDeadline()).result();
+            if (result instanceof LoadResult.Damaged) {
+                writer.suspect(id.hash());
+            }
+            return result;
+        };
     }
 
     /**

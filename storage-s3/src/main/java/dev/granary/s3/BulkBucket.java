@@ -1,13 +1,16 @@
 package dev.granary.s3;
 
+import dev.granary.cache.Entry;
+import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.pack.PackNamer;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.PackReader;
-import dev.granary.s3.pack.PackWriter;
+import dev.granary.s3.pack.compact.PackAdopter;
 import dev.granary.s3.pack.compact.PackCompactor;
-import dev.granary.s3.pack.manifest.PackManifestLog;
+import dev.granary.s3.pack.compact.PackRemover;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.ResilientObjectStore;
@@ -16,8 +19,8 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TrafficCounter;
 
 import java.security.SecureRandom;
-import java.time.Duration;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
@@ -32,7 +35,7 @@ public final class BulkBucket implements AutoCloseable {
     private final ResilientObjectStore store;
     private final TrafficCounter traffic;
     private final RandomGenerator random;
-    private final Consumer<Duration> pause;
+    private final Ticker ticker;
 
     BulkBucket(
             S3Config config,
@@ -52,12 +55,12 @@ public final class BulkBucket implements AutoCloseable {
         this.traffic = traffic;
         this.store = new ResilientObjectStore(transport, this.config, ticker, counters, traffic);
         this.random = random;
-        this.pause = ticker::pauseQuietly;
+        this.ticker = ticker;
         this.settings = new PackReader.Settings(
-                new BucketLayout(config.location()).root(),
+                new BucketLayout(config.location()),
                 this.config.packIndexCache(),
                 random,
-                pause);
+                ticker);
     }
 
     /** Opens the bucket. Sends no request and loads no client library before the first use. */
@@ -71,20 +74,38 @@ public final class BulkBucket implements AutoCloseable {
                 traffic);
     }
 
-    /** Returns the manifests of the target with this namespace. */
-    public PackManifestLog manifests(String namespace) {
-        return settings.manifests(store, namespace);
-    }
-
     /** Returns a reader that fills a node from the packs of the target with this namespace. */
     public BulkEntryReader bulkReader(String namespace) {
-        return new BulkEntryReader(store, settings.keys(namespace), settings.indexCache(namespace));
+        return new BulkEntryReader(
+                store,
+                settings.keys(namespace),
+                settings.indexCache(namespace),
+                settings.register(store, namespace));
     }
 
-    /** Returns a publisher of packs for the target with this namespace. */
-    public PackPublisher publisher(String namespace) {
+    /**
+     * Returns a publisher of packs for the target with this namespace.
+     *
+     * @param unpacked publishes an entry whose pack cannot be published
+     * @param disproved called with the evidence if conditional writes prove not to be exact
+     */
+    public PackPublisher publisher(
+            String namespace,
+            Function<Entry, StoreResult> unpacked,
+            Consumer<String> disproved) {
         return new PackPublisher(
-                store, settings.keys(namespace), settings.indexCache(namespace), random, pause);
+                store,
+                settings.keys(namespace),
+                settings.register(store, namespace),
+                namer(namespace, disproved),
+                unpacked,
+                random,
+                ticker);
+    }
+
+    private PackNamer namer(String namespace, Consumer<String> disproved) {
+        return new PackNamer(
+                store, settings.keys(namespace), settings.register(store, namespace), disproved);
     }
 
     /** Returns a compactor of the target with this namespace. */
@@ -93,9 +114,30 @@ public final class BulkBucket implements AutoCloseable {
                 store,
                 settings.keys(namespace),
                 settings.indexCache(namespace),
-                manifests(namespace),
-                new PackWriter(store, random, pause),
-                random);
+                settings.register(store, namespace),
+                random,
+                ticker);
+    }
+
+    /** Returns a remover of unused packs of the target with this namespace. */
+    public PackRemover remover(String namespace) {
+        return new PackRemover(
+                store, settings.keys(namespace), settings.register(store, namespace));
+    }
+
+    /**
+     * Returns an adopter of packs of the target with this namespace.
+     *
+     * @param disproved called with the evidence if conditional writes prove not to be exact
+     */
+    public PackAdopter adopter(String namespace, Consumer<String> disproved) {
+        return new PackAdopter(
+                store,
+                settings.keys(namespace),
+                settings.register(store, namespace),
+                namer(namespace, disproved),
+                random,
+                ticker);
     }
 
     /** Returns the counter of bytes between this process and the bucket, for progress displays. */

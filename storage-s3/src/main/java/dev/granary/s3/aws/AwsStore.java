@@ -72,6 +72,19 @@ final class AwsStore implements ObjectStore {
     }
 
     @Override
+    public Optional<GetResult> getIfChanged(String key, String etag, long limit) {
+        GetResult read = read(
+                GetObjectRequest.builder()
+                        .bucket(bucket)
+                        .key(key)
+                        .ifNoneMatch("\"" + etag + "\"")
+                        .build(),
+                limit,
+                (body, declared) -> BoundedBodyReader.read(body, declared, limit));
+        return ResponseClassifier.ifChanged(read, etag);
+    }
+
+    @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
         return read(
                 rangeRequest(key, offset, length),

@@ -158,14 +158,15 @@ public final class S3Config {
     }
 
     /**
-     * Returns the interval at which a target's manifest of packs is refreshed; zero disables packs.
+     * Returns the interval at which the head of a target is compared with the bucket's; zero disables
+     * packs.
      */
-    public Duration manifestInterval() {
-        return settings.manifestInterval;
+    public Duration refreshInterval() {
+        return settings.refreshInterval;
     }
 
     /**
-     * Returns the directory that caches manifests and indexes of packs; empty if each process reads
+     * Returns the directory that caches heads and indexes of packs; empty if each process reads
      * them from the bucket.
      */
     public Optional<Path> packIndexCache() {

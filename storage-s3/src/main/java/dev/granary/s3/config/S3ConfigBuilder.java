@@ -29,7 +29,7 @@ public final class S3ConfigBuilder implements Cloneable {
     Duration readOnlyPause = Duration.ofMinutes(5);
     int readAttempts = 3;
     Duration retryPause = Duration.ofMillis(50);
-    Duration manifestInterval = Duration.ofMinutes(1);
+    Duration refreshInterval = Duration.ofMinutes(1);
     Optional<Path> packIndexCache = Optional.empty();
     Duration retention = Duration.ofDays(90);
     String producer = "granary";
@@ -198,20 +198,20 @@ public final class S3ConfigBuilder implements Cloneable {
     }
 
     /**
-     * Sets the interval at which a target's manifest of packs is refreshed; default 1 minute. Zero
+     * Sets the interval at which the head of a target is compared with the bucket's; default 1 minute. Zero
      * disables packs: only unpacked entries are read.
      */
-    public S3ConfigBuilder manifestInterval(Duration interval) {
+    public S3ConfigBuilder refreshInterval(Duration interval) {
         if (interval.isNegative()) {
             throw new IllegalArgumentException(
-                    "The manifest interval must be zero or more, not " + interval);
+                    "The refresh interval must be zero or more, not " + interval);
         }
-        this.manifestInterval = interval;
+        this.refreshInterval = interval;
         return this;
     }
 
     /**
-     * Sets a directory that caches manifests and indexes of packs for all processes of this
+     * Sets a directory that caches heads and indexes of packs for all processes of this
      * machine; default none. It must be private to this user, and is created when needed.
      */
     public S3ConfigBuilder packIndexCache(Path directory) {

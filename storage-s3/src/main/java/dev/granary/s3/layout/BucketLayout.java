@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Keys of the objects of a bucket: {@code <prefix>/v1/<backend>/<target>/e/<hh>/<sha256>} and
+ * Keys of the objects of a bucket: {@code <prefix>/v2/<backend>/<target>/e/<hh>/<sha256>} and
  * others, as {@code docs/bucket-layout.md} lists them.
  */
 public final class BucketLayout {
@@ -23,20 +23,31 @@ public final class BucketLayout {
 
     private static final Pattern ENTRY =
             Pattern.compile(NAMESPACE + "/e/([0-9a-f]{2})/([0-9a-f]{64})");
-    private static final Pattern PACK = Pattern.compile(NAMESPACE + "/p/[0-9a-f]{64}\\.pack");
-    private static final Pattern MANIFEST = Pattern.compile(NAMESPACE + "/m/[0-9a-z]{1,16}");
+    private static final Pattern PACK =
+            Pattern.compile(NAMESPACE + "/p/" + ObjectName.PATTERN + "\\.pack");
+    private static final Pattern HEAD = Pattern.compile(NAMESPACE + "/head");
 
     private final String prefix;
     private final String root;
 
     public BucketLayout(S3Location location) {
         this.prefix = location.prefix().isEmpty() ? "" : location.prefix() + "/";
-        this.root = prefix + "v1/";
+        this.root = prefix + "v2/";
     }
 
-    /** Returns the common prefix of the keys of all entries, packs and manifests. */
+    /** Returns the common prefix of the keys of all objects of targets. */
     public String root() {
         return root;
+    }
+
+    /** Returns the common prefix of the keys of the layout before this one, which is not read. */
+    public String formerRoot() {
+        return prefix + "v1/";
+    }
+
+    /** Returns the keys of the target of that namespace. */
+    public TargetLayout target(String namespace) {
+        return new TargetLayout(this, namespace);
     }
 
     /** Returns the key of an unpacked entry. */
@@ -60,11 +71,10 @@ public final class BucketLayout {
         return root + "trial/" + name;
     }
 
-    /** Returns the namespace of a manifest or hint by its key, or empty for any other key. */
-    public Optional<String> manifestNamespace(String key) {
-        Matcher manifest =
-                MANIFEST.matcher(key.startsWith(root) ? key.substring(root.length()) : "");
-        return manifest.matches() ? Optional.of(manifest.group(1)) : Optional.empty();
+    /** Returns the namespace of a head by its key, or empty for any other key. */
+    public Optional<String> headNamespace(String key) {
+        Matcher head = HEAD.matcher(key.startsWith(root) ? key.substring(root.length()) : "");
+        return head.matches() ? Optional.of(head.group(1)) : Optional.empty();
     }
 
     /** Returns true if the key is that of a pack. */

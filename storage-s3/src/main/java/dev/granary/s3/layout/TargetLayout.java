@@ -8,31 +8,22 @@ import dev.granary.cache.Target;
 
 import org.jspecify.annotations.Nullable;
 
-import java.util.Locale;
 import java.util.Optional;
-import java.util.OptionalLong;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
-/** Keys of the entries, packs and manifests of one target. Thread-safe. */
+/** Keys of the objects of one target. Thread-safe. */
 public final class TargetLayout {
-    private static final Pattern PACK = Pattern.compile("([0-9a-f]{64})\\.pack");
-    private static final Pattern MANIFEST = Pattern.compile("[0-9]{16}");
+    private static final String PACK_SUFFIX = ".pack";
 
-    private final String root;
+    private final BucketLayout bucket;
     private final String namespace;
+    private final String root;
     // cached: a target with this namespace, since computing a path is slow
     private volatile @Nullable Target target;
 
-    /**
-     * Creates the layout of one target.
-     *
-     * @param root the common prefix of all keys of the bucket; ends with a slash
-     * @param namespace the target, as returned by {@link Target#path()}
-     */
-    public TargetLayout(String root, String namespace) {
-        this.root = root;
+    TargetLayout(BucketLayout bucket, String namespace) {
+        this.bucket = bucket;
         this.namespace = namespace;
+        this.root = bucket.root() + namespace + "/";
     }
 
     /** Returns the target as a path, as {@link Target#path()} does. */
@@ -40,28 +31,63 @@ public final class TargetLayout {
         return namespace;
     }
 
+    /** Returns the key of the store marker of the bucket. */
+    public String marker() {
+        return bucket.marker();
+    }
+
+    /** Returns the key of the register, the only object of the target that changes. */
+    public String head() {
+        return root + "head";
+    }
+
     /** Returns the key of a pack. */
-    public String pack(Sha256 name) {
-        return packPrefix() + name.hex() + ".pack";
+    public String pack(ObjectName name) {
+        return packPrefix() + name + PACK_SUFFIX;
     }
 
     /** Returns the common prefix of the keys of all packs. */
     public String packPrefix() {
-        return root + namespace + "/p/";
+        return root + "p/";
     }
 
     /**
      * Returns the name of a pack by its key under {@link #packPrefix}, or empty for any other key.
      */
-    public Optional<Sha256> packName(String key) {
-        String prefix = packPrefix();
-        Matcher name = PACK.matcher(key.startsWith(prefix) ? key.substring(prefix.length()) : "");
-        return name.matches() ? Optional.of(Sha256.parse(name.group(1))) : Optional.empty();
+    public Optional<ObjectName> packName(String key) {
+        return key.startsWith(packPrefix()) && key.endsWith(PACK_SUFFIX)
+                ? ObjectName.parse(key.substring(
+                        packPrefix().length(), key.length() - PACK_SUFFIX.length()))
+                : Optional.empty();
+    }
+
+    /** Returns the key of a base. */
+    public String base(ObjectName name) {
+        return basePrefix() + name;
+    }
+
+    /** Returns the common prefix of the keys of all bases. */
+    public String basePrefix() {
+        return root + "m/";
+    }
+
+    /**
+     * Returns the name of a base by its key under {@link #basePrefix}, or empty for any other key.
+     */
+    public Optional<ObjectName> baseName(String key) {
+        return key.startsWith(basePrefix())
+                ? ObjectName.parse(key.substring(basePrefix().length()))
+                : Optional.empty();
+    }
+
+    /** Returns the key of the unpacked entry with that hash. */
+    public String entry(Sha256 hash) {
+        return bucket.entry(namespace, hash);
     }
 
     /** Returns the common prefix of the keys of all unpacked entries. */
     public String unpackedPrefix() {
-        return root + namespace + "/e/";
+        return root + "e/";
     }
 
     /**
@@ -85,29 +111,5 @@ public final class TargetLayout {
             target = other;
         }
         return isOfThisTarget;
-    }
-
-    /** Returns the key of the manifest with that number. */
-    public String manifest(long number) {
-        return root + namespace + "/m/" + String.format(Locale.ROOT, "%016d", number);
-    }
-
-    /** Returns the key of the hint, which names a recent manifest. */
-    public String hint() {
-        return root + namespace + "/m/newest";
-    }
-
-    /** Returns the common prefix of the keys of all manifests and of the hint. */
-    public String manifestPrefix() {
-        return root + namespace + "/m/";
-    }
-
-    /** Returns the number of a manifest by its key, or empty for any other key. */
-    public OptionalLong manifestNumber(String key) {
-        String prefix = manifestPrefix();
-        return key.startsWith(prefix)
-                        && MANIFEST.matcher(key.substring(prefix.length())).matches()
-                ? OptionalLong.of(Long.parseLong(key.substring(prefix.length())))
-                : OptionalLong.empty();
     }
 }

@@ -84,6 +84,20 @@ final class MinioStore implements ObjectStore {
     }
 
     @Override
+    public Optional<GetResult> getIfChanged(String key, String etag, long limit) {
+        GetResult read = read(
+                GetObjectArgs.builder()
+                        .bucket(bucket)
+                        .object(key)
+                        .notMatchETag(etag)
+                        .build(),
+                limit,
+                response -> BoundedBodyReader.read(
+                        response, MissingHeaderInterceptor.length(response.headers()), limit));
+        return ResponseClassifier.ifChanged(read, etag);
+    }
+
+    @Override
     public GetResult range(String key, long offset, int length, byte[] into) {
         return read(
                 rangeArguments(key, offset, length),

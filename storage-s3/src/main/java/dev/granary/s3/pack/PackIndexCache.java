@@ -1,8 +1,10 @@
 package dev.granary.s3.pack;
 
-import dev.granary.cache.Sha256;
+import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.pack.format.PackInfo;
-import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.register.Base;
+import dev.granary.s3.register.Register;
+import dev.granary.s3.register.RegisterException;
 
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -18,6 +20,7 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.HexFormat;
 import java.util.Optional;
 import java.util.Set;
@@ -25,15 +28,18 @@ import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 
 /**
- * Cache of one target's manifest and pack indexes on the local disk, so that a process starts with
- * the results of earlier reads. Any number of processes share it. Any file may vanish or be damaged
- * at any time, and is then read from the bucket again. Thread-safe.
+ * Cache of one target's head, base and pack indexes on the local disk, so that a process starts
+ * with the results of earlier reads. Any number of processes share it. Any file may vanish or be
+ * damaged at any time, and is then read from the bucket again. Thread-safe.
  */
 public final class PackIndexCache {
     /** A cache that stores nothing. */
     public static final PackIndexCache NONE = new PackIndexCache(null, () -> 0);
 
     private static final Logger LOG = LoggerFactory.getLogger(PackIndexCache.class);
+    private static final String HEAD = "head";
+    private static final int MAX_HEAD_BYTES = 8 << 20;
+    private static final String BASE = ".base";
     private static final String INDEX = ".index";
     private static final String TEMP_SUFFIX = ".part";
     private static final Duration ABANDONED_AGE = Duration.ofHours(1);
@@ -47,27 +53,51 @@ public final class PackIndexCache {
         this.random = random;
     }
 
-    /** Returns the manifest that this or another process stored last. */
-    Optional<PackManifest> manifest() {
-        return read("manifest", PackManifest.MAX_BYTES)
-                .flatMap(bytes -> PackManifest.decode(bytes) instanceof PackManifest.Read.Ok ok
-                        ? Optional.of(ok.manifest())
-                        : Optional.empty());
+    /**
+     * A head that was read by this or another process.
+     *
+     * @param stored the head
+     * @param confirmedMillis when it was the newest one, by the local clock, in milliseconds since
+     *     1970
+     */
+    record CachedHead(Register.Stored stored, long confirmedMillis) {}
+
+    /** Returns the head that this or another process stored last. */
+    Optional<CachedHead> head() {
+        if (directory == null) {
+            return Optional.empty();
+        }
+        return read(HEAD, MAX_HEAD_BYTES).flatMap(bytes -> {
+            try {
+                return Optional.of(new CachedHead(
+                        Register.decode(bytes),
+                        Files.getLastModifiedTime(directory.resolve(HEAD)).toMillis()));
+            } catch (RegisterException | IOException e) {
+                return Optional.empty();
+            }
+        });
     }
 
-    /** Stores a manifest, and removes the indexes of packs that it does not name. */
-    public void store(PackManifest manifest) {
-        write("manifest", manifest.encode());
-        Set<String> named = manifest.packs().stream()
-                .map(pack -> pack.name().hex() + INDEX)
-                .collect(Collectors.toSet());
-        if (directory == null) {
+    /**
+     * Stores a head that was just read, unless a newer one is there: this process may have been
+     * suspended. Removes the indexes of packs that are not named.
+     */
+    void store(Register.Stored head, Collection<PackInfo> named) {
+        if (directory == null
+                || head().filter(there -> there.stored().head().generation()
+                                > head.head().generation())
+                        .isPresent()) {
             return;
         }
+        write(HEAD, Register.encode(head));
+        Set<String> used =
+                named.stream().map(pack -> pack.name() + INDEX).collect(Collectors.toSet());
+        head.head().base().ifPresent(name -> used.add(name + BASE));
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
             for (Path file : files) {
                 String name = file.getFileName().toString();
-                if ((name.endsWith(INDEX) && !named.contains(name))
+                boolean isOwn = name.endsWith(INDEX) || name.endsWith(BASE);
+                if ((isOwn && !used.contains(name))
                         || (name.endsWith(TEMP_SUFFIX) && isAbandoned(file))) {
                     Files.deleteIfExists(file);
                 }
@@ -77,37 +107,46 @@ public final class PackIndexCache {
         }
     }
 
-    /**
-     * Returns the time since the stored manifest was confirmed, in milliseconds by the local clock,
-     * or empty if none is stored.
-     */
-    Optional<Long> manifestAge(long nowMillis) {
-        try {
-            return directory == null
-                    ? Optional.empty()
-                    : Optional.of(nowMillis
-                            - Files.getLastModifiedTime(directory.resolve("manifest"))
-                                    .toMillis());
-        } catch (IOException e) {
-            return Optional.empty();
-        }
+    /** Forgets the head, after the bucket had none. */
+    void removeHead() {
+        delete(HEAD);
+    }
+
+    /** Returns a base. */
+    Optional<Base> base(ObjectName name) {
+        return read(name + BASE, Base.MAX_BYTES).flatMap(bytes -> {
+            try {
+                return Optional.of(Base.decode(name, bytes));
+            } catch (RegisterException e) {
+                return Optional.empty();
+            }
+        });
+    }
+
+    /** Stores a base. */
+    void store(Base base) {
+        write(base.name() + BASE, base.encoded());
     }
 
     /** Returns the encoded index of a pack. */
     Optional<byte[]> encodedIndex(PackInfo pack) {
-        return read(pack.name().hex() + INDEX, pack.indexBytes());
+        return read(pack.name() + INDEX, pack.indexBytes());
     }
 
     /** Stores the encoded index of a pack. */
     void store(PackInfo pack, byte[] encodedIndex) {
-        write(pack.name().hex() + INDEX, encodedIndex);
+        write(pack.name() + INDEX, encodedIndex);
     }
 
     /** Removes the index of a pack that proved wrong. */
-    void remove(Sha256 pack) {
+    void remove(ObjectName pack) {
+        delete(pack + INDEX);
+    }
+
+    private void delete(String name) {
         try {
             if (directory != null) {
-                Files.deleteIfExists(directory.resolve(pack.hex() + INDEX));
+                Files.deleteIfExists(directory.resolve(name));
             }
         } catch (IOException e) {
             warn(e);
@@ -161,7 +200,7 @@ public final class PackIndexCache {
         try {
             Files.deleteIfExists(temporary);
         } catch (IOException e) {
-            // the cause is in the warning; the next manifest removes the file as abandoned
+            // the cause is in the warning; the next head removes the file as abandoned
         }
     }
 

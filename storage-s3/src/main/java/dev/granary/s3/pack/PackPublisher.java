@@ -1,80 +1,90 @@
 package dev.granary.s3.pack;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.VerificationLevel;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.WriteAttemptId;
+import dev.granary.cache.support.LogOnce;
+import dev.granary.cache.support.Ticker;
 import dev.granary.s3.layout.TargetLayout;
-import dev.granary.s3.pack.format.Pack;
 import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackInfo;
-import dev.granary.s3.pack.manifest.ManifestPlan;
-import dev.granary.s3.pack.manifest.PackManifest;
-import dev.granary.s3.pack.manifest.PackManifestLog;
-import dev.granary.s3.pack.manifest.PackManifestLog.Committed;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.register.Register;
+import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.write.ImmutableWriter;
 
+import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.random.RandomGenerator;
-import java.util.stream.Collectors;
 
 /**
- * Publisher of entries of one target in packs. An entry is stored when the manifest names its pack:
- * after {@link #finish()}, or earlier if the pack became full. Thread-safe.
+ * Publisher of entries of one target in packs. An entry is stored when a head names its pack: after
+ * {@link #finish()}, or earlier if the pack became full or {@value #INTERVAL_MINUTES} minutes old.
+ * Entries whose pack cannot be named are published unpacked. Thread-safe.
  *
- * <p>Memory holds one pack of at most {@value PackBuilder#FULL_BYTES} bytes, one entry and an
- * index, in a buffer of at most twice that size. While the pack is written it is held once more.
- * Each caller in {@code add} holds its entry.
+ * <p>Memory holds one pack of at most {@value PackBuilder#FULL_BYTES} bytes and one entry. While
+ * the pack is written it is held once more. Each caller in {@code add} holds its entry.
  */
 public final class PackPublisher {
-    /** The number of attempts to write a pack that is lost before its commit ends. */
+    /** The time after which a pack is published although it is not full. */
+    private static final int INTERVAL_MINUTES = 3;
+
+    /** The number of times that a pack is written, each time under a newer generation. */
     private static final int MAX_ATTEMPTS = 3;
 
-    private final ObjectStore store;
     private final TargetLayout keys;
-    private final PackIndexCache indexCache;
-    private final PackManifestLog log;
-    private final PackWriter writer;
-    private final BucketRemover remover;
-    private final LostPackFinder lostPacks;
+    private final Register register;
+    private final ImmutableWriter writer;
+    private final PackNamer namer;
+    private final Function<Entry, StoreResult> unpacked;
     private final RandomGenerator random;
+    private final Ticker ticker;
     private final Map<Sha256, PendingEntry> pending = new LinkedHashMap<>(); // guarded by this
     private PackBuilder open; // guarded by this
+    private long openedAt; // guarded by this
 
     /** The size of an entry and the listeners for its result. */
     private record PendingEntry(long bytes, List<Consumer<StoreResult>> listeners) {
         void complete(StoreResult result) {
-            StoreResult own =
-                    result instanceof StoreResult.Stored ? new StoreResult.Stored(bytes) : result;
-            listeners.forEach(listener -> listener.accept(own));
+            listeners.forEach(listener -> listener.accept(result));
         }
     }
 
+    /**
+     * Creates a publisher.
+     *
+     * @param unpacked publishes one entry unpacked
+     */
     public PackPublisher(
             ObjectStore store,
             TargetLayout keys,
-            PackIndexCache indexCache,
+            Register register,
+            PackNamer namer,
+            Function<Entry, StoreResult> unpacked,
             RandomGenerator random,
-            Consumer<Duration> pause) {
-        this.store = store;
+            Ticker ticker) {
         this.keys = keys;
-        this.indexCache = indexCache;
-        this.log = new PackManifestLog(store, keys, random, pause);
-        this.writer = new PackWriter(store, random, pause);
-        this.remover = new BucketRemover(store, keys, log);
-        this.lostPacks = new LostPackFinder(store, keys);
+        this.register = register;
+        this.writer = new ImmutableWriter(store, random, ticker);
+        this.namer = namer;
+        this.unpacked = unpacked;
         this.random = random;
+        this.ticker = ticker;
         this.open = new PackBuilder(keys.namespace(), random);
     }
 
@@ -102,200 +112,91 @@ public final class PackPublisher {
                 before.listeners().add(whenDone);
                 return true;
             }
+            if (open.size() == 0) {
+                openedAt = ticker.nanos();
+            }
             open.add(entry.id().hash(), encoded, TimeUnit.NANOSECONDS.convert(entry.compileTime()));
             pending.put(
                     entry.id().hash(),
                     new PendingEntry(encoded.length, new ArrayList<>(List.of(whenDone))));
-            if (open.isFull()) {
+            if (open.isFull()
+                    || ticker.nanos() - openedAt > TimeUnit.MINUTES.toNanos(INTERVAL_MINUTES)) {
                 publish();
             }
             return true;
         }
     }
 
-    /**
-     * Writes and commits the pack under construction, if it has any entry, and passes the result to
-     * the listeners.
-     */
+    /** Publishes the pack under construction, if it has any entry. */
     public synchronized void finish() {
         if (open.size() > 0) {
             publish();
         }
     }
 
-    /** The outcome of removing lost packs from the manifest. */
-    public sealed interface Forgotten {
-        /**
-         * The manifest names no lost pack.
-         *
-         * @param packs the number of packs that were removed from it
-         */
-        record Done(int packs) implements Forgotten {}
-
-        /**
-         * The manifest still names them, as far as is known: {@code warm} reports them.
-         *
-         * @param cause the cause, for people
-         */
-        record Failed(String cause) implements Forgotten {}
-    }
-
-    /**
-     * Commits a manifest without the packs that the bucket has lost: otherwise every reader
-     * requests them, and {@code warm} reports their entries as missing. Sends one read of the
-     * newest manifest and a listing; commits nothing if no pack is lost or the bucket cannot be
-     * read.
-     */
-    public Forgotten forgetLost() {
-        return switch (log.commit(this::planWithoutLost)) {
-            case Committed.Failed<?>(String cause) ->
-                new Forgotten.Failed("the manifest could not be committed: " + cause);
-            case Committed.Unknown<?>(String cause) ->
-                new Forgotten.Failed("the outcome of the commit is unknown: " + cause);
-            case Committed.Done<LostPackFinder.SearchResult> done -> forgotten(done.finding());
-            case Committed.Overtaken<LostPackFinder.SearchResult> overtaken ->
-                forgotten(overtaken.finding());
-        };
-    }
-
-    private ManifestPlan<LostPackFinder.SearchResult> planWithoutLost(PackManifest base) {
-        LostPackFinder.SearchResult found = lostPacks.find(base.packs());
-        return found instanceof LostPackFinder.SearchResult.Lost(Set<Sha256> gone)
-                        && !gone.isEmpty()
-                ? new ManifestPlan.Commit<>(
-                        base.replacing(gone, List.of(), base.unpackedEntries()), found)
-                : new ManifestPlan.Nothing<>(found);
-    }
-
-    private static Forgotten forgotten(LostPackFinder.SearchResult found) {
-        return switch (found) {
-            case LostPackFinder.SearchResult.Lost(Set<Sha256> gone) ->
-                new Forgotten.Done(gone.size());
-            case LostPackFinder.SearchResult.Unavailable(StoreFailure failure) ->
-                new Forgotten.Failed("the packs could not be listed: " + failure);
-        };
-    }
-
     /** Called with the lock held: other callers of {@code add} wait, which bounds the memory. */
     private void publish() {
-        Pack pack = open.build();
+        PackBuilder.Pack pack = open.build();
         open = new PackBuilder(keys.namespace(), random);
         Map<Sha256, PendingEntry> batch = new LinkedHashMap<>(pending);
         pending.clear();
-        StoreResult result = new StoreResult.Failed("the pack could not be written");
         try {
-            result = write(pack, batch.keySet());
+            Optional<String> failure = publish(pack);
+            if (failure.isEmpty()) {
+                batch.values().forEach(one -> one.complete(new StoreResult.Stored(one.bytes())));
+                batch.clear();
+                return;
+            }
+            LogOnce.warn(
+                    "packs",
+                    "A pack of " + keys.namespace() + " could not be published, so its entries are"
+                            + " published unpacked: " + failure.get());
+            for (PackLocation location : pack.locations()) {
+                PendingEntry one = batch.remove(location.id());
+                if (one != null) {
+                    one.complete(publishUnpacked(pack, location));
+                }
+            }
         } finally { // the listeners are called even if the store breaks its contract
-            StoreResult last = result;
-            batch.values().forEach(one -> one.complete(last));
+            batch.values()
+                    .forEach(one ->
+                            one.complete(new StoreResult.Failed("the pack could not be written")));
         }
     }
 
-    private StoreResult write(Pack pack, Set<Sha256> ids) {
-        Pack current = pack;
-        Set<Sha256> lost = new HashSet<>();
-        for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-            if (writer.write(current, keys) instanceof PackWriter.Written.Failed failed) {
-                return new StoreResult.Failed("the pack could not be written: " + failed.failure());
-            }
-            PackInfo info = current.info();
-            Committed<PackWriter.PackState> committed =
-                    log.commit(base -> plan(base, info, ids, lost));
-            PackWriter.PackState state =
-                    switch (committed) {
-                        case Committed.Overtaken<PackWriter.PackState> overtaken ->
-                            overtaken.finding();
-                        case Committed.Done<PackWriter.PackState> done ->
-                            writer.stateAfterCommit(info, keys, done.manifest().number());
-                        case Committed.Failed<?> _, Committed.Unknown<?> _ ->
-                            new PackWriter.PackState.Lasting();
-                    };
-            switch (state) {
-                case PackWriter.PackState.Lasting _ -> {
-                    return result(committed, info);
+    private StoreResult publishUnpacked(PackBuilder.Pack pack, PackLocation location) {
+        LoadResult decoded = EntryFormat.decode(
+                MemorySegment.ofArray(pack.body()).asSlice(location.offset(), location.length()),
+                VerificationLevel.CONTENT_HASH);
+        return decoded instanceof LoadResult.Hit(Entry entry)
+                ? unpacked.apply(entry)
+                : new StoreResult.Failed("the entry cannot be read again: " + decoded);
+    }
+
+    /** Writes and names a pack; returns the reason if no head names it, as far as is known. */
+    private Optional<String> publish(PackBuilder.Pack pack) {
+        try {
+            Register.Stored now = register.readOrCreate();
+            for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+                PackInfo info = pack.info(now.head().generation());
+                Optional<StoreFailure> failure =
+                        writer.write(keys.pack(info.name()), pack.body(), pack.hash());
+                if (failure.isPresent()) {
+                    return Optional.of("the pack could not be written: " + failure.get());
                 }
-                case PackWriter.PackState.Unknown unavailable -> {
-                    String cause = "the presence of the pack is unknown: " + unavailable.failure();
-                    return committed instanceof Committed.Done<?>
-                            ? new StoreResult.Unknown(cause)
-                            : new StoreResult.Failed(cause);
-                }
-                case PackWriter.PackState.Late _, PackWriter.PackState.Gone _ -> {
-                    lost.add(info.name());
-                    current = PackBuilder.renamed(current, random);
+                switch (namer.name(info, now)) {
+                    case PackNamer.Named.Done _ -> {
+                        return Optional.empty();
+                    }
+                    case PackNamer.Named.Failed(String cause) -> {
+                        return Optional.of(cause);
+                    }
+                    case PackNamer.Named.OutOfDate(Register.Stored newer) -> now = newer;
                 }
             }
+            return Optional.of("the pack was out of date each time that it was written");
+        } catch (RegisterException e) {
+            return Optional.of(String.valueOf(e.getMessage()));
         }
-        return new StoreResult.Failed(
-                "the pack was gone, or out of date, after each of " + MAX_ATTEMPTS
-                        + " commits: this process or the server is suspended for hours, or new"
-                        + " packs are removed");
-    }
-
-    private StoreResult result(Committed<?> committed, PackInfo pack) {
-        return switch (committed) {
-            case Committed.Done<?> _ -> new StoreResult.Stored(pack.bytes());
-            case Committed.Overtaken<?> _ -> overtaken(pack);
-            case Committed.Failed<?>(String cause) ->
-                new StoreResult.Failed("the manifest could not be committed: " + cause);
-            case Committed.Unknown<?>(String cause) ->
-                new StoreResult.Unknown("the outcome of the commit is unknown: " + cause);
-        };
-    }
-
-    /**
-     * Returns the plan of the next manifest, and the state of the pack, read after {@code base}
-     * was. Nothing is planned if the pack cannot be named any more, or other packs have all
-     * entries: the state is then not read, and given as lasting.
-     *
-     * <p>A pack that was named and is gone is replaced by the new one. One that was named too late,
-     * and exists, stays named: other writers may rely on its entries.
-     */
-    private ManifestPlan<PackWriter.PackState> plan(
-            PackManifest base, PackInfo pack, Set<Sha256> ids, Set<Sha256> lost) {
-        if (hasAll(base, ids, lost)) {
-            return new ManifestPlan.Nothing<>(new PackWriter.PackState.Lasting());
-        }
-        PackWriter.PackState before = writer.stateBeforeCommit(pack, keys);
-        if (!(before instanceof PackWriter.PackState.Lasting)) {
-            return new ManifestPlan.Nothing<>(before);
-        }
-        Set<Sha256> gone = base.packs().stream()
-                .filter(named -> lost.contains(named.name())
-                        && PackPresence.of(named, keys, store) == PackPresence.GONE)
-                .map(PackInfo::name)
-                .collect(Collectors.toSet());
-        PackManifest next = gone.isEmpty()
-                ? base.plus(pack)
-                : base.replacing(gone, List.of(pack), base.unpackedEntries());
-        return new ManifestPlan.Commit<>(next, before);
-    }
-
-    private StoreResult overtaken(PackInfo pack) {
-        return switch (remover.removeOwn(List.of(pack))) {
-            case NOT_NAMED, UNKNOWN -> StoreResult.DUPLICATE;
-            case NAMED -> new StoreResult.Stored(pack.bytes());
-        };
-    }
-
-    /**
-     * Returns true if packs that are in the bucket now have all these ids: another writer published
-     * them. An index alone proves nothing: it may be a cached one of a pack that was removed since.
-     */
-    private boolean hasAll(PackManifest manifest, Set<Sha256> ids, Set<Sha256> lost) {
-        Set<Sha256> missing = new HashSet<>(ids);
-        for (PackInfo pack : manifest.packs()) {
-            if (lost.contains(pack.name())
-                    || missing.stream().noneMatch(pack.filter()::mayContain)) {
-                continue;
-            }
-            if (PackIndexReader.read(pack, keys, indexCache, store)
-                            instanceof PackIndexReader.IndexResult.Ok ok
-                    && missing.stream().anyMatch(id -> ok.index().find(id).isPresent())
-                    && PackPresence.of(pack, keys, store) == PackPresence.THERE) {
-                missing.removeIf(id -> ok.index().find(id).isPresent());
-            }
-        }
-        return missing.isEmpty();
     }
 }

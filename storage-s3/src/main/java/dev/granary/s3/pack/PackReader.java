@@ -2,15 +2,17 @@ package dev.granary.s3.pack;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.StoreResult;
+import dev.granary.cache.support.Ticker;
+import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.layout.TargetLayout;
-import dev.granary.s3.pack.manifest.PackManifestLog;
+import dev.granary.s3.register.Register;
 import dev.granary.s3.store.ObjectStore;
 
 import org.jspecify.annotations.Nullable;
 
+import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
@@ -19,8 +21,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.function.Consumer;
-import java.util.function.LongSupplier;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
@@ -35,7 +37,7 @@ public final class PackReader implements AutoCloseable {
     private final RefreshSchedule schedule;
     private final Map<String, TargetPackReader> targets = new ConcurrentHashMap<>();
     private final ExecutorService refreshThread = Executors.newSingleThreadExecutor(task -> {
-        Thread thread = new Thread(task, "granary-manifests");
+        Thread thread = new Thread(task, "granary-heads");
         thread.setDaemon(true);
         return thread;
     });
@@ -44,25 +46,25 @@ public final class PackReader implements AutoCloseable {
     /**
      * Settings shared by all readers and writers of packs in a bucket.
      *
-     * @param root the common prefix of all keys of the bucket; ends with a slash
-     * @param indexDirectory the local directory of manifests and indexes; if empty, they are not
+     * @param layout the keys of the bucket
+     * @param indexDirectory the local directory of heads, bases and indexes; if empty, they are not
      *     cached
      * @param random source of names, and of the spread of intervals
-     * @param pause waits for a duration
+     * @param ticker the clock
      */
     public record Settings(
-            String root,
+            BucketLayout layout,
             Optional<Path> indexDirectory,
             RandomGenerator random,
-            Consumer<Duration> pause) {
+            Ticker ticker) {
         /** Returns the layout of the target of that namespace. */
         public TargetLayout keys(String namespace) {
-            return new TargetLayout(root, namespace);
+            return layout.target(namespace);
         }
 
-        /** Returns the manifests of the target of that namespace. */
-        public PackManifestLog manifests(ObjectStore store, String namespace) {
-            return new PackManifestLog(store, keys(namespace), random, pause);
+        /** Returns the register of the target of that namespace. */
+        public Register register(ObjectStore store, String namespace) {
+            return new Register(store, keys(namespace), random, ticker);
         }
 
         /** Returns the local index cache of the target of that namespace. */
@@ -74,24 +76,22 @@ public final class PackReader implements AutoCloseable {
     }
 
     /**
-     * Creates a reader that compares manifests on a thread of its own.
+     * Creates a reader that compares heads on a thread of its own.
      *
-     * @param interval the time between two comparisons of a manifest with the bucket's
-     * @param timeout the longest time that a lookup waits for another one that reads a manifest or
-     *     an index
-     * @param nanos the monotonic clock
+     * @param interval the time between two comparisons of a head with the bucket's
+     * @param timeout the longest time that a lookup waits for another one that reads a head or an
+     *     index
      */
-    public PackReader(
-            ObjectStore store,
-            Settings settings,
-            Duration interval,
-            Duration timeout,
-            LongSupplier nanos) {
+    public PackReader(ObjectStore store, Settings settings, Duration interval, Duration timeout) {
         this(
                 store,
                 settings,
                 new RefreshSchedule(
-                        interval, timeout, nanos, System::currentTimeMillis, settings.random()),
+                        interval,
+                        timeout,
+                        settings.ticker()::nanos,
+                        System::currentTimeMillis,
+                        settings.random()),
                 null);
     }
 
@@ -107,6 +107,19 @@ public final class PackReader implements AutoCloseable {
     }
 
     /**
+     * Returns a reader of the same packs that knows nothing yet and caches nothing on the disk: it
+     * sees what a machine with an empty directory sees. Closed with this one.
+     */
+    public PackReader uncached() {
+        return new PackReader(
+                store,
+                new Settings(
+                        settings.layout(), Optional.empty(), settings.random(), settings.ticker()),
+                schedule,
+                executor);
+    }
+
+    /**
      * Returns the directory below {@code localDirectory} for the indexes of a bucket.
      *
      * @param bucketName a name that is unique among all buckets of all servers
@@ -117,87 +130,39 @@ public final class PackReader implements AutoCloseable {
                 .resolve(Sha256.of(bucketName.getBytes(UTF_8)).hex().substring(0, NAME_DIGITS));
     }
 
-    /** Looks up an id in the packs; {@code lookupStore} sends the requests of this call. */
-    public PackAnswer load(Id id, ObjectStore lookupStore) {
-        return target(id.target().path()).load(id, lookupStore);
-    }
-
-    /** Looks up the hash of an id in the packs of a target. */
-    public PackAnswer load(String namespace, Sha256 id, ObjectStore lookupStore) {
-        return target(namespace).load(id, lookupStore);
-    }
-
     /**
-     * Returns true if an existing pack has an entry of that id; false also if the bucket does not
-     * report it.
-     */
-    public boolean holds(Id id, ObjectStore lookupStore) {
-        return target(id.target().path()).holds(id, lookupStore);
-    }
-
-    /** Returns a mark for {@link #confirm}: later reads of the target of that id are newer. */
-    public long mark(Id id) {
-        return target(id.target().path()).mark();
-    }
-
-    /**
-     * Ensures that the known manifest of the target is one that a process with an empty directory
-     * has read since the mark.
+     * Looks up the hash of an id in the packs of a target, then unpacked.
      *
-     * @return false if the bucket does not report it
+     * @param decoder decodes and verifies an entry
+     * @param lookupStore sends the requests of this call
+     * @param unpacked reads the unpacked entry
      */
-    public boolean confirm(Id id, long mark, ObjectStore lookupStore) {
-        return target(id.target().path()).confirm(mark, lookupStore);
-    }
-
-    /**
-     * Makes lookups request unpacked entries, after one was stored.
-     *
-     * @return the result to return instead of success: the commit failed, or the bucket does not
-     *     report whether one is necessary; empty if lookups request them
-     */
-    public Optional<StoreResult> unseal(Id id) {
-        return switch (target(id.target().path()).unseal(store)) {
-            case TargetUnsealer.Unsealed.Done _ -> Optional.empty();
-            case TargetUnsealer.Unsealed.Failed failed ->
-                Optional.of(new StoreResult.Failed(
-                        "it is unpacked, but the manifest excludes unpacked entries, and that"
-                                + " could not be changed: "
-                                + failed.cause()));
-            case TargetUnsealer.Unsealed.Unknown unknown ->
-                Optional.of(new StoreResult.Unknown("it is unpacked; " + unknown.cause()));
-        };
-    }
-
-    /** Returns true if the packs have an entry of that id, as far as is known without a request. */
-    public boolean isKnown(Id id) {
-        TargetPackReader known = targets.get(id.target().path());
-        return known != null && known.isKnown(id);
-    }
-
-    /** Returns true if a lookup found a pack of that target missing since the manifest was read. */
-    public boolean hasLostPack(Id id) {
-        TargetPackReader known = targets.get(id.target().path());
-        return known != null && known.hasLostPack();
-    }
-
-    private TargetPackReader target(String namespace) {
+    public BucketAnswer load(
+            String namespace,
+            Sha256 id,
+            Function<MemorySegment, LoadResult> decoder,
+            ObjectStore lookupStore,
+            Supplier<LoadResult> unpacked) {
         // the usual case, without the lock of computeIfAbsent
         TargetPackReader known = targets.get(namespace);
-        return known != null ? known : targets.computeIfAbsent(namespace, this::open);
+        TargetPackReader target =
+                known != null ? known : targets.computeIfAbsent(namespace, this::open);
+        return target.load(id, decoder, lookupStore, unpacked);
     }
 
     private TargetPackReader open(String namespace) {
         return new TargetPackReader(
-                store,
                 settings.keys(namespace),
-                settings.indexCache(namespace),
-                schedule,
-                requests -> settings.manifests(requests, namespace),
-                executor);
+                new TargetPacks(
+                        store,
+                        settings.keys(namespace),
+                        settings.indexCache(namespace),
+                        schedule,
+                        requests -> settings.register(requests, namespace),
+                        executor));
     }
 
-    /** Stops the comparison of manifests. */
+    /** Stops the comparison of heads. */
     @Override
     public void close() {
         refreshThread.shutdownNow();

@@ -7,13 +7,13 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * Schedule of reading manifests again, and the timeout of lookups that wait for a read.
+ * Schedule of reading heads again, and the timeout of lookups that wait for a read.
  *
  * <p>Each interval is between 0.5 and 1.5 times the configured one, so that nodes that start
  * together do not send requests together. Thread-safe if its components are.
  *
- * @param interval the time between two comparisons of a manifest with the bucket's
- * @param timeout the longest time that a lookup waits for another one that reads a manifest or an
+ * @param interval the time between two comparisons of a head with the bucket's
+ * @param timeout the longest time that a lookup waits for another one that reads a head or an
  *     index
  * @param nanos the monotonic clock
  * @param wallMillis the wall clock, which dates the reads of other processes; a wrong one costs a
@@ -26,7 +26,7 @@ record RefreshSchedule(
         LongSupplier nanos,
         LongSupplier wallMillis,
         RandomGenerator random) {
-    /** The number of intervals after which a manifest no longer shows that an id is absent. */
+    /** The number of intervals after which a head no longer shows that an id is absent. */
     static final int MAX_AGE = 3;
 
     private static final Duration AFTER_FAILURE = Duration.ofSeconds(5);
@@ -74,12 +74,12 @@ record RefreshSchedule(
     /**
      * Returns the time of the next read, in nanoseconds of the monotonic clock.
      *
-     * @param manifestAge the time since the manifest was confirmed, in milliseconds; empty if it
+     * @param headAge the time since the head was confirmed, in milliseconds; empty if it
      *     was just confirmed
      */
-    long nextRefresh(Optional<Long> manifestAge) {
+    long nextRefresh(Optional<Long> headAge) {
         long whole = interval.toNanos() / 2 + random.nextLong(interval.toNanos() + 1);
-        long passed = manifestAge.map(TimeUnit.MILLISECONDS::toNanos).orElse(0L);
+        long passed = headAge.map(TimeUnit.MILLISECONDS::toNanos).orElse(0L);
         return nanos.getAsLong() + (passed < 0 ? 0 : Math.max(0, whole - passed));
     }
 

@@ -31,6 +31,15 @@ public abstract class RequestPipelineStore implements ObjectStore {
     }
 
     @Override
+    public final Optional<GetResult> getIfChanged(String key, String etag, long limit) {
+        return read(new BucketRequest<>(
+                counters.get,
+                store -> store.getIfChanged(key, etag, limit),
+                result -> result.flatMap(RequestPipelineStore::failure),
+                failure -> Optional.of(new GetResult.Unavailable(failure))));
+    }
+
+    @Override
     public final GetResult range(String key, long offset, int length, byte[] into) {
         return get(store -> store.range(key, offset, length, into));
     }

@@ -1,5 +1,6 @@
 package dev.granary.s3.store;
 
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -43,6 +44,19 @@ public interface ObjectStore extends AutoCloseable {
 
     /** Reads an object of at most {@code limit} bytes. */
     GetResult get(String key, long limit);
+
+    /**
+     * Reads an object of at most {@code limit} bytes, unless it is that version
+     * ({@code If-None-Match}). A server that ignores the condition sends the object.
+     *
+     * @return empty if the object has not changed
+     */
+    default Optional<GetResult> getIfChanged(String key, String etag, long limit) {
+        GetResult read = get(key, limit);
+        return read instanceof GetResult.Found found && found.etag().equals(etag)
+                ? Optional.empty()
+                : Optional.of(read);
+    }
 
     /**
      * Reads {@code length} bytes from {@code offset}, counted from 0, to the start of {@code into};

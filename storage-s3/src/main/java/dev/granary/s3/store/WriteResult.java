@@ -51,16 +51,9 @@ public sealed interface WriteResult {
 
     /** Returns the result of a write that ended with {@code failure}. */
     static WriteResult failed(StoreFailure failure) {
-        return switch (failure.kind()) {
-            case DENIED,
-                    CLOCK_SKEW,
-                    NO_BUCKET,
-                    WRONG_REGION,
-                    NOT_SUPPORTED,
-                    OBJECT_REFUSED,
-                    NO_MEMORY -> new NotAllowed(failure);
-            case BUSY, SUSPENDED, CONFIGURATION -> new NotSent(failure);
-            case THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> new Unknown(failure);
-        };
+        if (failure.isTransient()) {
+            return new Unknown(failure);
+        }
+        return failure.isUnsent() ? new NotSent(failure) : new NotAllowed(failure);
     }
 }

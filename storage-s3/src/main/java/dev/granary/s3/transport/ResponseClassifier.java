@@ -16,6 +16,7 @@ import static dev.granary.s3.store.StoreFailure.Kind.WRONG_REGION;
 
 import dev.granary.s3.store.MissingCredentialsException;
 import dev.granary.s3.store.SecretRedactor;
+import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 
@@ -31,6 +32,7 @@ import java.security.cert.CertPathBuilderException;
 import java.security.cert.CertificateException;
 import java.time.DateTimeException;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.regex.Pattern;
 
 import javax.net.ssl.SSLException;
@@ -64,6 +66,18 @@ public final class ResponseClassifier {
      */
     public static boolean isAbsent(int status, String code) {
         return status == 404 && !isMissingBucket(code);
+    }
+
+    /** Returns the result of a read with If-None-Match; empty if the object is that version. */
+    public static Optional<GetResult> ifChanged(GetResult read, String etag) {
+        return switch (read) {
+            case GetResult.Unavailable lost when lost.failure().status() == 304 -> Optional.empty();
+            case GetResult.Found found when found.etag().equals(etag) -> Optional.empty();
+            case GetResult.Found _,
+                    GetResult.Absent _,
+                    GetResult.TooLarge _,
+                    GetResult.Unavailable _ -> Optional.of(read);
+        };
     }
 
     /** Returns the failure for a status other than success. */

@@ -1,176 +1,154 @@
 package dev.granary.s3.pack.compact;
 
 import dev.granary.cache.Sha256;
-import dev.granary.s3.pack.BucketRemover;
+import dev.granary.s3.layout.ObjectName;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
 import dev.granary.s3.pack.format.UnpackedEntry;
-import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.register.Register;
 
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
 
-/** The plan of a compaction. Immutable. */
+/** The plan of a compaction: the state of a target, and what is to be changed. */
 public final class CompactionPlan {
-    private final PackManifest base;
-    private final InPacks packs;
-    private final Unpacked unpacked;
-    private final long waiting;
-
     /**
-     * A pack and the locations of its entries.
-     *
-     * @param live the entries that readers take from this pack
-     * @param duplicates the entries that an older pack has, too
+     * The largest number of unpacked entries that one run takes. A plan has some 500 bytes for
+     * each.
      */
-    record OldPack(PackInfo pack, List<PackLocation> live, List<PackLocation> duplicates) {}
+    static final int MAX_UNPACKED = 100_000;
 
-    /** An unpacked entry that has been in a pack for longer than the grace period. */
-    record Redundant(UnpackedEntry entry, OldPack pack, PackLocation location) {}
+    /** The size in bytes below which packs are merged. */
+    private static final long SMALL_BYTES = PackBuilder.FULL_BYTES / 2;
 
-    /**
-     * The changes to packs.
-     *
-     * @param merge packs whose live entries move
-     * @param lost packs that are named and cannot be read
-     * @param expired packs that have been retired for longer than the grace period
-     * @param orphans packs that were never named, for longer than a commit can take: their writers
-     *     ended
-     */
-    record InPacks(
-            List<OldPack> merge,
-            List<PackInfo> lost,
-            List<PackManifest.Retired> expired,
-            List<BucketRemover.Orphan> orphans) {
-        InPacks {
-            merge = List.copyOf(merge);
-            lost = List.copyOf(lost);
-            expired = List.copyOf(expired);
-            orphans = List.copyOf(orphans);
+    /** The largest number of packs that one run rewrites; the head names them until they go. */
+    private static final int MAX_SOURCES = 1_000;
+
+    final Optional<Register.Stored> head;
+    final Map<ObjectName, PackInfo> packs = new LinkedHashMap<>();
+    final Map<ObjectName, PackIndex> indexes = new HashMap<>();
+    final Set<ObjectName> lost = new LinkedHashSet<>();
+    final Map<Sha256, UnpackedEntry> unpacked = new LinkedHashMap<>();
+    final Set<Sha256> without;
+
+    /** The pack from which readers take an entry, by id. */
+    final Map<Sha256, PackInfo> first = new HashMap<>();
+
+    final Set<PackInfo> sources = new LinkedHashSet<>();
+    long tooLarge;
+    boolean isTruncated;
+
+    CompactionPlan(Optional<Register.Stored> head, Set<Sha256> without) {
+        this.head = head;
+        this.without = without;
+    }
+
+    /** Adds an unpacked entry; returns false if the plan takes no more. */
+    boolean add(UnpackedEntry entry) {
+        if (entry.bytes() > PackIndex.MAX_ENTRY_BYTES) {
+            tooLarge++;
+            return true;
+        }
+        if (unpacked.size() == MAX_UNPACKED) {
+            isTruncated = true;
+            return false;
+        }
+        unpacked.put(entry.id(), entry);
+        return true;
+    }
+
+    /** Chooses the packs to be rewritten, once all packs and unpacked entries are there. */
+    void choose() {
+        packs.values().forEach(pack -> locations(pack)
+                .forEach(location -> first.putIfAbsent(location.id(), pack)));
+        Set<PackInfo> small = new LinkedHashSet<>();
+        for (PackInfo pack : packs.values()) {
+            if (lost.contains(pack.name())) {
+                continue;
+            }
+            List<PackLocation> locations = locations(pack);
+            long live = locations.stream().filter(one -> first.get(one.id()) == pack).count();
+            boolean isNamedOut = locations.stream().anyMatch(one -> without.contains(one.id()));
+            if (isNamedOut || 2 * live < locations.size()) {
+                sources.add(pack);
+            } else if (pack.bytes() < SMALL_BYTES) {
+                small.add(pack);
+            }
+        }
+        boolean isWorthwhile =
+                small.size() + sources.size() > 1 || (!small.isEmpty() && folded() > 0);
+        if (isWorthwhile) {
+            sources.addAll(small);
+        }
+        if (sources.size() > MAX_SOURCES) {
+            isTruncated = true;
+            Set<PackInfo> kept = new HashSet<>(
+                    sources.stream().limit(MAX_SOURCES).toList());
+            sources.retainAll(kept);
         }
     }
 
-    /**
-     * The changes to unpacked entries.
-     *
-     * @param toPack the entries that no pack has
-     * @param redundant the entries that may be removed
-     * @param packed the entries that may be removed or that a merged pack has, too, by id; each
-     *     replaces a damaged copy in a pack
-     * @param tooLarge the number of entries that are too large for a pack
-     * @param isTruncated true if the listing ended at the limit of one plan, so that there may be
-     *     more unpacked entries
-     */
-    record Unpacked(
-            List<UnpackedEntry> toPack,
-            List<Redundant> redundant,
-            Map<Sha256, UnpackedEntry> packed,
-            long tooLarge,
-            boolean isTruncated) {
-        Unpacked {
-            toPack = List.copyOf(toPack);
-            redundant = List.copyOf(redundant);
-            packed = Map.copyOf(packed);
-        }
+    /** Returns the entries of a pack; none of a lost one. */
+    List<PackLocation> locations(PackInfo pack) {
+        PackIndex index = indexes.get(pack.name());
+        return index == null ? List.of() : index.locations();
     }
 
-    CompactionPlan(PackManifest base, InPacks packs, Unpacked unpacked, long waiting) {
-        this.base = base;
-        this.packs = packs;
-        this.unpacked = unpacked;
-        this.waiting = waiting;
+    /** Returns the names of packs that the next head must not name. */
+    Set<ObjectName> leaving() {
+        Set<ObjectName> leaving = new LinkedHashSet<>(lost);
+        sources.forEach(pack -> leaving.add(pack.name()));
+        return leaving;
     }
 
-    /** Returns true if nothing is to be changed. */
+    /** Returns true if no pack is to be written or dropped. */
     public boolean isEmpty() {
-        return folded() + merged() + lost() + removed() == 0;
+        return folded() + merged() + lost() == 0;
     }
 
-    /** Returns the number of unpacked entries that go into packs. */
+    /** Returns the number of unpacked entries that no pack has. */
     public long folded() {
-        return unpacked.toPack().size();
+        return unpacked.keySet().stream().filter(id -> !first.containsKey(id)).count();
     }
 
-    /** Returns the size of the unpacked entries that go into packs, in bytes. */
+    /** Returns the size of the unpacked entries that no pack has, in bytes. */
     public long foldedBytes() {
-        return unpacked.toPack().stream().mapToLong(UnpackedEntry::bytes).sum();
-    }
-
-    /** Returns the number of entries that stay unpacked because they are too large. */
-    public long tooLarge() {
-        return unpacked.tooLarge();
-    }
-
-    /**
-     * Returns true if there are more unpacked entries than one compaction takes; the next one
-     * continues.
-     */
-    public boolean isTruncated() {
-        return unpacked.isTruncated();
-    }
-
-    /** Returns the number of packs that are merged, or rewritten without duplicates. */
-    public long merged() {
-        return packs.merge().size();
-    }
-
-    /**
-     * Returns the number of packs that are named and cannot be read; they will no longer be named.
-     */
-    public long lost() {
-        return packs.lost().size();
-    }
-
-    /**
-     * Returns the number of objects that are removed: entries that have been packed, and packs that
-     * have not been named, for longer than the grace period.
-     */
-    public long removed() {
-        return (long) unpacked.redundant().size()
-                + packs.expired().size()
-                + packs.orphans().size();
-    }
-
-    /** Returns the number of objects that will be removed after their grace period. */
-    public long waiting() {
-        return waiting;
+        return unpacked.values().stream()
+                .filter(entry -> !first.containsKey(entry.id()))
+                .mapToLong(UnpackedEntry::bytes)
+                .sum();
     }
 
     /** Returns the number of packs that the target has now. */
     public long packs() {
-        return base.packs().size();
+        return packs.size();
     }
 
-    /**
-     * Returns the number of bytes that are read: moved entries, and copies that are verified before
-     * a removal.
-     */
-    public long bytes() {
-        return foldedBytes()
-                + packs.merge().stream()
-                        .flatMap(old -> old.live().stream())
-                        .mapToLong(PackLocation::length)
-                        .sum()
-                + unpacked.redundant().stream()
-                        .mapToLong(one -> one.location().length())
-                        .sum();
+    /** Returns the number of packs that are merged or rewritten. */
+    public long merged() {
+        return sources.size();
     }
 
-    PackManifest base() {
-        return base;
+    /** Returns the number of packs that are missing or damaged. */
+    public long lost() {
+        return lost.size();
     }
 
-    InPacks inPacks() {
-        return packs;
+    /** Returns the number of entries that stay unpacked because they are too large. */
+    public long tooLarge() {
+        return tooLarge;
     }
 
-    Unpacked unpacked() {
-        return unpacked;
-    }
-
-    Set<Sha256> lostNames() {
-        return packs.lost().stream().map(PackInfo::name).collect(Collectors.toSet());
+    /** Returns true if there is more than one compaction takes; the next one continues. */
+    public boolean isTruncated() {
+        return isTruncated;
     }
 }

@@ -1,235 +1,407 @@
 package dev.granary.s3.pack.compact;
 
 import dev.granary.cache.Sha256;
+import dev.granary.cache.support.Ticker;
+import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
-import dev.granary.s3.pack.BucketRemover;
 import dev.granary.s3.pack.PackIndexCache;
-import dev.granary.s3.pack.PackWriter;
-import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.pack.PackIndexReader;
+import dev.granary.s3.pack.PackIndexReader.IndexResult;
+import dev.granary.s3.pack.format.IdBloomFilter;
+import dev.granary.s3.pack.format.PackBuilder;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.UnpackedEntry;
-import dev.granary.s3.pack.manifest.PackManifest;
-import dev.granary.s3.pack.manifest.PackManifestLog;
+import dev.granary.s3.pack.listing.StopListingException;
+import dev.granary.s3.register.Change;
+import dev.granary.s3.register.Head;
+import dev.granary.s3.register.Register;
+import dev.granary.s3.register.RegisterException;
+import dev.granary.s3.register.SwapResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
+import dev.granary.s3.write.ImmutableWriter;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongConsumer;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
- * Compaction of one target: puts unpacked entries into packs, merges small packs, and removes
- * objects that no reader can be using any more.
+ * Compactor of one target: moves unpacked entries into packs, merges small packs, and rewrites
+ * packs whose entries are mostly elsewhere. For one thread.
  *
- * <p>It may be stopped at any moment, and any number may run at once. Packs are written first, one
- * commit of the manifest replaces the old ones, and only objects unused for the grace period are
- * removed. A compaction that is overtaken by another commit plans again. An unpacked entry is
- * removed only after its copy in a pack was read and found sound. If that copy is damaged, the
- * unpacked entry replaces it.
+ * <p>New packs have disjoint ranges of ids, so that a lookup reads the index of one. One swap names
+ * the new packs and retires the old ones. Old packs are deleted later, by {@link PackRemover}.
  */
 public final class PackCompactor {
+    /** The number of times that a swap is planned again because the base has changed. */
+    private static final int MAX_SWAPS = 10;
+
     private final ObjectStore store;
     private final TargetLayout keys;
     private final PackIndexCache indexCache;
-    private final PackManifestLog log;
-    private final PackWriter writer;
-    private final BucketRemover remover;
-    private final CompactionCommitter committer;
-    private final TargetSealer sealer;
+    private final Register register;
     private final RandomGenerator random;
+    private final Ticker ticker;
 
     public PackCompactor(
             ObjectStore store,
             TargetLayout keys,
             PackIndexCache indexCache,
-            PackManifestLog log,
-            PackWriter writer,
-            RandomGenerator random) {
+            Register register,
+            RandomGenerator random,
+            Ticker ticker) {
         this.store = store;
         this.keys = keys;
         this.indexCache = indexCache;
-        this.log = log;
-        this.writer = writer;
-        this.remover = new BucketRemover(store, keys, log);
-        this.committer = new CompactionCommitter(store, keys, log, writer, remover);
-        this.sealer = new TargetSealer(store, keys, indexCache, log);
+        this.register = register;
         this.random = random;
-    }
-
-    /** The outcome of planning. */
-    public sealed interface Planned {
-        /**
-         * The plan was made.
-         *
-         * @param plan the plan
-         */
-        record Ready(CompactionPlan plan) implements Planned {}
-
-        /**
-         * The bucket cannot be read.
-         *
-         * @param cause the cause, for people
-         */
-        record Unavailable(String cause) implements Planned {}
-    }
-
-    /** The outcome of a compaction. */
-    public sealed interface Result {
-        /**
-         * The compaction was carried out.
-         *
-         * @param packed the number of entries in new packs
-         * @param written the number of packs that were written
-         * @param removed the number of objects that were removed
-         * @param unremoved the number of objects that should have been removed and could not be
-         * @param left the entries that are in no new pack
-         * @param dropped the number of damaged entries that were in packs and no longer are
-         * @param unpackedEntries the state of unpacked entries in the manifest now
-         */
-        record Done(
-                long packed,
-                long written,
-                long removed,
-                long unremoved,
-                LeftEntries left,
-                long dropped,
-                PackManifest.UnpackedEntries unpackedEntries)
-                implements Result {}
-
-        /** Another writer has replaced packs that were to be merged: plan again. */
-        record Overtaken() implements Result {}
-
-        /**
-         * The compaction was not carried out, or its outcome is unknown; no entry is lost.
-         *
-         * @param cause the cause, for people
-         */
-        record Failed(String cause) implements Result {}
+        this.ticker = ticker;
     }
 
     /**
-     * Plans a compaction.
+     * Plans a compaction; changes nothing in the bucket.
      *
-     * @param grace the time for which unneeded objects stay, for readers with an older manifest;
-     *     must be longer than a manifest interval and the longest read
+     * @param without the ids to be left out
      */
-    public Planned plan(Duration grace) {
-        return switch (log.confirmed()) {
-            case PackManifestLog.Newest.Found found ->
-                new CompactionPlanner(store, keys, indexCache, grace, found.manifest()).plan();
-            case PackManifestLog.Newest.Unavailable unavailable ->
-                new Planned.Unavailable(unavailable.cause());
+    public CompactionPlan plan(Set<Sha256> without) throws CompactionException {
+        try {
+            Optional<Register.Stored> head = register.read();
+            CompactionPlan plan = new CompactionPlan(head, without);
+            if (head.isPresent()) {
+                for (PackInfo pack : register.packs(head.get().head())) {
+                    plan.packs.putIfAbsent(pack.name(), pack);
+                }
+            }
+            for (PackInfo pack : List.copyOf(plan.packs.values())) {
+                Optional<PackIndex> index = index(pack);
+                if (index.isPresent()) {
+                    plan.indexes.put(pack.name(), index.get());
+                    plan.packs.put(pack.name(), filtered(pack, index.get()));
+                } else {
+                    plan.lost.add(pack.name());
+                }
+            }
+            listUnpacked(plan);
+            plan.choose();
+            return plan;
+        } catch (RegisterException e) {
+            throw CompactionException.of(e);
+        }
+    }
+
+    private Optional<PackIndex> index(PackInfo pack) throws CompactionException {
+        return switch (PackIndexReader.read(pack, keys, indexCache, store)) {
+            case IndexResult.Ok(PackIndex index) -> Optional.of(index);
+            case IndexResult.Lost _ -> EntryMover.salvageIndex(pack, keys, store);
+            case IndexResult.Unavailable(String cause) ->
+                throw new CompactionException(
+                        "the index of pack " + pack.name() + " cannot be read: " + cause);
         };
+    }
+
+    private static PackInfo filtered(PackInfo pack, PackIndex index) {
+        return pack.filter().isPresent()
+                ? pack
+                : pack.with(Optional.of(IdBloomFilter.of(index)));
+    }
+
+    private void listUnpacked(CompactionPlan plan) throws CompactionException {
+        String prefix = keys.unpackedPrefix();
+        try {
+            ListResult listed = store.list(prefix, object -> {
+                if (UnpackedEntry.of(object, prefix)
+                        .filter(entry -> !plan.add(entry))
+                        .isPresent()) {
+                    throw new StopListingException();
+                }
+            });
+            if (listed instanceof ListResult.Unavailable unavailable) {
+                throw new CompactionException(
+                        "unpacked entries cannot be listed: " + unavailable.failure());
+            }
+        } catch (StopListingException e) {
+            // the next compaction takes the rest
+        }
     }
 
     /**
      * Carries out a plan.
      *
-     * @param unpackedEntries the state to commit afterwards if no unpacked entry is left
-     * @param progress called with the number of bytes read so far
+     * @param grace the age from which an unpacked entry that is in a pack is removed
+     * @param isDeleteExact true if the server honours the condition of a deletion
+     * @param progress receives the number of bytes read so far
+     * @return the report; empty if other writers changed the packs, so that it must be planned again
      */
-    public Result run(
-            CompactionPlan plan,
-            PackManifest.UnpackedEntries unpackedEntries,
-            LongConsumer progress) {
-        PackRewriter rewriter = new PackRewriter(store, keys, writer, random, progress);
-        List<BucketRemover.VerifiedCopy> removable = new ArrayList<>();
-        Set<CompactionPlan.OldPack> merge = new LinkedHashSet<>(plan.inPacks().merge());
-        try {
-            merge.addAll(check(plan.unpacked().redundant(), rewriter, removable));
-            repack(plan.unpacked(), merge, rewriter);
-        } catch (PackRewriter.PackWriteException e) {
-            remover.removeOwn(rewriter.written());
-            return new Result.Failed("a pack could not be written: " + e.failure());
+    public Optional<CompactionReport> run(
+            CompactionPlan plan, Duration grace, boolean isDeleteExact, LongConsumer progress)
+            throws CompactionException {
+        try (EntrySpool spool = new EntrySpool()) {
+            return new Run(plan, grace, isDeleteExact, spool, progress).run();
+        } catch (RegisterException e) {
+            throw CompactionException.of(e);
+        } catch (IOException e) {
+            throw new CompactionException("the temporary file failed: " + e);
         }
-        LeftEntries left = rewriter.left().and(plan.unpacked());
-        boolean areSomeLeft = left.total() > 0 || left.isTruncated();
-        boolean isToBeSealed = !areSomeLeft && unpackedEntries == PackManifest.UnpackedEntries.NONE;
-        CompactionCommitter.Sealing sealing = isToBeSealed
-                ? CompactionCommitter.Sealing.WANTED
-                : CompactionCommitter.Sealing.UNWANTED;
-        return switch (committer.commit(plan, merge, sealing, rewriter)) {
-            case CompactionCommitter.Outcome.Done(PackManifest done) ->
-                finish(
-                        plan,
-                        removable,
-                        isToBeSealed ? sealer.seal(done) : PackManifest.UnpackedEntries.POSSIBLE,
-                        rewriter);
-            case CompactionCommitter.Outcome.Overtaken _ -> new Result.Overtaken();
-            case CompactionCommitter.Outcome.Failed(String cause) -> new Result.Failed(cause);
-        };
     }
 
-    /**
-     * Verifies the packed copies of entries that are to be removed; returns the packs with unsound
-     * copies.
-     */
-    private static Set<CompactionPlan.OldPack> check(
-            List<CompactionPlan.Redundant> redundant,
-            PackRewriter rewriter,
-            List<BucketRemover.VerifiedCopy> removable) {
-        Map<CompactionPlan.OldPack, Map<PackLocation, UnpackedEntry>> byPack =
-                new LinkedHashMap<>();
-        redundant.forEach(one -> byPack.computeIfAbsent(one.pack(), _ -> new LinkedHashMap<>())
-                .put(one.location(), one.entry()));
-        Set<CompactionPlan.OldPack> unsound = new LinkedHashSet<>();
-        byPack.forEach((old, entries) -> rewriter.check(
-                old.pack(),
-                List.copyOf(entries.keySet()),
-                location -> removable.add(new BucketRemover.VerifiedCopy(
-                        Objects.requireNonNull(entries.get(location)), old.pack())),
-                _ -> unsound.add(old)));
-        return unsound;
-    }
+    /** One run. For one use. */
+    private final class Run {
+        private final CompactionPlan plan;
+        private final Duration grace;
+        private final boolean isDeleteExact;
+        private final EntrySpool spool;
+        private final EntryMover mover;
+        private final List<PackInfo> written = new ArrayList<>();
+        private long removed;
+        private long unremoved;
+        private long waiting;
+        private long leftOut;
 
-    /**
-     * Moves entries into new packs. An entry that is unsound in one place is read from the others.
-     */
-    private static void repack(
-            CompactionPlan.Unpacked unpacked,
-            Set<CompactionPlan.OldPack> merge,
-            PackRewriter rewriter)
-            throws PackRewriter.PackWriteException {
-        for (CompactionPlan.OldPack old : merge) {
-            rewriter.moveLive(old);
+        Run(
+                CompactionPlan plan,
+                Duration grace,
+                boolean isDeleteExact,
+                EntrySpool spool,
+                LongConsumer progress) {
+            this.plan = plan;
+            this.grace = grace;
+            this.isDeleteExact = isDeleteExact;
+            this.spool = spool;
+            this.mover = new EntryMover(store, keys, spool, progress);
         }
-        for (CompactionPlan.OldPack old : merge) {
-            rewriter.moveDuplicates(old);
+
+        Optional<CompactionReport> run()
+                throws CompactionException, RegisterException, IOException {
+            Register.Stored from =
+                    plan.head.isPresent() ? plan.head.get() : register.readOrCreate();
+            removeLeftOut(); // before the packs: else the next compaction would fold it again
+            plan.lost.removeIf(name -> !mover.recordLoss(
+                    plan.packs.get(name), plan.packs.get(name).entries()));
+            for (UnpackedEntry entry : plan.unpacked.values()) {
+                Optional<PackInfo> pack = Optional.ofNullable(plan.first.get(entry.id()));
+                mover.moveUnpacked(
+                        entry,
+                        pack,
+                        pack.flatMap(one -> plan.indexes.get(one.name()).find(entry.id())));
+            }
+            for (PackInfo pack : List.copyOf(plan.sources)) {
+                if (!mover.movePack(plan, pack)) {
+                    plan.sources.remove(pack);
+                }
+                leftOut += plan.locations(pack).stream()
+                        .filter(one -> plan.without.contains(one.id()))
+                        .count();
+            }
+            write(from.head().generation());
+            Set<ObjectName> leaving = plan.leaving();
+            if ((!written.isEmpty() || !leaving.isEmpty()) && !swap(from, leaving)) {
+                return Optional.empty();
+            }
+            removeRedundant(from.serverMillis());
+            return Optional.of(report());
         }
-        for (Sha256 id : List.copyOf(rewriter.missing())) {
-            if (unpacked.packed().containsKey(id)) {
-                rewriter.addUnpacked(unpacked.packed().get(id));
+
+        /** Removes the unpacked entries that are to be left out. */
+        private void removeLeftOut() {
+            for (Sha256 id : plan.without) {
+                UnpackedEntry entry = plan.unpacked.remove(id);
+                if (entry == null) {
+                    continue;
+                }
+                if (!isDeleteExact && !isUnchangedForLong(entry)) {
+                    waiting++;
+                    continue;
+                }
+                countRemoval(
+                        isDeleteExact
+                                ? store.deleteIfMatch(entry.key(), entry.etag())
+                                : store.delete(entry.key()));
             }
         }
-        for (UnpackedEntry entry : unpacked.toPack()) {
-            rewriter.addUnpacked(entry);
-        }
-        rewriter.finish();
-    }
 
-    /**
-     * Removes the planned objects; those that cannot be removed are left to the next compaction.
-     */
-    private Result.Done finish(
-            CompactionPlan plan,
-            List<BucketRemover.VerifiedCopy> removable,
-            PackManifest.UnpackedEntries unpackedEntries,
-            PackRewriter rewriter) {
-        CompactionPlan.InPacks packs = plan.inPacks();
-        long removed = remover.removeCopied(removable)
-                + remover.removeUnused(packs.orphans(), packs.expired());
-        return new Result.Done(
-                rewriter.packed(),
-                rewriter.written().size(),
-                removed,
-                removable.size() + packs.expired().size() + packs.orphans().size() - removed,
-                rewriter.left().and(plan.unpacked()),
-                rewriter.missing().size(),
-                unpackedEntries);
+        private boolean isUnchangedForLong(UnpackedEntry entry) {
+            return store.head(entry.key()) instanceof HeadResult.Found found
+                    && found.etag().equals(entry.etag())
+                    && found.dates()
+                            .age()
+                            .filter(age -> age.compareTo(grace) >= 0)
+                            .isPresent();
+        }
+
+        private void countRemoval(WriteResult result) {
+            switch (result) {
+                case WriteResult.Done _ -> removed++;
+                case WriteResult.PreconditionFailed _ -> {} // it was published again
+                case WriteResult.NotAllowed _,
+                        WriteResult.NotSent _,
+                        WriteResult.Conflict _,
+                        WriteResult.Unknown _ -> unremoved++;
+            }
+        }
+
+        private void write(long generation) throws CompactionException, IOException {
+            ImmutableWriter writer = new ImmutableWriter(store, random, ticker);
+            Iterator<Sha256> ids = spool.ids();
+            while (ids.hasNext()) {
+                PackBuilder builder = new PackBuilder(keys.namespace(), random);
+                while (ids.hasNext() && !builder.isFull()) {
+                    EntrySpool.Spooled one = spool.read(ids.next());
+                    builder.add(one.id(), one.entry(), one.compileNanos());
+                }
+                PackBuilder.Pack pack = builder.build();
+                PackInfo info = pack.info(generation);
+                Optional<StoreFailure> failure =
+                        writer.write(keys.pack(info.name()), pack.body(), pack.hash());
+                if (failure.isPresent()) {
+                    throw new CompactionException(
+                            "a pack could not be written: " + failure.get());
+                }
+                written.add(info);
+            }
+        }
+
+        /** Names the new packs instead of the leaving ones; returns false if one left already. */
+        private boolean swap(Register.Stored from, Set<ObjectName> leaving)
+                throws CompactionException, RegisterException {
+            Register.Stored now = from;
+            for (int attempt = 0; attempt < MAX_SWAPS; attempt++) {
+                Head head = now.head();
+                List<PackInfo> named = register.packs(head);
+                Set<ObjectName> names =
+                        named.stream().map(PackInfo::name).collect(Collectors.toSet());
+                if (isDone(head, names)) {
+                    return true;
+                }
+                if (!names.containsAll(leaving)
+                        || !written.stream().allMatch(pack -> head.admits(pack.name()))) {
+                    return false;
+                }
+                // the new packs first: an unpacked entry wins over its copy in an older pack
+                Map<ObjectName, PackInfo> rows = new HashMap<>();
+                List<PackInfo> base = Stream.concat(written.stream(), named.stream())
+                        .filter(pack -> !leaving.contains(pack.name())
+                                && (plan.packs.containsKey(pack.name())
+                                        || written.contains(pack)
+                                        || !head.recent().contains(pack)))
+                        .map(pack -> plan.packs.getOrDefault(pack.name(), pack))
+                        .filter(pack -> rows.put(pack.name(), pack) == null)
+                        .toList();
+                ObjectName name = register.writeBase(head.generation(), base);
+                Set<ObjectName> recent = head.recent().stream()
+                        .map(PackInfo::name)
+                        .filter(pack -> leaving.contains(pack) || rows.containsKey(pack))
+                        .collect(Collectors.toSet());
+                switch (register.swap(
+                        Optional.of(now),
+                        seen -> change(seen, head, name, recent, rows.keySet(), leaving))) {
+                    case SwapResult.Done _ -> {
+                        return true;
+                    }
+                    case SwapResult.GaveUp(Register.Stored seen, _) -> now = seen;
+                    case SwapResult.Failed(String cause) ->
+                        throw new CompactionException(cause);
+                    case SwapResult.Unknown(String cause) ->
+                        throw new CompactionException("the outcome is unknown: " + cause);
+                }
+            }
+            return false;
+        }
+
+        private boolean isDone(Head head, Set<ObjectName> names) {
+            return !written.isEmpty()
+                    && written.stream()
+                            .map(PackInfo::name)
+                            .allMatch(name -> names.contains(name) || head.retires(name));
+        }
+
+        private Change change(
+                Head seen,
+                Head planned,
+                ObjectName base,
+                Set<ObjectName> recent,
+                Set<ObjectName> inBase,
+                Set<ObjectName> leaving) {
+            if (seen.base().equals(Optional.of(base))) {
+                return Change.NOTHING;
+            }
+            Set<ObjectName> there =
+                    seen.recent().stream().map(PackInfo::name).collect(Collectors.toSet());
+            boolean isSame = seen.base().equals(planned.base())
+                    && there.containsAll(recent)
+                    && seen.admits(base)
+                    && written.stream().allMatch(pack -> seen.admits(pack.name()));
+            return isSame
+                    ? new Change.Next(seen.with(Optional.of(base), inBase, leaving))
+                    : new Change.GiveUp("the packs have changed");
+        }
+
+        /** Removes unpacked entries that have been in a pack for longer than the grace period. */
+        private void removeRedundant(long nowMillis) throws CompactionException {
+            Map<PackInfo, List<EntryMover.Redundant>> byPack = new HashMap<>();
+            mover.redundant
+                    .values()
+                    .forEach(one ->
+                            byPack.computeIfAbsent(one.pack(), _ -> new ArrayList<>()).add(one));
+            byPack.keySet().removeIf(pack -> !plan.packs.containsKey(pack.name())
+                    || plan.sources.contains(pack));
+            if (byPack.isEmpty()) {
+                return;
+            }
+            Set<String> old = new HashSet<>();
+            store.list(keys.packPrefix(), object -> {
+                if (nowMillis > 0
+                        && nowMillis - object.lastModifiedMillis() >= grace.toMillis()) {
+                    old.add(object.key());
+                }
+            });
+            for (Map.Entry<PackInfo, List<EntryMover.Redundant>> one : byPack.entrySet()) {
+                List<EntryMover.Redundant> copies = one.getValue();
+                if (!isDeleteExact || !old.contains(keys.pack(one.getKey().name()))) {
+                    waiting += copies.size();
+                    continue;
+                }
+                Set<Sha256> sound = mover.sound(
+                        one.getKey(),
+                        copies.stream().map(EntryMover.Redundant::location).toList());
+                copies.stream()
+                        .map(EntryMover.Redundant::entry)
+                        .filter(entry -> sound.contains(entry.id()))
+                        .forEach(entry ->
+                                countRemoval(store.deleteIfMatch(entry.key(), entry.etag())));
+            }
+        }
+
+        private CompactionReport report() {
+            return new CompactionReport(
+                    spool.size(),
+                    written.size(),
+                    removed,
+                    unremoved,
+                    waiting,
+                    leftOut,
+                    mover.lost,
+                    List.copyOf(mover.lossyPacks),
+                    mover.damagedKeys,
+                    mover.unread,
+                    plan.tooLarge,
+                    mover.otherVersion,
+                    mover.gone,
+                    plan.isTruncated);
+        }
     }
 }

@@ -4,66 +4,62 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.WriteAttemptId;
+import dev.granary.s3.layout.ObjectName;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
 import java.util.random.RandomGenerator;
 
 /**
  * Builder of a pack from entries of one target. Not thread-safe.
  *
- * <p>A pack contains a random number, so that no two packs have the same name. A removed pack is
- * thus never written again.
+ * <p>Entries lie in the order of their ids, so that a compaction reads a range of ids with one
+ * request. A pack contains a random number, so that no two packs have the same name.
  */
 public final class PackBuilder {
     /** The size in bytes from which a pack is full. */
     public static final int FULL_BYTES = 32 << 20;
 
     private static final byte[] MAGIC = "GRANPACK".getBytes(US_ASCII);
-    private static final int FIRST_BYTES = 1 << 20;
 
     private final String namespace;
-    private final List<PackLocation> locations = new ArrayList<>();
-    private final Set<Sha256> ids = new HashSet<>();
-    private byte[] buffer = new byte[FIRST_BYTES];
-    private int length;
+    private final WriteAttemptId nonce;
+    private final Map<Sha256, Added> added = new TreeMap<>(PackIndex.ORDER);
+    private long bytes;
+
+    private record Added(byte[] entry, long compileNanos) {}
+
+    /**
+     * A finished pack.
+     *
+     * @param body the object's bytes, not to be changed
+     * @param hash the SHA-256 of the bytes
+     * @param locations the entries, in the order of their ids
+     */
+    public record Pack(byte[] body, Sha256 hash, List<PackLocation> locations) {
+        /** Returns its row, with the name that a writer of that generation gives it. */
+        public PackInfo info(long generation) {
+            int indexOffset = body.length
+                    - locations.size() * PackIndex.ROW_BYTES
+                    - PackIndex.FOOTER_BYTES;
+            return new PackInfo(
+                    new ObjectName(generation, hash),
+                    body.length,
+                    indexOffset,
+                    locations.size(),
+                    Optional.of(IdBloomFilter.of(
+                            locations.stream().map(PackLocation::id).toList())));
+        }
+    }
 
     /** Starts a pack for the target of that namespace. */
     public PackBuilder(String namespace, RandomGenerator random) {
         this.namespace = namespace;
-        writeHeader(buffer, random);
-        this.length = PackIndex.HEADER_BYTES;
-    }
-
-    private static void writeHeader(byte[] body, RandomGenerator random) {
-        ByteBuffer header = ByteBuffer.wrap(body);
-        header.put(MAGIC).putInt(PackIndex.VERSION).putInt(0);
-        WriteAttemptId nonce = WriteAttemptId.random(random);
-        header.putLong(nonce.high()).putLong(nonce.low());
-    }
-
-    /**
-     * Returns the same pack under another name, in the same memory; {@code pack} must not be used
-     * any more.
-     */
-    public static Pack renamed(Pack pack, RandomGenerator random) {
-        byte[] body = pack.body();
-        PackInfo old = pack.info();
-        writeHeader(body, random);
-        return new Pack(
-                body,
-                new PackInfo(
-                        Sha256.of(body),
-                        old.bytes(),
-                        old.indexOffset(),
-                        old.entries(),
-                        0,
-                        old.filter()));
+        this.nonce = WriteAttemptId.random(random);
     }
 
     /** Returns true if an entry of that many bytes fits into a pack. */
@@ -83,43 +79,40 @@ public final class PackBuilder {
             throw new IllegalArgumentException(
                     "No pack takes an entry of " + entry.length + " bytes");
         }
-        if (!ids.add(id)) {
-            return;
+        if (added.putIfAbsent(id, new Added(entry, compileNanos)) == null) {
+            bytes += entry.length;
         }
-        if (entry.length > buffer.length - length) {
-            buffer = Arrays.copyOf(buffer, Math.max(2 * buffer.length, length + entry.length));
-        }
-        System.arraycopy(entry, 0, buffer, length, entry.length);
-        locations.add(new PackLocation(
-                id, length, entry.length, PackIndex.crc(entry, 0, entry.length), compileNanos));
-        length += entry.length;
     }
 
     /** Returns true if no more entries should be added. */
     public boolean isFull() {
-        return bytes() >= FULL_BYTES || locations.size() >= PackInfo.MAX_ENTRIES;
-    }
-
-    /** Returns the size of the entries so far, in bytes. */
-    public long bytes() {
-        return length - (long) PackIndex.HEADER_BYTES;
+        return bytes >= FULL_BYTES || added.size() >= PackInfo.MAX_ENTRIES;
     }
 
     /** Returns the number of entries so far. */
     public int size() {
-        return locations.size();
+        return added.size();
     }
 
-    /** Returns the pack. The builder must not be used any more. */
+    /** Returns the pack. */
     public Pack build() {
-        locations.sort(Comparator.comparing(
-                PackLocation::id, (a, b) -> Arrays.compareUnsigned(a.bytes(), b.bytes())));
-        byte[] encodedIndex = PackIndex.encode(locations, length, namespace);
-        byte[] body = Arrays.copyOf(buffer, length + encodedIndex.length);
-        System.arraycopy(encodedIndex, 0, body, length, encodedIndex.length);
-        Sha256 name = Sha256.of(body);
-        IdBloomFilter filter =
-                IdBloomFilter.of(locations.stream().map(PackLocation::id).toList());
-        return new Pack(body, new PackInfo(name, body.length, length, locations.size(), 0, filter));
+        int indexOffset = (int) (PackIndex.HEADER_BYTES + bytes);
+        ByteBuffer body = ByteBuffer.allocate(
+                indexOffset + added.size() * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES);
+        body.put(MAGIC).putInt(PackIndex.VERSION).putInt(0);
+        body.putLong(nonce.high()).putLong(nonce.low());
+        List<PackLocation> locations = new ArrayList<>();
+        added.forEach((id, one) -> {
+            int length = one.entry().length;
+            locations.add(new PackLocation(
+                    id,
+                    body.position(),
+                    length,
+                    PackIndex.crc(one.entry(), 0, length),
+                    one.compileNanos()));
+            body.put(one.entry());
+        });
+        body.put(PackIndex.encode(locations, indexOffset, namespace));
+        return new Pack(body.array(), Sha256.of(body.array()), locations);
     }
 }

@@ -9,6 +9,7 @@ import dev.granary.cache.Sha256;
 import java.nio.ByteBuffer;
 import java.util.AbstractList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.zip.CRC32C;
@@ -27,12 +28,16 @@ public final class PackIndex {
     /** The largest size of an entry in a pack, in bytes; larger ones stay unpacked. */
     public static final int MAX_ENTRY_BYTES = 32 << 20;
 
-    public static final int VERSION = 1;
+    public static final int VERSION = 2;
     public static final int FOOTER_BYTES = 64;
     public static final int ROW_BYTES =
             Sha256.BYTES + Long.BYTES + Integer.BYTES + Integer.BYTES + Long.BYTES;
 
     private static final byte[] MAGIC = "GRANPEND".getBytes(US_ASCII);
+
+    /** The order of ids in a pack and its index. */
+    public static final Comparator<Sha256> ORDER =
+            (one, other) -> Arrays.compareUnsigned(one.bytes(), other.bytes());
 
     private final byte[] rows;
     private final int count;
@@ -119,6 +124,17 @@ public final class PackIndex {
                 .put(Sha256.of(namespace.getBytes(UTF_8)).bytes());
         out.putInt(crc(out.array(), rowBytes, out.position() - rowBytes));
         return out.array();
+    }
+
+    /**
+     * Returns the number of entries that the footer of a whole pack states, not verified; -1 if the
+     * pack is too short.
+     */
+    public static int entries(byte[] pack) {
+        return pack.length < HEADER_BYTES + FOOTER_BYTES
+                ? -1
+                : ByteBuffer.wrap(pack)
+                        .getInt(pack.length - FOOTER_BYTES + MAGIC.length + Integer.BYTES);
     }
 
     /** Decodes all bytes of a pack that follow its entries. */

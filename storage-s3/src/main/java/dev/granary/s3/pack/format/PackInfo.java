@@ -1,24 +1,28 @@
 package dev.granary.s3.pack.format;
 
-import dev.granary.cache.Sha256;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
 
-import java.nio.ByteBuffer;
+import dev.granary.cache.Sha256;
+import dev.granary.s3.layout.ObjectName;
+
+import java.util.Optional;
 
 /**
- * The row of a pack in a manifest.
+ * The row of a pack in a head or base.
  *
- * @param name the SHA-256 of its bytes, which names it
+ * @param name its name
  * @param bytes its length
  * @param indexOffset the end of its entries and start of its index
  * @param entries the number of its entries
- * @param since the number of the first manifest that named it; 0 before it is in one
- * @param filter the Bloom filter of its ids
+ * @param filter the Bloom filter of its ids; empty if only the index of the pack has them
  */
 public record PackInfo(
-        Sha256 name, long bytes, long indexOffset, int entries, long since, IdBloomFilter filter) {
-    private static final int FIXED_BYTES =
-            Sha256.BYTES + Long.BYTES + Long.BYTES + Integer.BYTES + Long.BYTES;
-
+        ObjectName name,
+        long bytes,
+        long indexOffset,
+        int entries,
+        Optional<IdBloomFilter> filter) {
     /** The largest number of entries of a pack; its index has 14 MiB then. */
     public static final int MAX_ENTRIES = 1 << 18;
 
@@ -26,48 +30,52 @@ public record PackInfo(
      * The largest size of a pack in bytes: a full one, plus the largest entry and the largest
      * index.
      */
-    static final long MAX_BYTES = PackBuilder.FULL_BYTES
+    public static final long MAX_BYTES = PackBuilder.FULL_BYTES
             + (long) PackIndex.MAX_ENTRY_BYTES
             + (long) MAX_ENTRIES * PackIndex.ROW_BYTES
             + 4096;
+
+    /**
+     * Checks the lengths.
+     *
+     * @throws IllegalArgumentException if they cannot be those of a pack
+     */
+    public PackInfo {
+        if (entries < 0
+                || entries > MAX_ENTRIES
+                || bytes > MAX_BYTES
+                || indexOffset < PackIndex.HEADER_BYTES + (long) entries
+                || indexOffset > bytes
+                || bytes - indexOffset
+                        != (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES) {
+            throw new IllegalArgumentException("Not the lengths of a pack: " + bytes + " bytes, "
+                    + entries + " entries, index at " + indexOffset);
+        }
+    }
 
     /** Returns the length of its index in bytes, footer included. */
     public int indexBytes() {
         return (int) (bytes - indexOffset);
     }
 
-    public PackInfo since(long number) {
-        return new PackInfo(name, bytes, indexOffset, entries, number, filter);
+    /** Returns false if the pack does not have the id. */
+    public boolean mayContain(Sha256 id) {
+        return filter.isEmpty() || filter.get().mayContain(id);
     }
 
-    public int byteSize() {
-        return FIXED_BYTES + filter.byteSize();
+    /** Returns the size of the filter in bytes; 0 without one. */
+    public int filterBytes() {
+        return filter.map(IdBloomFilter::byteSize).orElse(0);
     }
 
-    public void writeTo(ByteBuffer out) {
-        out.put(name.bytes())
-                .putLong(bytes)
-                .putLong(indexOffset)
-                .putInt(entries)
-                .putLong(since);
-        filter.writeTo(out);
+    /** Returns this row with another filter. */
+    public PackInfo with(Optional<IdBloomFilter> other) {
+        return new PackInfo(name, bytes, indexOffset, entries, other);
     }
 
-    /**
-     * Reads a row written by {@link #writeTo}.
-     *
-     * @throws java.nio.BufferUnderflowException if the buffer ends before the row does
-     */
-    public static PackInfo readFrom(ByteBuffer in) {
-        byte[] name = new byte[Sha256.BYTES];
-        in.get(name);
-        return new PackInfo(
-                Sha256.ofDigest(name),
-                in.getLong(),
-                in.getLong(),
-                in.getInt(),
-                in.getLong(),
-                IdBloomFilter.readFrom(in));
+    /** Returns the row under another name, that of a copy of the pack. */
+    public PackInfo named(ObjectName copy) {
+        return new PackInfo(copy, bytes, indexOffset, entries, filter);
     }
 
     /**
@@ -76,22 +84,34 @@ public record PackInfo(
      */
     public boolean isIndexedBy(PackIndex index) {
         return index.size() == entries
-                && index.locations().stream()
-                        .allMatch(location -> filter.mayContain(location.id()));
+                && index.locations().stream().allMatch(location -> mayContain(location.id()));
+    }
+
+    /** Returns the row as JSON. */
+    public JsonObject json() {
+        JsonObject row = new JsonObject();
+        row.addProperty("name", name.toString());
+        row.addProperty("bytes", bytes);
+        row.addProperty("indexOffset", indexOffset);
+        row.addProperty("entries", entries);
+        filter.ifPresent(bits -> row.addProperty("filter", bits.encoded()));
+        return row;
     }
 
     /**
-     * Returns false if the lengths cannot be those of a pack. Memory for an index is allocated only
-     * in proportion to a filter that was received, and never for more than {@value #MAX_ENTRIES}
-     * entries.
+     * Returns the row of {@link #json}.
+     *
+     * @throws RuntimeException if it is not one
      */
-    public boolean isPlausible() {
-        return filter.hasRoomFor(entries)
-                && entries <= MAX_ENTRIES
-                && bytes <= MAX_BYTES
-                && indexOffset >= PackIndex.HEADER_BYTES + (long) entries
-                && indexOffset <= bytes
-                && bytes - indexOffset
-                        == (long) entries * PackIndex.ROW_BYTES + PackIndex.FOOTER_BYTES;
+    public static PackInfo of(JsonElement element) {
+        JsonObject row = element.getAsJsonObject();
+        return new PackInfo(
+                ObjectName.parse(row.get("name").getAsString()).orElseThrow(),
+                row.get("bytes").getAsLong(),
+                row.get("indexOffset").getAsLong(),
+                row.get("entries").getAsInt(),
+                Optional.ofNullable(row.get("filter"))
+                        .map(JsonElement::getAsString)
+                        .map(IdBloomFilter::decoded));
     }
 }

@@ -4,11 +4,11 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexCache;
 import dev.granary.s3.pack.PackIndexReader;
-import dev.granary.s3.pack.PackPresence;
+import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
-import dev.granary.s3.pack.manifest.PackManifest;
-import dev.granary.s3.pack.manifest.PackManifestLog;
+import dev.granary.s3.register.Register;
+import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
 
 import java.io.IOException;
@@ -20,14 +20,14 @@ public final class PackListing {
     private final ObjectStore store;
     private final TargetLayout keys;
     private final PackIndexCache indexCache;
-    private final PackManifestLog log;
+    private final Register register;
 
     public PackListing(
-            ObjectStore store, TargetLayout keys, PackIndexCache indexCache, PackManifestLog log) {
+            ObjectStore store, TargetLayout keys, PackIndexCache indexCache, Register register) {
         this.store = store;
         this.keys = keys;
         this.indexCache = indexCache;
-        this.log = log;
+        this.register = register;
     }
 
     /**
@@ -43,38 +43,24 @@ public final class PackListing {
             Map<String, Long> writtenMillis,
             Consumer<EntryCatalog.Listed> visitor)
             throws IOException {
-        PackManifest manifest =
-                switch (log.newest(PackManifest.NONE)) {
-                    case PackManifestLog.Newest.Found found -> found.manifest();
-                    case PackManifestLog.Newest.Unavailable unavailable ->
-                        throw new IOException(
-                                "The manifest of packs cannot be read: " + unavailable.cause());
-                };
-        for (PackInfo pack : manifest.packs()) {
+        for (PackInfo pack : register.packs()) {
             long written = writtenMillis.getOrDefault(keys.pack(pack.name()), 0L);
             switch (PackIndexReader.read(pack, keys, indexCache, store)) {
-                case PackIndexReader.IndexResult.Ok ok -> {
-                    if (written == 0 && PackPresence.of(pack, keys, store) == PackPresence.GONE) {
+                case PackIndexReader.IndexResult.Ok(PackIndex index) -> {
+                    if (written == 0
+                            && !(store.head(keys.pack(pack.name())) instanceof HeadResult.Found)) {
                         continue; // the index came from the local cache
                     }
-                    for (PackLocation location : ok.index().locations()) {
+                    for (PackLocation location : index.locations()) {
                         if (listed.add(keys.namespace(), location.id())) {
                             visitor.accept(new EntryCatalog.Listed(
                                     keys.namespace(), location.id(), location.length(), written));
                         }
                     }
                 }
-                // the listing shows it
-                case PackIndexReader.IndexResult.Forbidden forbidden
-                when written > 0 ->
-                    throw new IOException(
-                            "The index of a pack cannot be read: " + forbidden.failure());
-                case PackIndexReader.IndexResult.Lost _,
-                        PackIndexReader.IndexResult.Forbidden _,
-                        PackIndexReader.IndexResult.Newer _ -> {}
-                case PackIndexReader.IndexResult.Unavailable unavailable ->
-                    throw new IOException(
-                            "The index of a pack cannot be read: " + unavailable.failure());
+                case PackIndexReader.IndexResult.Lost _ -> {}
+                case PackIndexReader.IndexResult.Unavailable(String cause) ->
+                    throw new IOException("The index of a pack cannot be read: " + cause);
             }
         }
     }

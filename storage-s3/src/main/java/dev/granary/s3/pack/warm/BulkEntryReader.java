@@ -5,6 +5,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
+import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexCache;
 import dev.granary.s3.pack.PackIndexReader;
@@ -13,10 +14,11 @@ import dev.granary.s3.pack.format.PackLocation;
 import dev.granary.s3.pack.format.PackRange;
 import dev.granary.s3.pack.format.UnpackedEntry;
 import dev.granary.s3.pack.listing.StopListingException;
-import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.register.Register;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,29 +54,33 @@ public final class BulkEntryReader {
     private final ObjectStore store;
     private final TargetLayout keys;
     private final PackIndexCache indexCache;
+    private final Register register;
     private final int workers;
     private final int unpackedWorkers;
 
-    public BulkEntryReader(ObjectStore store, TargetLayout keys, PackIndexCache indexCache) {
-        this(store, keys, indexCache, WORKERS, UNPACKED_WORKERS);
+    public BulkEntryReader(
+            ObjectStore store, TargetLayout keys, PackIndexCache indexCache, Register register) {
+        this(store, keys, indexCache, register, WORKERS, UNPACKED_WORKERS);
     }
 
     private BulkEntryReader(
             ObjectStore store,
             TargetLayout keys,
             PackIndexCache indexCache,
+            Register register,
             int workers,
             int unpackedWorkers) {
         this.store = store;
         this.keys = keys;
         this.indexCache = indexCache;
+        this.register = register;
         this.workers = workers;
         this.unpackedWorkers = unpackedWorkers;
     }
 
     /** Returns a reader with one thread, which sends its requests in a fixed order. */
     BulkEntryReader inOneThread() {
-        return new BulkEntryReader(store, keys, indexCache, 1, 1);
+        return new BulkEntryReader(store, keys, indexCache, register, 1, 1);
     }
 
     /**
@@ -109,11 +115,11 @@ public final class BulkEntryReader {
      * A pack that cannot be read.
      *
      * @param name its name
-     * @param entries the number of its entries, by the manifest
-     * @param bytes its length, by the manifest
+     * @param entries the number of its entries, by the head
+     * @param bytes its length, by the head
      * @param cause the cause, for people
      */
-    public record LostPack(Sha256 name, int entries, long bytes, String cause) {}
+    public record LostPack(ObjectName name, int entries, long bytes, String cause) {}
 
     /** Whether unpacked entries are read, too. */
     public enum UnpackedEntries {
@@ -124,30 +130,29 @@ public final class BulkEntryReader {
     }
 
     /**
-     * Reads the indexes of all packs of {@code manifest}, from the local cache where possible, and
-     * plans the reads.
+     * Reads the head and the indexes of all packs, from the local cache where possible, and plans
+     * the reads.
      *
      * @param wanted selects entries by the hash of the id
+     * @throws IOException if the bucket does not report its packs
      * @throws InterruptedException if the caller was interrupted
      */
-    public BulkReadPlan plan(
-            PackManifest manifest, UnpackedEntries unpackedEntries, Predicate<Sha256> wanted)
-            throws InterruptedException {
-        Map<Sha256, PackIndexReader.IndexResult> indexes = new ConcurrentHashMap<>();
+    public BulkReadPlan plan(UnpackedEntries unpackedEntries, Predicate<Sha256> wanted)
+            throws IOException, InterruptedException {
+        List<PackInfo> packs = register.packs();
+        Map<ObjectName, PackIndexReader.IndexResult> indexes = new ConcurrentHashMap<>();
         ParallelTasks.run(
                 workers,
-                manifest.packs(),
+                packs,
                 () -> pack -> indexes.put(
                         pack.name(), PackIndexReader.read(pack, keys, indexCache, store)));
-        indexCache.store(manifest);
+        long bytes = SizeSum.sum(packs.stream().mapToLong(PackInfo::bytes));
         BulkReadPlan plan = new BulkReadPlan(
-                Math.clamp(manifest.bytes() / (2L * WORKERS), MIN_RANGE_BYTES, MAX_RANGE_BYTES),
-                wanted);
-        for (PackInfo pack : manifest.packs()) {
+                Math.clamp(bytes / (2L * WORKERS), MIN_RANGE_BYTES, MAX_RANGE_BYTES), wanted);
+        for (PackInfo pack : packs) {
             plan.add(pack, Objects.requireNonNull(indexes.get(pack.name())));
         }
-        if (unpackedEntries == UnpackedEntries.READ
-                && manifest.unpackedEntries() != PackManifest.UnpackedEntries.NONE) {
+        if (unpackedEntries == UnpackedEntries.READ) {
             String prefix = keys.unpackedPrefix();
             try {
                 plan.listed(store.list(

@@ -74,22 +74,13 @@ public final class BulkReadPlan {
                 present += firstCopies.size() - missing.size();
                 ranges.addAll(PackRange.of(pack, missing, rangeBytes));
             }
-            case PackIndexReader.IndexResult.Lost gone ->
-                lost.add(new BulkEntryReader.LostPack(
-                        pack.name(), pack.entries(), pack.bytes(), gone.cause()));
-            case PackIndexReader.IndexResult.Forbidden gone ->
-                lost.add(new BulkEntryReader.LostPack(
-                        pack.name(), pack.entries(), pack.bytes(), gone.cause()));
-            case PackIndexReader.IndexResult.Newer newer ->
-                lost.add(new BulkEntryReader.LostPack(
-                        pack.name(), pack.entries(), pack.bytes(), newer.cause()));
-            case PackIndexReader.IndexResult.Unavailable unavailable ->
-                lost.add(new BulkEntryReader.LostPack(
-                        pack.name(),
-                        pack.entries(),
-                        pack.bytes(),
-                        unavailable.failure().toString()));
+            case PackIndexReader.IndexResult.Lost(String cause) -> addLost(pack, cause);
+            case PackIndexReader.IndexResult.Unavailable(String cause) -> addLost(pack, cause);
         }
+    }
+
+    private void addLost(PackInfo pack, String cause) {
+        lost.add(new BulkEntryReader.LostPack(pack.name(), pack.entries(), pack.bytes(), cause));
     }
 
     /**

@@ -1,4 +1,4 @@
-package dev.granary.s3;
+package dev.granary.s3.pack;
 
 import dev.granary.cache.LoadResult;
 
@@ -11,9 +11,9 @@ import dev.granary.cache.LoadResult;
 public record BucketAnswer(LoadResult result, Origin origin) {
     /** The objects that decided about a lookup. */
     public enum Origin {
-        /** The packs: one has the entry, or their manifest excludes an unpacked one. */
+        /** A pack. */
         PACKS,
-        /** The unpacked entry, after no pack had a sound one. */
+        /** The unpacked entry, or its absence, after no pack had a sound one. */
         UNPACKED
     }
 }

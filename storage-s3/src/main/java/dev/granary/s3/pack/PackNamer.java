@@ -1,0 +1,191 @@
+package dev.granary.s3.pack;
+
+import dev.granary.s3.layout.ObjectName;
+import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.PackIndexReader.IndexResult;
+import dev.granary.s3.pack.format.IdBloomFilter;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.register.Change;
+import dev.granary.s3.register.Head;
+import dev.granary.s3.register.Register;
+import dev.granary.s3.register.RegisterException;
+import dev.granary.s3.register.SwapResult;
+import dev.granary.s3.store.ObjectStore;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/**
+ * Adds written packs to the head of their target, and folds recent packs into its base. For one
+ * thread.
+ */
+public final class PackNamer {
+    /** The number of folds after which a publication ends, if other writers fold faster. */
+    private static final int MAX_FOLDS = 50;
+
+    private final ObjectStore store;
+    private final TargetLayout keys;
+    private final Register register;
+    private final Consumer<String> disproved;
+    private boolean isVerified;
+
+    /**
+     * Creates a namer.
+     *
+     * @param disproved called if the server lost the first swap: its conditional writes are not
+     *     exact
+     */
+    public PackNamer(
+            ObjectStore store,
+            TargetLayout keys,
+            Register register,
+            Consumer<String> disproved) {
+        this.store = store;
+        this.keys = keys;
+        this.register = register;
+        this.disproved = disproved;
+    }
+
+    /** The outcome of naming a pack. */
+    public sealed interface Named {
+        /** A head names the pack, or its entries moved on. */
+        record Done() implements Named {}
+
+        /** The pack must be written again, under the generation of that head. */
+        record OutOfDate(Register.Stored now) implements Named {}
+
+        /** No head names the pack, as far as is known. */
+        record Failed(String cause) implements Named {}
+    }
+
+    /**
+     * Adds a pack, whose PUT was answered, to the head.
+     *
+     * @param known a head read before
+     */
+    public Named name(PackInfo pack, Register.Stored known) {
+        Optional<Register.Stored> first = Optional.of(known);
+        for (int fold = 0; fold < MAX_FOLDS; fold++) {
+            SwapResult result = register.swap(first, head -> change(head, pack));
+            switch (result) {
+                case SwapResult.Done done -> {
+                    return verified(pack.name(), done);
+                }
+                case SwapResult.GaveUp(Register.Stored seen, _)
+                when !seen.head().admits(pack.name()) -> {
+                    return new Named.OutOfDate(seen);
+                }
+                case SwapResult.GaveUp(Register.Stored seen, _) -> {
+                    SwapResult folded = fold(seen, pack);
+                    if (folded instanceof SwapResult.Done done) {
+                        return verified(pack.name(), done);
+                    } else if (!(folded instanceof SwapResult.GaveUp)) {
+                        return failed(folded);
+                    }
+                    first = Optional.empty();
+                }
+                case SwapResult.Failed _, SwapResult.Unknown _ -> {
+                    return failed(result);
+                }
+            }
+        }
+        return new Named.Failed("other writers folded " + MAX_FOLDS + " times faster");
+    }
+
+    private static Change change(Head head, PackInfo pack) {
+        if (head.namesOrRetires(pack.name())) {
+            return Change.NOTHING;
+        }
+        return head.admits(pack.name()) && !head.isFull()
+                ? new Change.Next(head.with(pack))
+                : new Change.GiveUp("the pack cannot be added to this head");
+    }
+
+    private static Named failed(SwapResult result) {
+        return new Named.Failed(
+                switch (result) {
+                    case SwapResult.Failed(String cause) -> cause;
+                    case SwapResult.Unknown(String cause) ->
+                        "the outcome is unknown: " + cause;
+                    case SwapResult.Done _, SwapResult.GaveUp _ ->
+                        throw new IllegalStateException("Not a failure: " + result);
+                });
+    }
+
+    /** Moves all recent packs into a new base and adds a pack, in one swap. */
+    private SwapResult fold(Register.Stored seen, PackInfo pack) {
+        Head from = seen.head();
+        try {
+            List<PackInfo> rows = new ArrayList<>();
+            Set<ObjectName> folded = new HashSet<>();
+            for (PackInfo row : register.packs(from)) {
+                if (folded.add(row.name())) {
+                    rows.add(filtered(row));
+                }
+            }
+            ObjectName base = register.writeBase(from.generation(), rows);
+            return register.swap(
+                    Optional.of(seen), head -> foldChange(head, from, base, folded, pack));
+        } catch (RegisterException e) {
+            return new SwapResult.Failed("recent packs cannot be folded: " + e.getMessage());
+        }
+    }
+
+    private static Change foldChange(
+            Head head, Head from, ObjectName base, Set<ObjectName> folded, PackInfo pack) {
+        if (head.namesOrRetires(pack.name())) {
+            return Change.NOTHING;
+        }
+        Set<ObjectName> recent = new HashSet<>();
+        head.recent().forEach(row -> recent.add(row.name()));
+        boolean isSame = head.base().equals(from.base())
+                && from.recent().stream().allMatch(row -> recent.contains(row.name()))
+                && head.admits(base)
+                && head.admits(pack.name());
+        return isSame
+                ? new Change.Next(
+                        head.with(Optional.of(base), folded, Set.of()).with(pack))
+                : new Change.GiveUp("another writer changed the packs to be folded");
+    }
+
+    /** Returns a row with its filter, from the index of the pack if the head had no room. */
+    private PackInfo filtered(PackInfo row) {
+        return row.filter().isEmpty()
+                        && PackIndexReader.read(row, keys, PackIndexCache.NONE, store)
+                                instanceof IndexResult.Ok ok
+                ? row.with(Optional.of(IdBloomFilter.of(ok.index())))
+                : row;
+    }
+
+    /**
+     * Reads the head after the first swap: a server that ignores conditions loses the changes of
+     * one of two writers.
+     */
+    private Named verified(ObjectName pack, SwapResult.Done done) {
+        if (isVerified || !done.isOwn()) {
+            return new Named.Done();
+        }
+        try {
+            Optional<Register.Stored> now = register.read();
+            isVerified = true;
+            if (now.isPresent() && !isThere(pack, now.get().head())) {
+                String evidence = "a head lost a pack that had just been added";
+                disproved.accept(evidence);
+                return new Named.Failed(evidence + ": conditional writes are not exact");
+            }
+        } catch (RegisterException e) {
+            isVerified = false; // it proves nothing; the next swap is verified
+        }
+        return new Named.Done();
+    }
+
+    private boolean isThere(ObjectName pack, Head head) throws RegisterException {
+        return head.namesOrRetires(pack)
+                || !head.admits(pack)
+                || register.packs(head).stream().anyMatch(row -> row.name().equals(pack));
+    }
+}

@@ -1,0 +1,234 @@
+package dev.granary.s3.pack;
+
+import dev.granary.s3.pack.PackIndexReader.IndexResult;
+import dev.granary.s3.layout.ObjectName;
+import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.register.Base;
+import dev.granary.s3.register.Register;
+import dev.granary.s3.register.RegisterException;
+import dev.granary.s3.store.DeadlineBound;
+import dev.granary.s3.store.ObjectStore;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+
+/**
+ * The packs of one target as this process knows them: from memory, the local disk, or the bucket.
+ * Thread-safe.
+ *
+ * <p>A background thread compares the head with the bucket's, once per interval.
+ */
+final class TargetPacks {
+    private final ObjectStore background;
+    private final TargetLayout keys;
+    private final PackIndexCache indexCache;
+    private final RefreshSchedule schedule;
+    private final Function<ObjectStore, Register> registers;
+    private final Executor executor;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final AtomicBoolean isRefreshing = new AtomicBoolean();
+    private volatile @Nullable PackView current;
+    private volatile long refreshAt;
+
+    TargetPacks(
+            ObjectStore background,
+            TargetLayout keys,
+            PackIndexCache indexCache,
+            RefreshSchedule schedule,
+            Function<ObjectStore, Register> registers,
+            Executor executor) {
+        this.background = background;
+        this.keys = keys;
+        this.indexCache = indexCache;
+        this.schedule = schedule;
+        this.registers = registers;
+        this.executor = executor;
+    }
+
+    /**
+     * Returns the packs; waits for the bucket if neither memory nor disk has a head.
+     *
+     * @param store sends the requests of this call
+     */
+    PackView view(ObjectStore store) {
+        PackView known = current;
+        if (known == null) {
+            return update(store, null);
+        }
+        if (schedule.isDue(refreshAt) && isRefreshing.compareAndSet(false, true)) {
+            refreshInBackground();
+        }
+        return known;
+    }
+
+    /** Returns the packs by a read of the head later than {@code seen}, if the bucket reports it. */
+    PackView refreshed(ObjectStore store, PackView seen) {
+        return update(store, seen);
+    }
+
+    /** Returns true if the view is too old to show that an id is absent. */
+    boolean isOutOfDate(PackView view) {
+        return schedule.isOutOfDate(view.confirmedAt());
+    }
+
+    /** Returns true if a lookup should read the head again before it reports an id as absent. */
+    boolean isRefreshDue(PackView view) {
+        return (!view.isKnown() || isOutOfDate(view)) && schedule.isDue(refreshAt);
+    }
+
+    private void refreshInBackground() {
+        try {
+            executor.execute(() -> {
+                try {
+                    update(background, current);
+                } finally {
+                    isRefreshing.set(false);
+                }
+            });
+        } catch (RejectedExecutionException e) { // closed meanwhile
+            isRefreshing.set(false);
+        }
+    }
+
+    /** Reads the head, unless another thread has since {@code seen}. */
+    private PackView update(ObjectStore store, @Nullable PackView seen) {
+        if (!tryLock(lock, store)) {
+            PackView known = current;
+            return known != null ? known : unknown("another lookup reads it, which takes long");
+        }
+        try {
+            PackView known = current;
+            if (known != seen && known != null) {
+                return known;
+            }
+            PackView read = known == null ? first(store) : next(store, known);
+            current = read;
+            return read;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private PackView first(ObjectStore store) {
+        Optional<PackIndexCache.CachedHead> cached = indexCache.head();
+        if (cached.isPresent()) {
+            Register.Stored head = cached.get().stored();
+            Optional<Base> base = head.head().base().flatMap(indexCache::base);
+            if (base.isPresent() == head.head().base().isPresent()) {
+                Optional<Long> ago = Optional.of(
+                        schedule.wallMillis().getAsLong() - cached.get().confirmedMillis());
+                refreshAt = schedule.nextRefresh(ago);
+                return new PackView(Optional.of(head), base, "", schedule.before(ago));
+            }
+        }
+        return next(store, unknown(""));
+    }
+
+    private static PackView unknown(String cause) {
+        return new PackView(
+                Optional.empty(),
+                Optional.empty(),
+                "the head of its packs is not known: " + cause,
+                RefreshSchedule.Moment.NEVER);
+    }
+
+    private PackView next(ObjectStore store, PackView known) {
+        Register register = registers.apply(store);
+        try {
+            Optional<Register.Stored> head = known.head().isPresent()
+                    ? register.readIfChanged(known.head().get())
+                    : register.read();
+            RefreshSchedule.Moment now = schedule.now();
+            if (head.isEmpty()) {
+                indexCache.removeHead();
+                refreshAt = schedule.nextRefresh(Optional.empty());
+                return new PackView(head, Optional.empty(), "", now);
+            }
+            return withBase(register, head.get(), known, now).withIndexesOf(known);
+        } catch (RegisterException e) {
+            refreshAt = schedule.nextTry();
+            return known.isKnown() ? known : unknown(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private PackView withBase(
+            Register register,
+            Register.Stored head,
+            PackView known,
+            RefreshSchedule.Moment now) {
+        Optional<Base> base = Optional.empty();
+        String failure = "";
+        if (head.head().base().isPresent()) {
+            ObjectName name = head.head().base().get();
+            base = known.base().filter(folded -> folded.name().equals(name)).or(() ->
+                    indexCache.base(name));
+            try {
+                if (base.isEmpty()) {
+                    base = Optional.of(register.readBase(name));
+                    indexCache.store(base.get());
+                }
+            } catch (RegisterException e) {
+                // without its base a target has its recent packs and unpacked entries
+                failure = e.isLoss() ? "" : String.valueOf(e.getMessage());
+            }
+        }
+        refreshAt = failure.isEmpty()
+                ? schedule.nextRefresh(Optional.empty())
+                : schedule.nextTry();
+        PackView view = new PackView(Optional.of(head), base, failure, now);
+        if (failure.isEmpty()) {
+            indexCache.store(head, view.packs());
+        }
+        return view;
+    }
+
+    /** Returns the index of a pack; other lookups wait for the one that reads it. */
+    IndexResult index(PackView view, PackInfo pack, ObjectStore store) {
+        Optional<PackIndex> known = view.index(pack);
+        if (known.isPresent()) {
+            return new IndexResult.Ok(known.get());
+        }
+        ReentrantLock reading = view.lock(pack);
+        if (!tryLock(reading, store)) {
+            return new IndexResult.Unavailable(
+                    "another lookup is reading the index of a pack, which takes too long");
+        }
+        try {
+            known = view.index(pack);
+            if (known.isPresent()) {
+                return new IndexResult.Ok(known.get());
+            }
+            IndexResult read = PackIndexReader.read(pack, keys, indexCache, store);
+            if (read instanceof IndexResult.Ok(PackIndex index)) {
+                view.add(pack, index);
+            }
+            return read;
+        } finally {
+            reading.unlock();
+        }
+    }
+
+    /** Takes a lock, unless {@code store} could not send a request in time afterwards. */
+    private boolean tryLock(ReentrantLock wanted, ObjectStore store) {
+        long timeout = schedule.timeout().toNanos();
+        try {
+            return wanted.tryLock(
+                    store instanceof DeadlineBound limited
+                            ? Math.min(timeout, limited.remainingNanos())
+                            : timeout,
+                    TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        }
+    }
+}

@@ -1,0 +1,275 @@
+package dev.granary.s3.register;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.cache.format.WriteAttemptId;
+import dev.granary.cache.support.Ticker;
+import dev.granary.s3.layout.ObjectName;
+import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
+import dev.granary.s3.write.ImmutableWriter;
+
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
+
+/**
+ * The register of one target: a compare-and-swap on its {@link Head}. Thread-safe.
+ *
+ * <p>Writers need a server with exact conditional writes.
+ */
+public final class Register {
+    /** The time after which a swap ends, however many other writers were faster. */
+    private static final Duration LIMIT = Duration.ofMinutes(5);
+
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
+    private static final int MAX_DOUBLINGS = 8;
+
+    /** The number of successive requests without an answer after which a swap ends. */
+    private static final int MAX_FAILURES = 5;
+
+    private final ObjectStore store;
+    private final TargetLayout keys;
+    private final RandomGenerator random;
+    private final Ticker ticker;
+
+    public Register(
+            ObjectStore store, TargetLayout keys, RandomGenerator random, Ticker ticker) {
+        this.store = store;
+        this.keys = keys;
+        this.random = random;
+        this.ticker = ticker;
+    }
+
+    /**
+     * A head in the bucket.
+     *
+     * @param head the head
+     * @param etag its version
+     * @param serverMillis when it was read, by the server's clock, in milliseconds since 1970; 0 if
+     *     unknown
+     */
+    public record Stored(Head head, String etag, long serverMillis) {}
+
+    /** Reads the head; empty if there is none. */
+    public Optional<Stored> read() throws RegisterException {
+        return stored(store.get(keys.head(), Head.MAX_BYTES));
+    }
+
+    /**
+     * Reads the head, unless it is the known version.
+     *
+     * @return {@code known} if the head has not changed; empty if there is none
+     */
+    public Optional<Stored> readIfChanged(Stored known) throws RegisterException {
+        Optional<GetResult> changed =
+                store.getIfChanged(keys.head(), known.etag(), Head.MAX_BYTES);
+        return changed.isEmpty() ? Optional.of(known) : stored(changed.get());
+    }
+
+    private static Optional<Stored> stored(GetResult read) throws RegisterException {
+        return switch (read) {
+            case GetResult.Found found ->
+                Optional.of(new Stored(
+                        Head.decode(bytes(found.bytes())),
+                        found.etag(),
+                        found.dates().nowMillis()));
+            case GetResult.Absent _ -> Optional.empty();
+            case GetResult.TooLarge _ -> throw RegisterException.loss("the head is too large");
+            case GetResult.Unavailable(StoreFailure failure) ->
+                throw RegisterException.of("the head cannot be read", failure);
+        };
+    }
+
+    /** Reads the head, and creates it if there is none. */
+    public Stored readOrCreate() throws RegisterException {
+        for (int attempt = 0; attempt < MAX_FAILURES; attempt++) {
+            Optional<Stored> there = read();
+            if (there.isPresent()) {
+                return there.get();
+            }
+            Head first = Head.first(serverMillis(), nonce());
+            WriteResult created =
+                    store.putIfAbsent(keys.head(), first.encode(), ObjectMarks.NONE);
+            switch (created) {
+                case WriteResult.Done(String etag) -> {
+                    return new Stored(first, etag, first.generation());
+                }
+                case WriteResult.NotAllowed(StoreFailure failure) ->
+                    throw RegisterException.of("the head cannot be created", failure);
+                case WriteResult.NotSent(StoreFailure failure) ->
+                    throw RegisterException.of("the head cannot be created", failure);
+                case WriteResult.PreconditionFailed _,
+                        WriteResult.Conflict _,
+                        WriteResult.Unknown _ -> pause(attempt);
+            }
+        }
+        throw RegisterException.unusable("the head could not be created: the server does not"
+                + " answer clearly");
+    }
+
+    /**
+     * Returns the server's date: a register must not start below the names of one that was removed.
+     */
+    private long serverMillis() throws RegisterException {
+        HeadResult marker = store.head(keys.marker());
+        if (marker instanceof HeadResult.Unavailable(StoreFailure failure)) {
+            throw RegisterException.of("the store marker cannot be read", failure);
+        }
+        if (marker instanceof HeadResult.Found found && found.dates().nowMillis() > 0) {
+            return found.dates().nowMillis();
+        }
+        throw RegisterException.unusable("the server sends no date with the store marker");
+    }
+
+    /**
+     * Replaces the head by what {@code change} makes of it, again and again until no other writer
+     * was faster. The function may be called any number of times, each time with the head of that
+     * moment.
+     *
+     * @param known a head read before, which saves a request; empty to read it
+     */
+    public SwapResult swap(Optional<Stored> known, Function<Head, Change> change) {
+        long end = ticker.nanos() + LIMIT.toNanos();
+        Optional<StoreFailure> unanswered = Optional.empty();
+        Optional<Stored> seen = known;
+        int failures = 0;
+        for (int attempt = 0; ticker.nanos() - end < 0; attempt++) {
+            try {
+                Stored now = seen.isPresent() ? seen.get() : readOrCreate();
+                switch (change.apply(now.head())) {
+                    case Change.Nothing _ -> {
+                        return new SwapResult.Done(now, false);
+                    }
+                    case Change.GiveUp(String cause) -> {
+                        return new SwapResult.GaveUp(now, cause);
+                    }
+                    case Change.Next(Head head) -> {
+                        Head next = head.next(nonce());
+                        switch (store.replaceIfMatch(
+                                keys.head(), now.etag(), next.encode(), ObjectMarks.NONE)) {
+                            case WriteResult.Done(String etag) -> {
+                                return new SwapResult.Done(
+                                        new Stored(next, etag, now.serverMillis()), true);
+                            }
+                            case WriteResult.NotAllowed(StoreFailure failure) -> {
+                                return ended("the head cannot be replaced: " + failure, unanswered);
+                            }
+                            case WriteResult.NotSent(StoreFailure failure) -> {
+                                return ended("the head cannot be replaced: " + failure, unanswered);
+                            }
+                            case WriteResult.Unknown(StoreFailure failure) -> {
+                                unanswered = Optional.of(failure);
+                                failures++;
+                            }
+                            case WriteResult.PreconditionFailed _, WriteResult.Conflict _ ->
+                                failures = 0;
+                        }
+                    }
+                }
+            } catch (RegisterException e) {
+                failures++;
+                if (!e.isTransient() || failures >= MAX_FAILURES) {
+                    return ended(String.valueOf(e.getMessage()), unanswered);
+                }
+            }
+            if (failures >= MAX_FAILURES || Thread.currentThread().isInterrupted()) {
+                return ended(
+                        failures == 0
+                                ? "interrupted while other writers were faster"
+                                : "the server does not answer",
+                        unanswered);
+            }
+            seen = Optional.empty();
+            pause(attempt);
+        }
+        return ended("other writers were faster for " + LIMIT.toMinutes() + " minutes", unanswered);
+    }
+
+    private static SwapResult ended(String cause, Optional<StoreFailure> unanswered) {
+        return unanswered.isEmpty()
+                ? new SwapResult.Failed(cause)
+                : new SwapResult.Unknown(cause + ", after " + unanswered.get());
+    }
+
+    /** Waits for a random time of at most 50 ms, doubled with each attempt up to 13 s. */
+    private void pause(int attempt) {
+        ticker.pauseQuietly(Duration.ofNanos(
+                1 + random.nextLong(FIRST_PAUSE.toNanos() << Math.min(attempt, MAX_DOUBLINGS))));
+    }
+
+    private String nonce() {
+        return WriteAttemptId.random(random).hex();
+    }
+
+    /** Reads a base. */
+    public Base readBase(ObjectName name) throws RegisterException {
+        return switch (store.get(keys.base(name), Base.MAX_BYTES)) {
+            case GetResult.Found found -> Base.decode(name, bytes(found.bytes()));
+            case GetResult.Absent _ ->
+                throw RegisterException.loss("the base " + name + " is missing");
+            case GetResult.TooLarge _ ->
+                throw RegisterException.loss("the base " + name + " is too large");
+            case GetResult.Unavailable(StoreFailure failure) ->
+                throw RegisterException.of("the base cannot be read", failure);
+        };
+    }
+
+    /** Reads the head, and returns all packs that it names; none if there is no head. */
+    public List<PackInfo> packs() throws RegisterException {
+        Optional<Stored> stored = read();
+        return stored.isEmpty() ? List.of() : packs(stored.get().head());
+    }
+
+    /** Returns all packs that a head names, those of its base last. */
+    public List<PackInfo> packs(Head head) throws RegisterException {
+        List<PackInfo> folded =
+                head.base().isEmpty() ? List.of() : readBase(head.base().get()).packs();
+        return Stream.concat(head.recent().stream(), folded.stream()).toList();
+    }
+
+    /** Writes a base with these packs, and returns its name. */
+    public ObjectName writeBase(long generation, List<PackInfo> packs) throws RegisterException {
+        Base base = Base.of(generation, packs);
+        Optional<StoreFailure> failure = new ImmutableWriter(store, random, ticker)
+                .write(keys.base(base.name()), base.encoded(), base.name().hash());
+        if (failure.isPresent()) {
+            throw RegisterException.of("the base cannot be written", failure.get());
+        }
+        return base.name();
+    }
+
+    /** Encodes a head with its version, for the local disk. */
+    public static byte[] encode(Stored stored) {
+        byte[] head = stored.head().encode();
+        byte[] etag = (stored.etag() + "\n").getBytes(UTF_8);
+        byte[] all = Arrays.copyOf(etag, etag.length + head.length);
+        System.arraycopy(head, 0, all, etag.length, head.length);
+        return all;
+    }
+
+    /** Decodes the result of {@link #encode}. */
+    public static Stored decode(byte[] bytes) throws RegisterException {
+        int end = new String(bytes, UTF_8).indexOf('\n');
+        return new Stored(
+                Head.decode(Arrays.copyOfRange(bytes, Math.max(0, end), bytes.length)),
+                new String(bytes, 0, Math.max(0, end), UTF_8),
+                0);
+    }
+
+    private static byte[] bytes(MemorySegment segment) {
+        return segment.toArray(ValueLayout.JAVA_BYTE);
+    }
+}
