@@ -15,9 +15,9 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.probe.BucketDiagnostics;
-import dev.granary.s3.probe.CachedCapabilities;
 import dev.granary.s3.probe.CapabilityProbe;
 import dev.granary.s3.probe.ConditionalWriteSupport;
+import dev.granary.s3.probe.ServerCapabilities;
 import dev.granary.s3.publish.EntryPublisher;
 import dev.granary.s3.resilience.ExpiringSet;
 import dev.granary.s3.resilience.RequestCounters;
@@ -41,10 +41,10 @@ import java.util.random.RandomGenerator;
  *
  * <p>Entries are stored in {@linkplain dev.granary.s3.pack packs} or unpacked. A hit takes exactly
  * one GET. A successful publication usually takes exactly one PUT ({@link EntryPublisher} has the
- * protocol). Before its first publication, a process determines the capabilities of the server
- * ({@link CachedCapabilities}). The first entry of an id stays; only a damaged one is replaced.
- * Entries from the bucket are fully verified, including the SHA-256 of the content. The absence of
- * an id is cached for some seconds; in that time another machine's entry is not seen.
+ * protocol). Packs need the verdict of {@link ServerCapabilities}; lookups and unpacked entries do
+ * not. The first entry of an id stays; only a damaged one is replaced. Entries from the bucket are
+ * fully verified, including the SHA-256 of the content. The absence of an id is cached for some
+ * seconds; in that time another machine's entry is not seen.
  *
  * <p>{@link #load} ends within the configured load deadline. {@link #store} sends a bounded number
  * of requests, each with its own deadline, and is meant for background threads.
@@ -62,7 +62,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final BucketLayout layout;
     private final RequestCounters counters = new RequestCounters();
     private final ResilientObjectStore store;
-    private final CachedCapabilities capabilities;
+    private final ServerCapabilities capabilities;
     private final WriteSuspension writeSuspension;
     private final PackReader.Settings packSettings;
     private final Lazy<PackReader> packs;
@@ -94,12 +94,13 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         this.store = new ResilientObjectStore(transport, config, ticker, counters, traffic);
         this.writeSuspension =
                 new WriteSuspension(config.location(), config.readOnlyPause(), ticker);
-        this.capabilities = new CachedCapabilities(
+        this.capabilities = new ServerCapabilities(
                 config,
                 layout,
                 store,
                 () -> new CapabilityProbe(store.forProbe(), layout, ticker, random),
-                ticker);
+                ticker,
+                random);
         this.packSettings = new PackReader.Settings(
                 layout.root(), config.packIndexCache(), random, ticker::pauseQuietly);
         this.packs = new Lazy<>(() -> new PackReader(
@@ -116,13 +117,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 store,
                 packs,
                 new EntryPublisher(
-                        store,
-                        capabilities,
-                        writeSuspension,
-                        config.retention(),
-                        counters,
-                        ticker,
-                        random),
+                        store, writeSuspension, config.retention(), counters, ticker, random),
                 writeSuspension,
                 absent,
                 ticker);
@@ -179,12 +174,17 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Returns the conditional writes that the server supports. The first call of a process sends
-     * requests; not for lookups.
+     * Returns the conditional writes that the server supports; empty while they are unknown. May
+     * send requests; for packs, and never for lookups or unpacked entries.
      */
-    public ConditionalWriteSupport conditionalWrites() {
+    public Optional<ConditionalWriteSupport> conditionalWrites() {
         requireOpen();
-        return capabilities.conditionalWrites();
+        return capabilities.resolve();
+    }
+
+    /** Returns the reason why {@link #conditionalWrites} was empty, for people. */
+    public String conditionalWritesUnknownBecause() {
+        return capabilities.unknownBecause();
     }
 
     /**

@@ -13,6 +13,7 @@ import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 
 import java.time.Duration;
+import java.util.Optional;
 import java.util.function.LongConsumer;
 
 /**
@@ -98,7 +99,13 @@ public final class BucketCompactor {
         try (BucketTier tier =
                 BucketTierFactory.open(bucket, BucketTierFactory.directory(config))) {
             waits.watch(bucket.name(), tier.traffic()::quiet);
-            if (tier.conditionalWrites() == ConditionalWriteSupport.NONE) {
+            Optional<ConditionalWriteSupport> writes = tier.conditionalWrites();
+            if (writes.isEmpty()) {
+                return new Outcome.Failed("it is unknown whether the server supports conditional"
+                        + " writes, which packs need: "
+                        + tier.conditionalWritesUnknownBecause());
+            }
+            if (writes.get() != ConditionalWriteSupport.FULL) {
                 return new Outcome.Failed(
                         "the server does not support conditional writes, which packs need; entries"
                                 + " stay unpacked there");

@@ -20,8 +20,8 @@ import java.util.function.Consumer;
 
 /**
  * Uploader of entries in packs, one pack at a time for each target. Entries that the bucket already
- * has are not sent. Entries that are too large for a pack are sent unpacked, as are all entries if
- * the server does not support conditional writes.
+ * has are not sent. Entries that are too large for a pack are sent unpacked, as are all entries
+ * unless the server is known to support conditional writes in full.
  *
  * <p>Packs that the bucket has lost are removed from the manifest and counted, once for each target
  * between two calls of {@link #finish}. Thread-safe.
@@ -54,7 +54,7 @@ public final class PackUploader implements EntryUploader {
         forgetLostPacks(entry);
         if (existing.isPresent()) {
             whenDone.accept(pending.count(existing.get()));
-        } else if (bucket.conditionalWrites() == ConditionalWriteSupport.NONE
+        } else if (!mayWritePacks()
                 || !publisher(entry).add(entry, result -> whenDone.accept(pending.count(result)))) {
             whenDone.accept(pending.count(tier.cache().store(entry)));
         }
@@ -66,10 +66,16 @@ public final class PackUploader implements EntryUploader {
      */
     private void forgetLostPacks(Entry entry) {
         if (duplicates.hasFoundMissingPack(entry.id())
-                && bucket.conditionalWrites() != ConditionalWriteSupport.NONE
+                && mayWritePacks()
                 && repairedTargets.add(entry.id().target().path())) {
             tier.lostPacks().count(publisher(entry).forgetLost());
         }
+    }
+
+    private boolean mayWritePacks() {
+        return bucket.conditionalWrites()
+                .filter(ConditionalWriteSupport.FULL::equals)
+                .isPresent();
     }
 
     private PackPublisher publisher(Entry entry) {
