@@ -99,7 +99,7 @@ public final class Main {
                         "error");
         System.getProperties()
                 .putIfAbsent(
-                        "org.slf4j.simpleLogger.log.dev.granary.s3.probe.CachedCapabilities",
+                        "org.slf4j.simpleLogger.log.dev.granary.s3.probe.ServerCapabilities",
                         "warn");
         System.exit(commandLine(arguments).execute(arguments));
     }

@@ -5,8 +5,8 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.VerificationLevel;
 import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.support.Lazy;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.pack.BucketAnswer;
@@ -66,8 +66,13 @@ final class BucketEntryLoader {
             Function<MemorySegment, LoadResult> decoder,
             ObjectStore store) {
         return hasPacks
-                ? packs.get().load(namespace, hash, decoder, store, () -> loadUnpacked(
-                        namespace, hash, decoder, store))
+                ? packs.get()
+                        .load(
+                                namespace,
+                                hash,
+                                decoder,
+                                store,
+                                () -> loadUnpacked(namespace, hash, decoder, store))
                 : new BucketAnswer(
                         loadUnpacked(namespace, hash, decoder, store),
                         BucketAnswer.Origin.UNPACKED);

@@ -13,11 +13,12 @@ import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.pack.BucketAnswer;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.probe.BucketDiagnostics;
-import dev.granary.s3.probe.CachedCapabilities;
 import dev.granary.s3.probe.CapabilityProbe;
 import dev.granary.s3.probe.ConditionalWriteSupport;
+import dev.granary.s3.probe.ServerCapabilities;
 import dev.granary.s3.publish.EntryPublisher;
 import dev.granary.s3.resilience.ExpiringSet;
 import dev.granary.s3.resilience.RequestCounters;
@@ -33,6 +34,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
@@ -41,9 +43,10 @@ import java.util.random.RandomGenerator;
  *
  * <p>Entries are stored in {@linkplain dev.granary.s3.pack packs} or unpacked. A hit takes exactly
  * one GET. A successful publication usually takes exactly one PUT ({@link EntryPublisher} has the
- * protocol). The first entry of an id stays; only a damaged one is replaced.
- * Entries from the bucket are fully verified, including the SHA-256 of the content. The absence of
- * an id is cached for some seconds; in that time another machine's entry is not seen.
+ * protocol). Packs need the verdict of {@link ServerCapabilities}; lookups and unpacked entries do
+ * not. The first entry of an id stays; only a damaged one is replaced. Entries from the bucket are
+ * fully verified, including the SHA-256 of the content. The absence of an id is cached for some
+ * seconds; in that time another machine's entry is not seen.
  *
  * <p>{@link #load} ends within the configured load deadline. {@link #store} sends a bounded number
  * of requests, each with its own deadline, and is meant for background threads.
@@ -51,8 +54,8 @@ import java.util.random.RandomGenerator;
  * <p>Memory: a lookup allocates nothing for an entry before it has a connection. It then takes at
  * most 2.5 times the stored length of the entry, which is at most {@link EntryFormat#MAX_BYTES}, in
  * a pack at most 32 MiB. Decompressed binaries take at most as much again, off the heap. The
- * configured number of connections limits concurrent lookups. The base of a target has at most
- * 16 MiB, the indexes of its packs 56 bytes for each entry.
+ * configured number of connections limits concurrent lookups. The base of a target has at most 16
+ * MiB, the indexes of its packs 56 bytes for each entry.
  */
 public final class BucketTier implements PersistentCache, EntryCatalog {
     private static final int ABSENT_CAPACITY = 100_000;
@@ -61,7 +64,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final BucketLayout layout;
     private final RequestCounters counters = new RequestCounters();
     private final ResilientObjectStore store;
-    private final CachedCapabilities capabilities;
+    private final ServerCapabilities capabilities;
     private final WriteSuspension writeSuspension;
     private final PackReader.Settings packSettings;
     private final Lazy<PackReader> packs;
@@ -93,12 +96,13 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         this.store = new ResilientObjectStore(transport, config, ticker, counters, traffic);
         this.writeSuspension =
                 new WriteSuspension(config.location(), config.readOnlyPause(), ticker);
-        this.capabilities = new CachedCapabilities(
+        this.capabilities = new ServerCapabilities(
                 config,
                 layout,
                 store,
                 () -> new CapabilityProbe(store.forProbe(), layout, ticker, random),
-                ticker);
+                ticker,
+                random);
         this.packSettings =
                 new PackReader.Settings(layout, config.packIndexCache(), random, ticker);
         this.packs = new Lazy<>(() -> new PackReader(
@@ -111,16 +115,8 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         this.writer = new BucketEntryWriter(
                 config,
                 layout,
-                store,
-                packs,
                 new EntryPublisher(
-                        store,
-                        capabilities,
-                        writeSuspension,
-                        config.retention(),
-                        counters,
-                        ticker,
-                        random),
+                        store, writeSuspension, config.retention(), counters, ticker, random),
                 writeSuspension,
                 absent,
                 ticker);
@@ -189,12 +185,33 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Returns the conditional writes that the server supports. The first call of a process sends
-     * requests; not for lookups.
+     * Returns the reason why no packs may be written to this bucket now; empty if they may. Sends
+     * requests the first time; for publishers of packs, and never for lookups or unpacked entries.
      */
-    public ConditionalWriteSupport conditionalWrites() {
+    public Optional<String> packObstacle() {
         requireOpen();
-        return capabilities.conditionalWrites();
+        Optional<ConditionalWriteSupport> writes = capabilities.resolve();
+        if (writes.isEmpty()) {
+            return Optional.of("it is not known whether the server supports conditional writes,"
+                    + " which packs need: " + capabilities.unknownBecause());
+        }
+        return writes.get() == ConditionalWriteSupport.FULL
+                ? Optional.empty()
+                : Optional.of("the server does not support conditional writes, which packs need;"
+                        + " entries stay unpacked there");
+    }
+
+    /**
+     * Returns true if the server is known to honour the condition of a deletion. Sends nothing; for
+     * callers of {@link #packObstacle}.
+     */
+    public boolean honoursConditionalDelete() {
+        return capabilities.honoursConditionalDelete();
+    }
+
+    /** Records that conditional writes are not exact, in spite of the verdict. */
+    public void disprove(String evidence) {
+        capabilities.disprove(evidence);
     }
 
     /**

@@ -57,10 +57,7 @@ public final class BulkBucket implements AutoCloseable {
         this.random = random;
         this.ticker = ticker;
         this.settings = new PackReader.Settings(
-                new BucketLayout(config.location()),
-                this.config.packIndexCache(),
-                random,
-                ticker);
+                new BucketLayout(config.location()), this.config.packIndexCache(), random, ticker);
     }
 
     /** Opens the bucket. Sends no request and loads no client library before the first use. */
@@ -90,9 +87,7 @@ public final class BulkBucket implements AutoCloseable {
      * @param disproved called with the evidence if conditional writes prove not to be exact
      */
     public PackPublisher publisher(
-            String namespace,
-            Function<Entry, StoreResult> unpacked,
-            Consumer<String> disproved) {
+            String namespace, Function<Entry, StoreResult> unpacked, Consumer<String> disproved) {
         return new PackPublisher(
                 store,
                 settings.keys(namespace),

@@ -9,7 +9,6 @@ import dev.granary.cache.fuzz.Fuzzer;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.probe.CapabilityMarker;
-import dev.granary.s3.probe.ConditionalDeleteSupport;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectStore;
 
@@ -28,30 +27,18 @@ class BucketFuzzTest {
      */
     private static final long LISTINGS = Long.getLong("granary.fuzz.listings", 100);
 
-    private static final List<String> DATES = List.of(
-            "+1000000000-01-01T00:00:00Z",
-            "-1000000000-01-01T00:00:00Z",
-            "+292278995-01-01T00:00:00Z",
-            "",
-            "2026-11-21T00:00:00.000Z");
-
     @Test
     @DisplayName("Fuzz: a marker is known, newer or broken, and a known one is written again")
     void marker() {
-        byte[] sound = new CapabilityMarker(
-                        ConditionalWriteSupport.FULL,
-                        ConditionalDeleteSupport.UNTESTED,
-                        1_000_000,
-                        "granary 0.1.0")
-                .json();
+        byte[] sound = TestProcess.marker(
+                S3Config.builder("bucket").build(), ConditionalWriteSupport.FULL);
         Fuzzer.run(FuzzTarget.of(
                         "marker",
                         List.of(
                                 sound,
-                                "{\"format\":2}".getBytes(UTF_8),
+                                "{\"format\":3}".getBytes(UTF_8),
                                 new String(sound, UTF_8)
-                                        .replaceAll(
-                                                "\"1970[^\"]*\"", "\"" + DATES.getFirst() + "\"")
+                                        .replace("known", "probing")
                                         .getBytes(UTF_8)),
                         bytes -> {
                             if (CapabilityMarker.parse(bytes)
@@ -60,7 +47,7 @@ class BucketFuzzTest {
                                 assertTrue(marker.json().length > 0);
                             }
                         })
-                .words(DATES)
+                .words(List.of("known", "probing", "NONE", "\"nonce\":\"0\""))
                 .allocating(200));
     }
 

@@ -22,16 +22,12 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.probe.CapabilityMarker;
-import dev.granary.s3.probe.ConditionalDeleteSupport;
-import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -40,13 +36,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Tests of the bucket tier over an in-memory object store with scripted faults and a manual clock.
  */
 class BucketTierTest {
-    private static final String MARKER = "team/kernels/granary.json";
-
     private final TestEntries entries = new TestEntries(BucketTierTest.class.getName());
     private final MemoryObjectStore store = new MemoryObjectStore();
     private final TestTicker ticker = new TestTicker();
@@ -56,24 +51,6 @@ class BucketTierTest {
             .build();
     private final BucketTier tier =
             new BucketTier(config, () -> store, ticker, TestSeed.random("BucketTierTest"));
-
-    @BeforeEach
-    // by another process; CachedCapabilitiesTest covers the requests for the marker
-    void probedBefore() {
-        mark(store);
-    }
-
-    private static void mark(MemoryObjectStore store) {
-        store.place(
-                MARKER,
-                new CapabilityMarker(
-                                ConditionalWriteSupport.FULL,
-                                ConditionalDeleteSupport.HONOURED,
-                                0,
-                                "")
-                        .json(),
-                ObjectMarks.NONE);
-    }
 
     private static String key(Id id) {
         String hash = id.hash().hex();
@@ -86,14 +63,16 @@ class BucketTierTest {
 
     @Test
     @DisplayName(
-            "R12 a hit is one GET, a publication one PUT under the key of the layout, and one GET"
-                    + " for the marker, once")
+            "R12 on a fresh prefix a publication is one PUT under the key of the layout, a hit is"
+                    + " one GET, a miss is a read: nothing probes and nothing reads the marker")
     void requests() {
         Entry entry = entries.entry(1000);
         tier.store(entry);
         assertThat(tier.load(entry.id())).isHitOf(entry);
-        assertEquals(List.of("GET", "PUT none-match", "GET"), store.requests());
-        assertEquals(List.of(MARKER, key(entry.id())), store.keys());
+        assertThat(tier.load(entries.id())).isAbsent();
+        assertEquals(List.of("PUT none-match", "GET", "GET"), store.requests());
+        assertEquals(List.of(key(entry.id())), store.keys());
+        assertEquals(Optional.empty(), tier.statistics().conditionalWrites());
         assertEquals(
                 new BucketTierStatistics.Requests(2, 0, 1, 0, 0),
                 tier.statistics().requests());
@@ -136,7 +115,6 @@ class BucketTierTest {
                 return result;
             }
         };
-        mark(late);
         other[0] = new BucketTier(config, () -> late, ticker, TestSeed.random("absentRace"));
         assertThat(other[0].load(entry.id())).isAbsent();
         assertThat(other[0].load(entry.id())).isHitOf(entry);

@@ -18,8 +18,6 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.layout.BucketLayout;
-import dev.granary.s3.probe.CapabilityMarker;
-import dev.granary.s3.probe.ConditionalDeleteSupport;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestTicker;
@@ -75,12 +73,7 @@ final class InMemoryHistory {
         this.layout = new BucketLayout(config.location());
         store.place(
                 layout.marker(),
-                new CapabilityMarker(
-                                ConditionalWriteSupport.FULL,
-                                ConditionalDeleteSupport.HONOURED,
-                                0,
-                                "")
-                        .json(),
+                TestProcess.marker(config, ConditionalWriteSupport.FULL),
                 ObjectMarks.NONE);
         for (int i = 0; i < IDS; i++) {
             ids.add(entries.id());

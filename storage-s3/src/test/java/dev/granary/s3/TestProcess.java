@@ -94,11 +94,12 @@ public final class TestProcess implements AutoCloseable {
     }
 
     /** Returns the body of a marker with these capabilities. */
-    public static byte[] marker(ConditionalWriteSupport writes) {
+    public static byte[] marker(S3Config config, ConditionalWriteSupport writes) {
         ConditionalDeleteSupport deletion = writes == ConditionalWriteSupport.FULL
                 ? ConditionalDeleteSupport.HONOURED
                 : ConditionalDeleteSupport.NOT_HONOURED;
-        return new CapabilityMarker(writes, deletion, 0, "").json();
+        return CapabilityMarker.known(config, new CapabilityMarker.Verdict(writes, deletion), 0)
+                .json();
     }
 
     @Override

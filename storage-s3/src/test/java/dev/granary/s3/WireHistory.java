@@ -17,8 +17,6 @@ import dev.granary.s3.config.S3Location;
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.layout.BucketLayout;
-import dev.granary.s3.probe.CapabilityMarker;
-import dev.granary.s3.probe.ConditionalDeleteSupport;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectMarks;
@@ -43,9 +41,8 @@ final class WireHistory implements AutoCloseable {
 
     WireHistory() throws IOException {
         // probed before, by another process
-        byte[] marker = new CapabilityMarker(
-                        ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED, 0, "")
-                .json();
+        byte[] marker =
+                TestProcess.marker(TestS3.server().config().build(), ConditionalWriteSupport.FULL);
         assertThat(SOUND_PATH.putIfAbsent(layout.marker(), marker, ObjectMarks.NONE))
                 .isDone();
     }

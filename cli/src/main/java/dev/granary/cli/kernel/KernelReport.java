@@ -89,12 +89,7 @@ final class KernelReport {
 
     private static JsonObject json(LayerStatistics layer) {
         JsonObject object = JsonOutput.object(
-                "name",
-                layer.name(),
-                "failure",
-                layer.failure().orElse(""),
-                "lostPacksFailure",
-                layer.lostPacks().cause().orElse(""));
+                "name", layer.name(), "failure", layer.failure().orElse(""));
         layer.requests().ifPresent(requests -> object.addProperty("breaker", state(requests)));
         object.add("counters", JsonOutput.object(layer.counters()));
         return object;

@@ -222,7 +222,6 @@ public final class PopulateCommand extends TierCommand {
                 out.flush();
             }
             populated.printProblems(err, config.directory());
-            LostPackReport.printWarnings(err, granary.statistics().layers());
             return populated.isComplete() ? 0 : 1;
         }
     }

@@ -6,7 +6,9 @@ import com.google.gson.JsonObject;
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.option.AgeConverter;
 import dev.granary.cli.option.DeviceSelection;
+import dev.granary.cli.option.IdPrefixConverter;
 import dev.granary.cli.option.TargetOption;
+import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.EntryFormatter;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
@@ -16,15 +18,18 @@ import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.s3.pack.compact.CompactionPlan;
-import dev.granary.s3.pack.compact.LeftEntries;
-import dev.granary.s3.pack.compact.PackCompactor;
-import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.compact.CompactionReport;
+import dev.granary.s3.pack.compact.PackRemover;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 
 /** {@code granary compact}: moves unpacked entries of a bucket into packs. */
 @Command(
@@ -38,8 +43,10 @@ public final class CompactCommand extends TierCommand {
     /** Maximum number of damaged objects that are listed. */
     private static final int MAX_LISTED = 10;
 
-    private static final String MORE =
-            "there are more unpacked entries than one compaction takes; compact again";
+    /** The least number of digits of an id to be left out. */
+    private static final int MIN_DIGITS = 8;
+
+    private static final String MORE = "there is more than one compaction takes; compact again";
 
     @Mixin
     private TargetOption targets = new TargetOption();
@@ -48,12 +55,20 @@ public final class CompactCommand extends TierCommand {
     private boolean isDry;
 
     @Option(
-            names = "--seal",
+            names = "--without",
+            paramLabel = "ID",
             description =
-                    "record afterwards that all entries of the target are in packs: lookups then"
-                            + " request no others, and entries that are published unpacked are not"
-                            + " found until the next compact")
-    private boolean isSealing;
+                    "leave out the entry with this id (repeatable), packed or not: its kernel is"
+                            + " compiled again by whoever needs it; in packs it is gone after the"
+                            + " next but one compact")
+    private List<String> without = new ArrayList<>();
+
+    @Option(
+            names = "--adopt",
+            description =
+                    "first name packs again that no head names, after a head or base was lost;"
+                            + " entries that were left out may come back")
+    private boolean isAdopting;
 
     @Option(
             names = "--grace",
@@ -72,16 +87,24 @@ public final class CompactCommand extends TierCommand {
                 .findFirst()
                 .orElseThrow(() -> new ConfigException(
                         "No writable bucket is configured; give --bucket or set GRANARY_BUCKET."));
+        Set<String> prefixes = new LinkedHashSet<>();
+        for (String id : without) {
+            prefixes.add(prefix(id));
+        }
+        long leftOut = 0;
         boolean isSuccess = true;
         JsonArray results = new JsonArray();
         for (String target : targets.namespaces(DeviceSelection.ANY)) {
-            BucketCompactor.Outcome outcome = compact(config, bucket, target, gracePeriod);
+            BucketCompactor.Outcome outcome =
+                    compact(config, bucket, target, gracePeriod, prefixes);
             isSuccess &= switch (outcome) {
                 case BucketCompactor.Outcome.Planned _ -> true;
-                case BucketCompactor.Outcome.Done(PackCompactor.Result.Done done) ->
-                    isSuccess(done);
+                case BucketCompactor.Outcome.Done done -> isSuccess(done);
                 case BucketCompactor.Outcome.Failed _ -> false;
             };
+            leftOut += outcome instanceof BucketCompactor.Outcome.Done done
+                    ? done.report().leftOut()
+                    : 0;
             if (isJson()) {
                 results.add(json(bucket, target, outcome));
             } else if (!(outcome instanceof BucketCompactor.Outcome.Failed)) {
@@ -95,6 +118,12 @@ public final class CompactCommand extends TierCommand {
                 err().println("granary: " + bucket.name() + " is not compacted: " + cause);
                 err().flush();
             }
+        }
+        if (isSuccess && !isDry && !prefixes.isEmpty() && leftOut == 0) {
+            isSuccess = false;
+            err().println("granary: " + bucket.name() + " has no entry with such an id: "
+                    + String.join(", ", prefixes));
+            err().flush();
         }
         if (isJson()) {
             JsonOutput.print(
@@ -112,49 +141,60 @@ public final class CompactCommand extends TierCommand {
         return isSuccess ? 0 : 1;
     }
 
+    private static String prefix(String id) throws UsageException {
+        String prefix = IdPrefixConverter.parse(id);
+        if (prefix.length() < MIN_DIGITS) {
+            throw new UsageException("--without " + id + " is too short: give at least "
+                    + MIN_DIGITS + " digits of the id");
+        }
+        return prefix;
+    }
+
     /**
      * Returns false if the operator has to act. An entry that is too large for a pack, or of
      * another version, needs no action. Entries may vanish meanwhile; if all listed ones did, the
      * listing was wrong.
      */
-    private boolean isSuccess(PackCompactor.Result.Done done) {
-        LeftEntries left = done.left();
-        return done.unremoved() == 0
-                && left.damaged() == 0
-                && left.unread() == 0
-                && (left.gone() == 0 || done.packed() > 0)
-                && (!isSealing || done.unpackedEntries() == PackManifest.UnpackedEntries.NONE);
+    private static boolean isSuccess(BucketCompactor.Outcome.Done done) {
+        CompactionReport report = done.report();
+        return report.lostPacks().isEmpty()
+                && report.unremoved() + done.removal().unremoved() == 0
+                && report.damagedKeys().isEmpty()
+                && report.unread() == 0
+                && (report.gone() == 0 || report.packed() > 0);
     }
 
     private BucketCompactor.Outcome compact(
-            GranaryConfig config, BucketConfig bucket, String target, Duration gracePeriod)
+            GranaryConfig config,
+            BucketConfig bucket,
+            String target,
+            Duration gracePeriod,
+            Set<String> prefixes)
             throws ConfigException {
         BucketCompactor compactor = new BucketCompactor(config, bucket, target, gracePeriod);
         try (ProgressLine progress =
                 new ProgressLine(err(), "compacting", 0).watching(compactor.waits())) {
             return isDry
-                    ? compactor.plan()
+                    ? compactor.plan(prefixes)
                     : compactor.run(
-                            isSealing
-                                    ? PackManifest.UnpackedEntries.NONE
-                                    : PackManifest.UnpackedEntries.POSSIBLE,
-                            bytes -> progress.passing(Units.bytes(bytes)));
+                            prefixes, isAdopting, bytes -> progress.passing(Units.bytes(bytes)));
         }
     }
 
     private void print(BucketConfig bucket, BucketCompactor.Outcome outcome) {
         switch (outcome) {
-            case BucketCompactor.Outcome.Planned(CompactionPlan plan) -> print(plan);
-            case BucketCompactor.Outcome.Done(PackCompactor.Result.Done done) -> {
+            case BucketCompactor.Outcome.Planned planned -> print(planned);
+            case BucketCompactor.Outcome.Done done -> {
                 print(done);
-                printDamaged(bucket, done.left());
+                printDamaged(bucket, done.report());
             }
             case BucketCompactor.Outcome.Failed _ -> {}
         }
     }
 
-    private void print(CompactionPlan plan) {
-        if (plan.isEmpty()) {
+    private void print(BucketCompactor.Outcome.Planned planned) {
+        CompactionPlan plan = planned.plan();
+        if (plan.isEmpty() && planned.removal().removed() + planned.removal().waiting() == 0) {
             out().println("nothing to do");
         }
         printIf(
@@ -168,11 +208,11 @@ public final class CompactCommand extends TierCommand {
         printIf(
                 plan.lost(),
                 Units.plural(plan.lost(), "pack")
-                        + " cannot be read and would be dropped from the manifest");
-        printIf(plan.removed(), Units.plural(plan.removed(), "object") + " would be removed");
+                        + " missing or damaged; one in each run would be dropped");
         printIf(
-                plan.waiting(),
-                Units.plural(plan.waiting(), "object") + " will be removed after the grace period");
+                planned.removal().removed(),
+                Units.plural(planned.removal().removed(), "object") + " would be removed");
+        printWaiting(planned.removal().waiting());
         printIf(
                 plan.tooLarge(),
                 Units.plural(plan.tooLarge(), "entry")
@@ -182,59 +222,65 @@ public final class CompactCommand extends TierCommand {
         }
     }
 
-    private void print(PackCompactor.Result.Done done) {
-        out().println(Units.plural(done.packed(), "entry") + " in "
-                + Units.plural(done.written(), "new pack") + ", "
-                + Units.plural(done.removed(), "object") + " removed");
+    private void print(BucketCompactor.Outcome.Done done) {
+        CompactionReport report = done.report();
+        printIf(done.adopted(), Units.plural(done.adopted(), "pack") + " adopted");
+        out().println(Units.plural(report.packed(), "entry") + " in "
+                + Units.plural(report.written(), "new pack") + ", "
+                + Units.plural(report.removed() + done.removal().removed(), "object")
+                + " removed");
+        printIf(report.leftOut(), Units.plural(report.leftOut(), "entry") + " left out of packs");
+        printWaiting(report.waiting() + done.removal().waiting());
         printIf(
-                done.left().tooLarge(),
-                Units.plural(done.left().tooLarge(), "entry")
-                        + " left unpacked: too large for a pack");
+                report.tooLarge(),
+                Units.plural(report.tooLarge(), "entry") + " left unpacked: too large for a pack");
         printIf(
-                done.left().otherVersion(),
-                Units.plural(done.left().otherVersion(), "entry")
+                report.otherVersion(),
+                Units.plural(report.otherVersion(), "entry")
                         + " left unpacked: written by another version of Granary");
         printIf(
-                done.left().unread(),
-                Units.plural(done.left().unread(), "entry")
+                report.unread(),
+                Units.plural(report.unread(), "entry")
                         + " left: cannot be read now; compact again");
         printIf(
-                done.left().gone(),
-                Units.plural(done.left().gone(), "entry") + " listed, but removed meanwhile");
-        if (done.left().isTruncated()) {
+                report.gone(),
+                Units.plural(report.gone(), "entry") + " listed, but removed meanwhile");
+        if (report.isTruncated()) {
             out().println(MORE);
         }
-        printIf(
-                done.dropped(),
-                Units.plural(done.dropped(), "entry") + " dropped: damaged in a pack");
-        printIf(
-                done.unremoved(),
-                Units.plural(done.unremoved(), "object")
-                        + " could not be removed; this needs s3:DeleteObject");
-        if (isSealing && done.unpackedEntries() == PackManifest.UnpackedEntries.NONE) {
-            out().println("sealed: lookups request no unpacked entries");
-        } else if (isSealing) {
-            out().println(
-                            done.left().total() > 0 || done.left().isTruncated()
-                                    ? "not sealed, because of the entries that were left"
-                                    : "not sealed, because another process published meanwhile;"
-                                            + " compact again");
+        if (!report.lostPacks().isEmpty()) {
+            out().println(Units.plural(report.lost(), "entry")
+                    + " lost: missing or damaged in their pack");
+            report.lostPacks().forEach(pack -> out().println("  pack " + pack));
+            out().println("publish the kernels again, by populate; compact again: one pack with"
+                    + " losses is dropped in each run");
         }
+        long unremoved = report.unremoved() + done.removal().unremoved();
+        printIf(
+                unremoved,
+                Units.plural(unremoved, "object")
+                        + " could not be removed; this needs s3:DeleteObject");
+    }
+
+    private void printWaiting(long objects) {
+        printIf(
+                objects,
+                Units.plural(objects, "object")
+                        + " not used any more: removed by a compact after the grace period");
     }
 
     /** Lists the damaged objects. Compaction removes none of them, since no pack has a copy. */
-    private void printDamaged(BucketConfig bucket, LeftEntries left) {
-        if (left.damaged() == 0) {
+    private void printDamaged(BucketConfig bucket, CompactionReport report) {
+        List<String> keys = report.damagedKeys();
+        if (keys.isEmpty()) {
             return;
         }
-        out().println(Units.plural(left.damaged(), "entry")
+        out().println(Units.plural(keys.size(), "entry")
                 + " left unpacked: damaged; remove the objects, or publish the kernels again:");
-        left.damagedKeys().stream().limit(MAX_LISTED).forEach(key -> out().println(
-                        "  " + address(bucket, key)));
+        keys.stream().limit(MAX_LISTED).forEach(key -> out().println("  " + address(bucket, key)));
         printIf(
-                left.damaged() - MAX_LISTED,
-                "  and " + Units.count(left.damaged() - MAX_LISTED) + " more; --json lists "
-                        + LeftEntries.MAX_NAMED);
+                keys.size() - MAX_LISTED,
+                "  and " + Units.count(keys.size() - MAX_LISTED) + " more; --json lists all");
     }
 
     private static String address(BucketConfig bucket, String key) {
@@ -251,7 +297,9 @@ public final class CompactCommand extends TierCommand {
             BucketConfig bucket, String target, BucketCompactor.Outcome outcome) {
         JsonObject object = JsonOutput.object("target", target);
         switch (outcome) {
-            case BucketCompactor.Outcome.Planned(CompactionPlan plan) -> {
+            case BucketCompactor.Outcome.Planned(
+                    CompactionPlan plan,
+                    PackRemover.Removal removal) -> {
                 object.addProperty("fold", plan.folded());
                 object.addProperty("foldBytes", plan.foldedBytes());
                 object.addProperty("packs", plan.packs());
@@ -259,25 +307,33 @@ public final class CompactCommand extends TierCommand {
                 object.addProperty("lost", plan.lost());
                 object.addProperty("tooLarge", plan.tooLarge());
                 object.addProperty("more", plan.isTruncated());
-                object.addProperty("remove", plan.removed());
-                object.addProperty("waiting", plan.waiting());
+                object.addProperty("remove", removal.removed());
+                object.addProperty("waiting", removal.waiting());
             }
-            case BucketCompactor.Outcome.Done(PackCompactor.Result.Done done) -> {
-                object.addProperty("packed", done.packed());
-                object.addProperty("packsWritten", done.written());
-                object.addProperty("removed", done.removed());
-                object.addProperty("unremoved", done.unremoved());
-                object.addProperty("left", done.left().total());
-                object.addProperty("damaged", done.left().damaged());
-                object.add("damagedObjects", addresses(bucket, done.left()));
-                object.addProperty("unread", done.left().unread());
-                object.addProperty("tooLarge", done.left().tooLarge());
-                object.addProperty("otherVersion", done.left().otherVersion());
-                object.addProperty("gone", done.left().gone());
-                object.addProperty("more", done.left().isTruncated());
-                object.addProperty("dropped", done.dropped());
-                object.addProperty(
-                        "sealed", done.unpackedEntries() == PackManifest.UnpackedEntries.NONE);
+            case BucketCompactor.Outcome.Done(
+                    CompactionReport report,
+                    long adopted,
+                    PackRemover.Removal removal) -> {
+                object.addProperty("adopted", adopted);
+                object.addProperty("packed", report.packed());
+                object.addProperty("packsWritten", report.written());
+                object.addProperty("removed", report.removed() + removal.removed());
+                object.addProperty("unremoved", report.unremoved() + removal.unremoved());
+                object.addProperty("waiting", report.waiting() + removal.waiting());
+                object.addProperty("leftOut", report.leftOut());
+                object.addProperty("lost", report.lost());
+                object.add("lostPacks", array(report.lostPacks()));
+                object.addProperty("left", report.left());
+                object.add(
+                        "damagedObjects",
+                        array(report.damagedKeys().stream()
+                                .map(key -> address(bucket, key))
+                                .toList()));
+                object.addProperty("unread", report.unread());
+                object.addProperty("tooLarge", report.tooLarge());
+                object.addProperty("otherVersion", report.otherVersion());
+                object.addProperty("gone", report.gone());
+                object.addProperty("more", report.isTruncated());
             }
             case BucketCompactor.Outcome.Failed(String cause) ->
                 object.addProperty("failed", cause);
@@ -285,9 +341,9 @@ public final class CompactCommand extends TierCommand {
         return object;
     }
 
-    private static JsonArray addresses(BucketConfig bucket, LeftEntries left) {
-        JsonArray addresses = new JsonArray();
-        left.damagedKeys().forEach(key -> addresses.add(address(bucket, key)));
-        return addresses;
+    private static JsonArray array(List<String> texts) {
+        JsonArray array = new JsonArray();
+        texts.forEach(array::add);
+        return array;
     }
 }

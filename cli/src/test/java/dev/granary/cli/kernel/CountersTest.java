@@ -18,7 +18,6 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.LookupCounters;
-import dev.granary.coordinator.statistics.LostPackCounter;
 import dev.granary.coordinator.statistics.TierCounter;
 import dev.granary.gpu.composite.CompositeStatistics;
 import dev.granary.s3.statistics.BucketTierStatistics;
@@ -100,7 +99,6 @@ class CountersTest {
                 Optional.empty(),
                 0,
                 0,
-                new LostPackCounter().snapshot(),
                 Optional.of(new LayerStatistics.Requests(
                         0, 0, BucketTierStatistics.Breaker.CLOSED, 0)));
     }

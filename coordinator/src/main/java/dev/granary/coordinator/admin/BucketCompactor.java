@@ -7,12 +7,15 @@ import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.SilenceMonitor;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
+import dev.granary.s3.pack.compact.CompactionException;
 import dev.granary.s3.pack.compact.CompactionPlan;
+import dev.granary.s3.pack.compact.CompactionReport;
 import dev.granary.s3.pack.compact.PackCompactor;
-import dev.granary.s3.pack.manifest.PackManifest;
-import dev.granary.s3.probe.ConditionalWriteSupport;
+import dev.granary.s3.pack.compact.PackRemover;
 
 import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
 import java.util.function.LongConsumer;
 
 /**
@@ -47,15 +50,19 @@ public final class BucketCompactor {
          * The compaction was only planned.
          *
          * @param plan the plan
+         * @param removal the unused objects that would be removed
          */
-        record Planned(CompactionPlan plan) implements Outcome {}
+        record Planned(CompactionPlan plan, PackRemover.Removal removal) implements Outcome {}
 
         /**
          * The compaction was done.
          *
-         * @param result its result
+         * @param report its report
+         * @param adopted the number of packs that the head names again
+         * @param removal the unused objects that were removed
          */
-        record Done(PackCompactor.Result.Done result) implements Outcome {}
+        record Done(CompactionReport report, long adopted, PackRemover.Removal removal)
+                implements Outcome {}
 
         /**
          * The compaction was not done; nothing is lost.
@@ -73,60 +80,54 @@ public final class BucketCompactor {
     /**
      * Plans a compaction without doing it.
      *
+     * @param without the ids to be left out, or their first digits
      * @throws ConfigException if the bucket cannot be opened as configured
      */
-    public Outcome plan() throws ConfigException {
+    public Outcome plan(Set<String> without) throws ConfigException {
         try (BulkBucket bulk =
                 BucketTierFactory.openBulk(bucket, BucketTierFactory.directory(config))) {
             waits.watch(bucket.name(), bulk.traffic()::quiet);
-            return switch (bulk.compactor(namespace).plan(grace)) {
-                case PackCompactor.Planned.Ready ready -> new Outcome.Planned(ready.plan());
-                case PackCompactor.Planned.Unavailable lost -> new Outcome.Failed(lost.cause());
-            };
+            return new Outcome.Planned(
+                    bulk.compactor(namespace).plan(without),
+                    bulk.remover(namespace).plan(grace));
+        } catch (CompactionException e) {
+            return new Outcome.Failed(e.getMessage());
         }
     }
 
     /**
      * Plans and runs a compaction.
      *
-     * @param unpacked the statement of the new manifest on unpacked entries
+     * @param without the ids to be left out, or their first digits
+     * @param isAdopting true if packs that no head names are adopted before
      * @param progress receives the number of bytes read so far
      * @throws ConfigException if the bucket cannot be opened as configured
      */
-    public Outcome run(PackManifest.UnpackedEntries unpacked, LongConsumer progress)
+    public Outcome run(Set<String> without, boolean isAdopting, LongConsumer progress)
             throws ConfigException {
-        try (BucketTier tier =
-                BucketTierFactory.open(bucket, BucketTierFactory.directory(config))) {
+        try (BucketTier tier = BucketTierFactory.open(bucket, BucketTierFactory.directory(config));
+                BulkBucket bulk =
+                        BucketTierFactory.openBulk(bucket, BucketTierFactory.directory(config))) {
             waits.watch(bucket.name(), tier.traffic()::quiet);
-            if (tier.conditionalWrites() == ConditionalWriteSupport.NONE) {
-                return new Outcome.Failed(
-                        "the server does not support conditional writes, which packs need; entries"
-                                + " stay unpacked there");
+            Optional<String> obstacle = tier.packObstacle();
+            if (obstacle.isPresent()) {
+                return new Outcome.Failed(obstacle.get());
             }
-        }
-        try (BulkBucket bulk =
-                BucketTierFactory.openBulk(bucket, BucketTierFactory.directory(config))) {
             waits.watch(bucket.name(), bulk.traffic()::quiet);
+            long adopted = isAdopting ? bulk.adopter(namespace, tier::disprove).run() : 0;
+            PackCompactor compactor = bulk.compactor(namespace);
             for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-                switch (bulk.compactor(namespace).plan(grace)) {
-                    case PackCompactor.Planned.Unavailable lost -> {
-                        return new Outcome.Failed(lost.cause());
-                    }
-                    case PackCompactor.Planned.Ready ready -> {
-                        switch (bulk.compactor(namespace).run(ready.plan(), unpacked, progress)) {
-                            case PackCompactor.Result.Done done -> {
-                                return new Outcome.Done(done);
-                            }
-                            case PackCompactor.Result.Failed failed -> {
-                                return new Outcome.Failed(failed.cause());
-                            }
-                            case PackCompactor.Result.Overtaken _ -> {} // plan again
-                        }
-                    }
+                Optional<CompactionReport> report = compactor.run(
+                        compactor.plan(without), grace, tier.honoursConditionalDelete(), progress);
+                if (report.isPresent()) {
+                    return new Outcome.Done(
+                            report.get(), adopted, bulk.remover(namespace).run(grace));
                 }
             }
             return new Outcome.Failed(
                     "other writers were faster " + MAX_ATTEMPTS + " times; try again");
+        } catch (CompactionException e) {
+            return new Outcome.Failed(e.getMessage());
         }
     }
 }

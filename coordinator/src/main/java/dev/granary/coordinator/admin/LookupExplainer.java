@@ -30,8 +30,8 @@ import dev.granary.gpu.spirv.IntermediateDescriptor;
 import dev.granary.local.ClaimResult;
 import dev.granary.local.LocalClaims;
 import dev.granary.local.LocalTier;
-import dev.granary.s3.BucketAnswer;
 import dev.granary.s3.BucketTier;
+import dev.granary.s3.pack.BucketAnswer;
 
 import java.io.IOException;
 import java.nio.file.Files;

@@ -11,8 +11,6 @@ import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.coordinator.stores.SilenceMonitor;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BulkBucket;
-import dev.granary.s3.pack.manifest.PackManifest;
-import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 
@@ -91,22 +89,18 @@ public final class Warmer implements AutoCloseable {
         try (BulkBucket bucket =
                 BucketTierFactory.openBulk(layer, BucketTierFactory.directory(config))) {
             waits.watch(layer.name(), bucket.traffic()::quiet);
-            return switch (bucket.manifests(namespace).newest(PackManifest.NONE)) {
-                case PackManifestLog.Newest.Unavailable lost ->
-                    new Outcome.Unavailable(lost.cause());
-                case PackManifestLog.Newest.Found found ->
-                    new Outcome.Done(from(bucket, namespace, found.manifest(), progress));
-            };
+            return new Outcome.Done(from(bucket, namespace, progress));
+        } catch (IOException e) {
+            return new Outcome.Unavailable(String.valueOf(e.getMessage()));
         }
     }
 
-    private WarmReport from(
-            BulkBucket bucket, String namespace, PackManifest manifest, Progress progress)
-            throws InterruptedException {
+    private WarmReport from(BulkBucket bucket, String namespace, Progress progress)
+            throws IOException, InterruptedException {
         LocalContents before = localContents(namespace);
         Set<Sha256> present = before.hashes();
         BulkEntryReader reader = bucket.bulkReader(namespace);
-        BulkReadPlan plan = reader.plan(manifest, unpacked, id -> !present.contains(id));
+        BulkReadPlan plan = reader.plan(unpacked, id -> !present.contains(id));
         long bytes = plan.bytes();
         EntryInstaller installer =
                 new EntryInstaller(local, received -> progress.at(received, bytes));

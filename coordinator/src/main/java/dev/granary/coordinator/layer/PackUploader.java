@@ -1,38 +1,35 @@
 package dev.granary.coordinator.layer;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.stores.CountingCache;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
-import dev.granary.s3.DuplicateFinder;
 import dev.granary.s3.pack.PackPublisher;
-import dev.granary.s3.probe.ConditionalWriteSupport;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
- * Uploader of entries in packs, one pack at a time for each target. Entries that the bucket already
- * has are not sent. Entries that are too large for a pack are sent unpacked, as are all entries if
- * the server does not support conditional writes.
- *
- * <p>Packs that the bucket has lost are removed from the manifest and counted, once for each target
- * between two calls of {@link #finish}. Thread-safe.
+ * Uploader of entries in packs, one pack at a time for each target. An entry that a machine with an
+ * empty directory would find in the bucket is not sent. Entries are sent unpacked if they are too
+ * large for a pack or damaged in theirs, and all of them unless the server is known to support
+ * conditional writes. Thread-safe.
  */
 public final class PackUploader implements EntryUploader {
     private final BucketTier bucket;
     private final CountingCache tier;
     private final BulkBucket packed;
-    private volatile DuplicateFinder duplicates;
+    private volatile Function<Id, LoadResult> uncached;
     private final Map<String, PackPublisher> publishers = new ConcurrentHashMap<>();
-    private final Set<String> repairedTargets = ConcurrentHashMap.newKeySet();
 
     /**
      * Creates an uploader to {@code bucket}.
@@ -43,43 +40,38 @@ public final class PackUploader implements EntryUploader {
         this.bucket = bucket;
         this.tier = tier;
         this.packed = bucket.packed();
-        this.duplicates = bucket.duplicates();
+        this.uncached = bucket.uncached();
         opened.accept(packed);
     }
 
     @Override
     public void send(Entry entry, Consumer<StoreResult> whenDone) {
         CountingCache.PendingStore pending = tier.beginStore(entry);
-        Optional<StoreResult> existing = duplicates.find(entry);
-        forgetLostPacks(entry);
-        if (existing.isPresent()) {
-            whenDone.accept(pending.count(existing.get()));
-        } else if (bucket.conditionalWrites() == ConditionalWriteSupport.NONE
-                || !publisher(entry).add(entry, result -> whenDone.accept(pending.count(result)))) {
-            whenDone.accept(pending.count(tier.cache().store(entry)));
-        }
-    }
-
-    /**
-     * Removes lost packs from the manifest. Called before the result of the entry is reported,
-     * since nothing waits for work after the last result.
-     */
-    private void forgetLostPacks(Entry entry) {
-        if (duplicates.hasFoundMissingPack(entry.id())
-                && bucket.conditionalWrites() != ConditionalWriteSupport.NONE
-                && repairedTargets.add(entry.id().target().path())) {
-            tier.lostPacks().count(publisher(entry).forgetLost());
+        Consumer<StoreResult> done = result -> whenDone.accept(pending.count(result));
+        switch (uncached.apply(entry.id())) {
+            case LoadResult.Hit(Entry there) ->
+                done.accept(
+                        there.contentHash().equals(entry.contentHash())
+                                ? StoreResult.DUPLICATE
+                                : StoreResult.DIVERGENT);
+            case LoadResult.Damaged _ -> done.accept(tier.cache().store(entry));
+            case LoadResult.Absent _, LoadResult.Unavailable _ -> {
+                if (bucket.packObstacle().isPresent() || !publisher(entry).add(entry, done)) {
+                    done.accept(tier.cache().store(entry));
+                }
+            }
         }
     }
 
     private PackPublisher publisher(Entry entry) {
-        return publishers.computeIfAbsent(entry.id().target().path(), packed::publisher);
+        return publishers.computeIfAbsent(
+                entry.id().target().path(),
+                namespace -> packed.publisher(namespace, tier.cache()::store, bucket::disprove));
     }
 
     @Override
     public void finish() {
-        duplicates = bucket.duplicates(); // later entries are compared with a newer state
-        repairedTargets.clear();
+        uncached = bucket.uncached(); // later entries are compared with a newer state
         List<Throwable> failures = new ArrayList<>();
         for (PackPublisher publisher : publishers.values()) {
             try {

@@ -127,7 +127,6 @@ public final class RemoteLayer implements AutoCloseable {
                 failure.cause(),
                 failure.pending(),
                 failure.lateAnswers(),
-                layer.tier().lostPacks().snapshot(),
                 requests());
     }
 

@@ -22,8 +22,6 @@ import java.util.TreeMap;
  *     single late answer is no failure
  * @param late answers under way for which no caller waits
  * @param lateAnswers answers that came too late for their callers and were no failures
- * @param lostPacks packs that the manifest names and the bucket has lost, as far as publishing
- *     found any
  * @param requests the requests and the circuit breaker; empty if the tier is of another
  *     implementation
  */
@@ -34,7 +32,6 @@ public record LayerStatistics(
         Optional<String> failure,
         int late,
         long lateAnswers,
-        LostPacks lostPacks,
         Optional<Requests> requests) {
     /**
      * Returns the part of this bucket in each {@link TierCounter} that has one, by its label,
@@ -47,16 +44,6 @@ public record LayerStatistics(
         }
         return counters;
     }
-
-    /**
-     * Counts of packs that the manifest names and the bucket does not have.
-     *
-     * @param forgotten packs that were removed from the manifest
-     * @param failures attempts that failed or are ambiguous: the manifest may still name such
-     *     packs, and {@code warm} reports them
-     * @param cause the cause of the first such failure, in one line; empty if there was none
-     */
-    public record LostPacks(long forgotten, long failures, Optional<String> cause) {}
 
     /**
      * The requests to the bucket, and its circuit breaker. Publishing in packs has connections and

@@ -115,15 +115,7 @@ public enum TierCounter {
     BREAKER_OPENINGS(
             "breaker-openings",
             "how often the circuit breaker of a bucket opened",
-            requests(LayerStatistics.Requests::breakerOpenings)),
-    LOST_PACKS_FORGOTTEN(
-            "lost-packs-forgotten",
-            "lost packs that were removed from the manifest",
-            buckets(layer -> layer.lostPacks().forgotten())),
-    LOST_PACKS_FAILURES(
-            "lost-packs-failures",
-            "failed attempts to remove lost packs from the manifest",
-            buckets(layer -> layer.lostPacks().failures()));
+            requests(LayerStatistics.Requests::breakerOpenings));
 
     private final String label;
     private final Unit unit;

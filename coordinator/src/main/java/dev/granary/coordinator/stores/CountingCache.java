@@ -13,7 +13,6 @@ import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.LoadEvent;
 import dev.granary.coordinator.event.StoreEvent;
 import dev.granary.coordinator.event.UploadEvent;
-import dev.granary.coordinator.statistics.LostPackCounter;
 
 import java.time.Duration;
 import java.util.Optional;
@@ -26,7 +25,6 @@ import java.util.Optional;
  * @param storeKind the kind of event of a store: of the local tier or of a layer
  * @param cache the tier
  * @param statistics counts every result
- * @param lostPacks counts the packs that the bucket has lost
  * @param events receives every result
  */
 public record CountingCache(
@@ -34,7 +32,6 @@ public record CountingCache(
         EventKind storeKind,
         PersistentCache cache,
         TierStatistics statistics,
-        LostPackCounter lostPacks,
         EventDispatcher events) {
     /** Creates a layer of that name with counters that are 0, and without listeners. */
     public CountingCache(String name, PersistentCache cache) {
@@ -47,18 +44,12 @@ public record CountingCache(
     }
 
     private CountingCache(String name, EventKind storeKind, PersistentCache cache) {
-        this(
-                name,
-                storeKind,
-                cache,
-                new TierStatistics(),
-                new LostPackCounter(),
-                EventDispatcher.NO_LISTENERS);
+        this(name, storeKind, cache, new TierStatistics(), EventDispatcher.NO_LISTENERS);
     }
 
     /** Returns the same tier with the same counters, and other receivers of events. */
     public CountingCache withEvents(EventDispatcher dispatcher) {
-        return new CountingCache(name, storeKind, cache, statistics, lostPacks, dispatcher);
+        return new CountingCache(name, storeKind, cache, statistics, dispatcher);
     }
 
     /** Begins the event of a load. */

@@ -38,8 +38,6 @@ class LifetimeStatisticsTest {
             "bucket-unavailable",
             "bucket-skipped",
             "bucket-stored",
-            "lost-packs-forgotten",
-            "lost-packs-failures",
             "compiled",
             "compiled-again",
             "compile-failures",
@@ -72,14 +70,7 @@ class LifetimeStatisticsTest {
 
     private static LayerStatistics layer(String name) {
         return new LayerStatistics(
-                name,
-                new TierStatistics().snapshot(),
-                0,
-                Optional.empty(),
-                0,
-                0,
-                new LostPackCounter().snapshot(),
-                Optional.empty());
+                name, new TierStatistics().snapshot(), 0, Optional.empty(), 0, 0, Optional.empty());
     }
 
     @Test

@@ -158,8 +158,8 @@ public final class S3Config {
     }
 
     /**
-     * Returns the interval at which the head of a target is compared with the bucket's; zero disables
-     * packs.
+     * Returns the interval at which the head of a target is compared with the bucket's; zero
+     * disables packs.
      */
     public Duration refreshInterval() {
         return settings.refreshInterval;

@@ -198,8 +198,8 @@ public final class S3ConfigBuilder implements Cloneable {
     }
 
     /**
-     * Sets the interval at which the head of a target is compared with the bucket's; default 1 minute. Zero
-     * disables packs: only unpacked entries are read.
+     * Sets the interval at which the head of a target is compared with the bucket's; default 1
+     * minute. Zero disables packs: only unpacked entries are read.
      */
     public S3ConfigBuilder refreshInterval(Duration interval) {
         if (interval.isNegative()) {
@@ -211,8 +211,8 @@ public final class S3ConfigBuilder implements Cloneable {
     }
 
     /**
-     * Sets a directory that caches heads and indexes of packs for all processes of this
-     * machine; default none. It must be private to this user, and is created when needed.
+     * Sets a directory that caches heads and indexes of packs for all processes of this machine;
+     * default none. It must be private to this user, and is created when needed.
      */
     public S3ConfigBuilder packIndexCache(Path directory) {
         this.packIndexCache = Optional.of(directory);

@@ -56,8 +56,8 @@ public final class TargetLayout {
      */
     public Optional<ObjectName> packName(String key) {
         return key.startsWith(packPrefix()) && key.endsWith(PACK_SUFFIX)
-                ? ObjectName.parse(key.substring(
-                        packPrefix().length(), key.length() - PACK_SUFFIX.length()))
+                ? ObjectName.parse(
+                        key.substring(packPrefix().length(), key.length() - PACK_SUFFIX.length()))
                 : Optional.empty();
     }
 

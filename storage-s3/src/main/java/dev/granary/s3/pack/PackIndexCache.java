@@ -72,7 +72,7 @@ public final class PackIndexCache {
                 return Optional.of(new CachedHead(
                         Register.decode(bytes),
                         Files.getLastModifiedTime(directory.resolve(HEAD)).toMillis()));
-            } catch (RegisterException | IOException e) {
+            } catch (IOException e) {
                 return Optional.empty();
             }
         });
@@ -84,8 +84,8 @@ public final class PackIndexCache {
      */
     void store(Register.Stored head, Collection<PackInfo> named) {
         if (directory == null
-                || head().filter(there -> there.stored().head().generation()
-                                > head.head().generation())
+                || head().filter(there ->
+                                there.stored().head().generation() > head.head().generation())
                         .isPresent()) {
             return;
         }

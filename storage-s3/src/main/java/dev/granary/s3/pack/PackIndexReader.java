@@ -57,8 +57,8 @@ public final class PackIndexReader {
                 new IndexResult.Unavailable("the server sent more of it than was requested");
             case GetResult.Unavailable(StoreFailure failure) ->
                 isGone(failure)
-                        ? new IndexResult.Lost("it is not there, too short, or must not be read: "
-                                + failure)
+                        ? new IndexResult.Lost(
+                                "it is not there, too short, or must not be read: " + failure)
                         : new IndexResult.Unavailable(failure.toString());
         };
     }
@@ -70,7 +70,8 @@ public final class PackIndexReader {
                 pack.isIndexedBy(index)
                         ? new IndexResult.Ok(index)
                         : new IndexResult.Lost("its index is that of another pack");
-            case PackIndex.Read.Bad bad when bad.damage() == DamageKind.TOO_NEW ->
+            case PackIndex.Read.Bad bad
+            when bad.damage() == DamageKind.TOO_NEW ->
                 new IndexResult.Unavailable("a newer version wrote it: " + bad.detail());
             case PackIndex.Read.Bad bad ->
                 new IndexResult.Lost("its index is damaged: " + bad.detail());

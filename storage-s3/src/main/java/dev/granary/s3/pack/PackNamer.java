@@ -40,10 +40,7 @@ public final class PackNamer {
      *     exact
      */
     public PackNamer(
-            ObjectStore store,
-            TargetLayout keys,
-            Register register,
-            Consumer<String> disproved) {
+            ObjectStore store, TargetLayout keys, Register register, Consumer<String> disproved) {
         this.store = store;
         this.keys = keys;
         this.register = register;
@@ -75,12 +72,12 @@ public final class PackNamer {
                 case SwapResult.Done done -> {
                     return verified(pack.name(), done);
                 }
-                case SwapResult.GaveUp(Register.Stored seen, _)
-                when !seen.head().admits(pack.name()) -> {
-                    return new Named.OutOfDate(seen);
+                case SwapResult.GaveUp gaveUp
+                when !gaveUp.seen().head().admits(pack.name()) -> {
+                    return new Named.OutOfDate(gaveUp.seen());
                 }
-                case SwapResult.GaveUp(Register.Stored seen, _) -> {
-                    SwapResult folded = fold(seen, pack);
+                case SwapResult.GaveUp gaveUp -> {
+                    SwapResult folded = fold(gaveUp.seen(), pack);
                     if (folded instanceof SwapResult.Done done) {
                         return verified(pack.name(), done);
                     } else if (!(folded instanceof SwapResult.GaveUp)) {
@@ -109,8 +106,7 @@ public final class PackNamer {
         return new Named.Failed(
                 switch (result) {
                     case SwapResult.Failed(String cause) -> cause;
-                    case SwapResult.Unknown(String cause) ->
-                        "the outcome is unknown: " + cause;
+                    case SwapResult.Unknown(String cause) -> "the outcome is unknown: " + cause;
                     case SwapResult.Done _, SwapResult.GaveUp _ ->
                         throw new IllegalStateException("Not a failure: " + result);
                 });
@@ -147,8 +143,7 @@ public final class PackNamer {
                 && head.admits(base)
                 && head.admits(pack.name());
         return isSame
-                ? new Change.Next(
-                        head.with(Optional.of(base), folded, Set.of()).with(pack))
+                ? new Change.Next(head.with(Optional.of(base), folded, Set.of()).with(pack))
                 : new Change.GiveUp("another writer changed the packs to be folded");
     }
 

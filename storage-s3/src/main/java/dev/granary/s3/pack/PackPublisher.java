@@ -4,9 +4,9 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.VerificationLevel;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.LogOnce;
 import dev.granary.cache.support.Ticker;
@@ -21,7 +21,6 @@ import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.write.ImmutableWriter;
 
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -13,8 +13,7 @@ import java.util.random.RandomGenerator;
  * together do not send requests together. Thread-safe if its components are.
  *
  * @param interval the time between two comparisons of a head with the bucket's
- * @param timeout the longest time that a lookup waits for another one that reads a head or an
- *     index
+ * @param timeout the longest time that a lookup waits for another one that reads a head or an index
  * @param nanos the monotonic clock
  * @param wallMillis the wall clock, which dates the reads of other processes; a wrong one costs a
  *     request more or less
@@ -74,8 +73,8 @@ record RefreshSchedule(
     /**
      * Returns the time of the next read, in nanoseconds of the monotonic clock.
      *
-     * @param headAge the time since the head was confirmed, in milliseconds; empty if it
-     *     was just confirmed
+     * @param headAge the time since the head was confirmed, in milliseconds; empty if it was just
+     *     confirmed
      */
     long nextRefresh(Optional<Long> headAge) {
         long whole = interval.toNanos() / 2 + random.nextLong(interval.toNanos() + 1);

@@ -139,8 +139,7 @@ final class TargetPackReader {
             PackLocation location,
             Function<MemorySegment, LoadResult> decoder,
             ObjectStore store) {
-        return switch (store.range(
-                keys.pack(pack.name()), location.offset(), location.length())) {
+        return switch (store.range(keys.pack(pack.name()), location.offset(), location.length())) {
             case GetResult.Found found -> {
                 LoadResult decoded = decoder.apply(found.bytes());
                 yield decoded instanceof LoadResult.Damaged bad

@@ -1,8 +1,8 @@
 package dev.granary.s3.pack;
 
-import dev.granary.s3.pack.PackIndexReader.IndexResult;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.PackIndexReader.IndexResult;
 import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.register.Base;
@@ -70,7 +70,9 @@ final class TargetPacks {
         return known;
     }
 
-    /** Returns the packs by a read of the head later than {@code seen}, if the bucket reports it. */
+    /**
+     * Returns the packs by a read of the head later than {@code seen}, if the bucket reports it.
+     */
     PackView refreshed(ObjectStore store, PackView seen) {
         return update(store, seen);
     }
@@ -161,16 +163,14 @@ final class TargetPacks {
     }
 
     private PackView withBase(
-            Register register,
-            Register.Stored head,
-            PackView known,
-            RefreshSchedule.Moment now) {
+            Register register, Register.Stored head, PackView known, RefreshSchedule.Moment now) {
         Optional<Base> base = Optional.empty();
         String failure = "";
         if (head.head().base().isPresent()) {
             ObjectName name = head.head().base().get();
-            base = known.base().filter(folded -> folded.name().equals(name)).or(() ->
-                    indexCache.base(name));
+            base = known.base()
+                    .filter(folded -> folded.name().equals(name))
+                    .or(() -> indexCache.base(name));
             try {
                 if (base.isEmpty()) {
                     base = Optional.of(register.readBase(name));
@@ -181,9 +181,7 @@ final class TargetPacks {
                 failure = e.isLoss() ? "" : String.valueOf(e.getMessage());
             }
         }
-        refreshAt = failure.isEmpty()
-                ? schedule.nextRefresh(Optional.empty())
-                : schedule.nextTry();
+        refreshAt = failure.isEmpty() ? schedule.nextRefresh(Optional.empty()) : schedule.nextTry();
         PackView view = new PackView(Optional.of(head), base, failure, now);
         if (failure.isEmpty()) {
             indexCache.store(head, view.packs());

@@ -24,7 +24,7 @@ public final class BucketDiagnostics {
 
     private final S3Config config;
     private final ObjectStore store;
-    private final CachedCapabilities capabilities;
+    private final ServerCapabilities capabilities;
     private final FailureAdvice advice;
     private final String absentKey;
     private final List<CheckResult> results = new ArrayList<>();
@@ -33,7 +33,7 @@ public final class BucketDiagnostics {
             S3Config config,
             ObjectStore store,
             BucketLayout layout,
-            CachedCapabilities capabilities,
+            ServerCapabilities capabilities,
             RandomGenerator random) {
         this.config = config;
         this.store = store;
@@ -113,17 +113,20 @@ public final class BucketDiagnostics {
                     results.add(forbiddenAbsence(unreadable.get()));
                 }
                 results.addAll(probed.results());
-                results.add(result(probed.writes()));
+                results.add(result(probed.verdict().writes()));
             }
-            case ProbeResult.NotAllowed refused
-            when unreadable.isPresent() -> results.add(advice.of(unreadable.get()));
-            case ProbeResult.NotAllowed refused
-            when refused.failure().code().equals("AccessDenied") ->
-                checkReadOnly(refused.failure());
-            case ProbeResult.NotAllowed refused -> results.add(advice.of(refused.failure()));
-            case ProbeResult.Unavailable lost -> {
-                results.addAll(lost.results());
-                results.add(advice.of(lost.failure()));
+            case ProbeResult.Stopped(StoreFailure failure, List<CheckResult> before) -> {
+                boolean isSilent = failure.isTransient() || failure.isUnsent();
+                if (isSilent) {
+                    results.addAll(before);
+                    results.add(advice.of(failure));
+                } else if (unreadable.isPresent()) {
+                    results.add(advice.of(unreadable.get()));
+                } else if (failure.code().equals("AccessDenied")) {
+                    checkReadOnly(failure);
+                } else {
+                    results.add(advice.of(failure));
+                }
             }
         }
     }
@@ -161,11 +164,11 @@ public final class BucketDiagnostics {
             case CREATE_ONLY ->
                 new CheckResult.Notice(
                         "conditional writes: CREATE_ONLY",
-                        "entries and packs are shared; features that need If-Match are off");
+                        "entries are shared; packs, which need If-Match, are not written");
             case NONE ->
                 new CheckResult.Notice(
                         "conditional writes: NONE",
-                        "entries are shared; all other features are off. Amazon S3, MinIO and Ceph"
+                        "entries are shared; packs are not written. Amazon S3, MinIO and Ceph"
                                 + " support them");
         };
     }

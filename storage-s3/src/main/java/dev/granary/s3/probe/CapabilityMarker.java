@@ -8,41 +8,54 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.Strictness;
 
-import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.config.S3Config;
 
-import java.time.DateTimeException;
+import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Arrays;
+import java.util.Optional;
 
 /**
- * Content of {@code granary.json}: the result of a probe, so that not every process sends one.
+ * Content of {@code granary.json}: the verdict of a probe, or the claim of the process that probes.
  *
- * @param writes the conditional writes that the server supports
- * @param deletion the support of conditional deletions
- * @param probedMillis time of the probe by the server's clock, in milliseconds since 1970, for
- *     people; 0 if the server sent no date
- * @param producer the program that probed, such as {@code granary 0.1.0}, for people
+ * @param verdict the verdict; empty while a process probes
+ * @param server the host of the endpoint, or {@link #AMAZON}
+ * @param bucket the name of the bucket; a marker that was copied with its bucket names another one
+ * @param nonce random name of the process that probes; empty with a verdict
+ * @param probed time of the probe by the server's clock, for people; empty if it sent no date
+ * @param producer the program that probes, such as {@code granary 0.1.0}, for people
  */
 public record CapabilityMarker(
-        ConditionalWriteSupport writes,
-        ConditionalDeleteSupport deletion,
-        long probedMillis,
+        Optional<Verdict> verdict,
+        String server,
+        String bucket,
+        String nonce,
+        String probed,
         String producer) {
-    /** Time for which a marker is valid, from the write time of the object. */
+    /** Time for which a verdict is valid, from the write time of the object. */
     static final Duration TIME_TO_LIVE = Duration.ofDays(7);
 
     /** Maximum length of a marker, in bytes. */
     static final int MAX_BYTES = 4096;
 
-    private static final int FORMAT = 1;
-    private static final String FORMAT_NAME = "format";
-    private static final String WRITES_NAME = "conditionalWrites";
-    private static final String DELETION_NAME = "conditionalDelete";
+    /** Server of buckets without an endpoint, and of Amazon's own endpoints. */
+    static final String AMAZON = "Amazon S3";
+
+    private static final int FORMAT = 2;
+    private static final String PROBING = "probing";
     private static final Gson JSON = new GsonBuilder()
             .setStrictness(Strictness.STRICT)
+            .setPrettyPrinting()
             .disableHtmlEscaping()
             .create();
+
+    /**
+     * The capabilities of a server.
+     *
+     * @param writes the conditional writes that it supports
+     * @param deletion the support of conditional deletions
+     */
+    public record Verdict(ConditionalWriteSupport writes, ConditionalDeleteSupport deletion) {}
 
     /** Result of parsing a marker. */
     public sealed interface Parsed {
@@ -56,39 +69,90 @@ public record CapabilityMarker(
         record Malformed() implements Parsed {}
     }
 
-    /** Returns the content of the object. */
-    public byte[] json() {
-        return ("{\n" + field(FORMAT_NAME, FORMAT) + ",\n" + field(WRITES_NAME, writes.name())
-                        + ",\n"
-                        + field(DELETION_NAME, deletion.name()) + ",\n"
-                        + field(
-                                "probed",
-                                probedMillis == 0
-                                        ? ""
-                                        : Instant.ofEpochMilli(probedMillis).toString())
-                        + ",\n"
-                        + field("producer", producer) + "\n}\n")
-                .getBytes(UTF_8);
+    /**
+     * Returns a marker with a verdict.
+     *
+     * @param probedMillis time of the probe in milliseconds since 1970; 0 if unknown
+     */
+    public static CapabilityMarker known(S3Config config, Verdict verdict, long probedMillis) {
+        return new CapabilityMarker(
+                Optional.of(verdict),
+                server(config),
+                config.location().bucket(),
+                "",
+                probedMillis == 0 ? "" : Instant.ofEpochMilli(probedMillis).toString(),
+                config.producer());
     }
 
-    private static String field(String name, Object value) {
-        return "  " + JSON.toJson(name) + " : " + JSON.toJson(value);
+    /** Returns the marker of a process that probes. */
+    static CapabilityMarker probing(S3Config config, String nonce) {
+        return new CapabilityMarker(
+                Optional.empty(),
+                server(config),
+                config.location().bucket(),
+                nonce,
+                "",
+                config.producer());
+    }
+
+    private static String server(S3Config config) {
+        String host = config.connection().endpoint().map(URI::getHost).orElse(AMAZON);
+        return host.endsWith(".amazonaws.com") || host.endsWith(".amazonaws.com.cn")
+                ? AMAZON
+                : host;
+    }
+
+    /** Returns true if the bucket is on Amazon's own servers. */
+    static boolean isAmazon(S3Config config) {
+        return server(config).equals(AMAZON);
+    }
+
+    /** Returns true if the marker was written for this server and bucket. */
+    boolean isOf(S3Config config) {
+        return server.equals(server(config)) && bucket.equals(config.location().bucket());
+    }
+
+    /** Returns the content of the object. */
+    public byte[] json() {
+        JsonObject object = new JsonObject();
+        object.addProperty("format", FORMAT);
+        object.addProperty("state", verdict.isPresent() ? "known" : PROBING);
+        verdict.ifPresent(known -> {
+            object.addProperty("conditionalWrites", known.writes().name());
+            object.addProperty("conditionalDelete", known.deletion().name());
+        });
+        object.addProperty("server", server);
+        object.addProperty("bucket", bucket);
+        if (verdict.isPresent()) {
+            object.addProperty("probed", probed);
+        } else {
+            object.addProperty("nonce", nonce);
+        }
+        object.addProperty("producer", producer);
+        return (JSON.toJson(object) + "\n").getBytes(UTF_8);
     }
 
     /** Parses an object with arbitrary content. */
     public static Parsed parse(byte[] bytes) {
         try {
             JsonObject object = JSON.fromJson(new String(bytes, UTF_8), JsonObject.class);
-            int format = object.get(FORMAT_NAME).getAsBigDecimal().intValueExact();
+            int format = object.get("format").getAsBigDecimal().intValueExact();
             if (format != FORMAT) {
                 return format > FORMAT ? new Parsed.Newer() : new Parsed.Malformed();
             }
-            ConditionalWriteSupport writes =
-                    constant(ConditionalWriteSupport.values(), text(object, WRITES_NAME));
-            ConditionalDeleteSupport deletion =
-                    constant(ConditionalDeleteSupport.values(), text(object, DELETION_NAME));
             return new Parsed.Known(new CapabilityMarker(
-                    writes, deletion, millis(text(object, "probed")), text(object, "producer")));
+                    text(object, "state").equals(PROBING)
+                            ? Optional.empty()
+                            : Optional.of(new Verdict(
+                                    ConditionalWriteSupport.valueOf(
+                                            text(object, "conditionalWrites")),
+                                    ConditionalDeleteSupport.valueOf(
+                                            text(object, "conditionalDelete")))),
+                    text(object, "server"),
+                    text(object, "bucket"),
+                    text(object, "nonce"),
+                    text(object, "probed"),
+                    text(object, "producer")));
         } catch (RuntimeException e) { // arbitrary content: no marker may stop a publication
             return new Parsed.Malformed();
         }
@@ -97,20 +161,5 @@ public record CapabilityMarker(
     private static String text(JsonObject object, String name) {
         JsonElement value = object.get(name);
         return value == null || !value.isJsonPrimitive() ? "" : value.getAsString();
-    }
-
-    private static <E extends Enum<E>> E constant(E[] values, String name) {
-        return Arrays.stream(values)
-                .filter(value -> value.name().equals(name))
-                .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("Not one of the names"));
-    }
-
-    private static long millis(String text) {
-        try {
-            return text.isEmpty() ? 0 : ServerTimestamps.millis(Instant.parse(text));
-        } catch (DateTimeException e) {
-            return 0;
-        }
     }
 }

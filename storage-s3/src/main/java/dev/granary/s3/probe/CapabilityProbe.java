@@ -40,13 +40,45 @@ public final class CapabilityProbe {
         this.objects = new ProbeObjects(store, layout, ticker, random);
     }
 
+    /** Runs all steps. */
     ProbeResult run() {
+        return end(() -> {
+            String key = objects.key();
+            ConditionalWriteSupport writes = writes(key);
+            metadata(key);
+            rangeRead(key);
+            listing(key);
+            return new CapabilityMarker.Verdict(writes, deletion(key));
+        });
+    }
+
+    /**
+     * Runs the steps for a server whose conditions are documented to be exact: two creates and a
+     * deletion.
+     */
+    ProbeResult runDocumented() {
+        return end(() -> {
+            String key = objects.key();
+            twoCreates(key);
+            return new CapabilityMarker.Verdict(ConditionalWriteSupport.FULL, deletion(key));
+        });
+    }
+
+    private interface Steps {
+        CapabilityMarker.Verdict run() throws InterruptedException, ProbeStepException;
+    }
+
+    private ProbeResult end(Steps steps) {
+        StoreFailure failure;
         try {
-            return probe();
+            CapabilityMarker.Verdict verdict = steps.run();
+            return new ProbeResult.Probed(verdict, serverMillis, List.copyOf(results));
+        } catch (ProbeStepException e) {
+            failure = e.failure();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            return stopped(StoreFailure.of(
-                    StoreFailure.Kind.TIMEOUT, "interrupted while probing the bucket"));
+            failure = StoreFailure.of(
+                    StoreFailure.Kind.TIMEOUT, "interrupted while probing the bucket");
         } finally {
             // clients send no request for an interrupted thread
             boolean wasInterrupted = Thread.interrupted();
@@ -55,159 +87,105 @@ public final class CapabilityProbe {
                 Thread.currentThread().interrupt();
             }
         }
+        return new ProbeResult.Stopped(failure, List.copyOf(results));
     }
 
-    private ProbeResult probe() throws InterruptedException {
-        String key = objects.key();
-        return switch (creations(key)) {
-            case ProbeStep.Aborted aborted -> stopped(aborted.failure());
-            case ProbeStep.Broken broken -> withoutConditions(key, broken);
-            case ProbeStep.Passed _ -> {
-                sound("exactly one of " + ConditionalWriteRace.RACERS + " concurrent creates wins");
-                yield withCreation(key);
-            }
-        };
-    }
-
-    private ProbeResult withoutConditions(String key, ProbeStep.Broken broken)
-            throws InterruptedException {
-        WriteResult plain = objects.write(() -> store.put(key, BODY, objects.marks()));
-        if (!(plain instanceof WriteResult.Done)) {
-            return stopped(failure(plain));
+    private ConditionalWriteSupport writes(String key)
+            throws InterruptedException, ProbeStepException {
+        try {
+            twoCreates(key);
+            createAfterDeletion();
+            race("creates", () -> {
+                String fresh = objects.key();
+                return Optional.of(new ConditionalWriteRace.Course(
+                        fresh, body -> store.putIfAbsent(fresh, body, objects.marks())));
+            });
+        } catch (ProbeStepException e) {
+            String how = e.how();
+            require(
+                    objects.write(() -> store.put(key, BODY, objects.marks())),
+                    "an object is not written");
+            notice(
+                    "create if absent is not honoured: " + how,
+                    "two machines may do the same work; no packs, claims or leases in this"
+                            + " bucket");
+            return ConditionalWriteSupport.NONE;
         }
-        notice(
-                "create if absent is not honoured: " + broken.how(),
-                "entries are written after a HEAD request, and two machines may do the same work;"
-                        + " no packs, claims or leases in this bucket");
-        return probed(ConditionalWriteSupport.NONE, key);
-    }
-
-    private ProbeResult withCreation(String key) throws InterruptedException {
-        return switch (replacements()) {
-            case ProbeStep.Aborted aborted -> stopped(aborted.failure());
-            case ProbeStep.Broken broken -> {
-                notice(
-                        "replacing a version is not honoured: " + broken.how(),
-                        "damaged entries are overwritten instead; no claims or leases in this"
-                                + " bucket");
-                yield probed(ConditionalWriteSupport.CREATE_ONLY, key);
-            }
-            case ProbeStep.Passed _ -> {
-                sound("exactly one of " + ConditionalWriteRace.RACERS
-                        + " concurrent replacements wins");
-                yield probed(ConditionalWriteSupport.FULL, key);
-            }
-        };
-    }
-
-    private ProbeResult probed(ConditionalWriteSupport writes, String key) {
-        metadata(key);
-        rangeRead(key);
-        listing(key);
-        ConditionalDeleteSupport deletion = deletion(key);
-        return new ProbeResult.Probed(writes, deletion, serverMillis, List.copyOf(results));
-    }
-
-    private ProbeStep creations(String key) throws InterruptedException {
-        WriteResult first = objects.create(key, BODY);
-        if (!(first instanceof WriteResult.Done)) {
-            return refused(first, "an absent object is not created");
+        try {
+            replacements();
+            return ConditionalWriteSupport.FULL;
+        } catch (ProbeStepException e) {
+            notice(
+                    "replacing a version is not honoured: " + e.how(),
+                    "damaged entries are overwritten instead; no packs, claims or leases in this"
+                            + " bucket");
+            return ConditionalWriteSupport.CREATE_ONLY;
         }
+    }
+
+    private void race(String what, ConditionalWriteRace.Setup setup)
+            throws InterruptedException, ProbeStepException {
+        new ConditionalWriteRace(store).run(setup);
+        sound("exactly one of " + ConditionalWriteRace.RACERS + " concurrent " + what + " wins");
+    }
+
+    private void twoCreates(String key) throws InterruptedException, ProbeStepException {
+        require(objects.create(key, BODY), "an absent object is not created");
         WriteResult second = objects.write(() -> store.putIfAbsent(key, OTHER, objects.marks()));
         if (!(second instanceof WriteResult.PreconditionFailed
                 || second instanceof WriteResult.Conflict)) {
-            return refused(second, "a second create of one object succeeded");
+            throw refused(second, "a second create of one object succeeded");
         }
         sound("a second create of one object is refused");
-        ProbeStep afterDeletion = createAfterDeletion();
-        return afterDeletion instanceof ProbeStep.Passed
-                ? new ConditionalWriteRace(store).run(createRace())
-                : afterDeletion;
     }
 
     /** Checks a create after a delete: some servers still see the deleted object. */
-    private ProbeStep createAfterDeletion() throws InterruptedException {
+    private void createAfterDeletion() throws InterruptedException, ProbeStepException {
         String key = objects.key();
-        WriteResult created = objects.create(key, BODY);
-        if (!(created instanceof WriteResult.Done)) {
-            return refused(created, "an absent object is not created");
-        }
-        if (!(objects.delete(key) instanceof WriteResult.Done)) {
+        require(objects.create(key, BODY), "an absent object is not created");
+        if (objects.delete(key) instanceof WriteResult.Done) {
+            require(objects.create(key, BODY), "a deleted object is not created again");
+            sound("a deleted object can be created again");
+        } else {
             notice(
                     "deleting is not allowed",
                     "Granary publishes without it; the objects of the probe stay, and may be"
                             + " deleted");
-            return ProbeStep.PASSED;
         }
-        WriteResult again = objects.create(key, BODY);
-        if (!(again instanceof WriteResult.Done)) {
-            return refused(again, "a deleted object is not created again");
-        }
-        sound("a deleted object can be created again");
-        return ProbeStep.PASSED;
     }
 
-    private ConditionalWriteRace.Setup createRace() {
-        return new ConditionalWriteRace.Setup() {
-            @Override
-            public Optional<String> key() {
-                return Optional.of(objects.key());
-            }
-
-            @Override
-            public ConditionalWriteRace.Racer racer(String key) {
-                return body -> store.putIfAbsent(key, body, objects.marks());
-            }
-        };
-    }
-
-    private ProbeStep replacements() throws InterruptedException {
+    private void replacements() throws InterruptedException, ProbeStepException {
         String key = objects.key();
-        if (!(objects.create(key, BODY) instanceof WriteResult.Done created)) {
-            return new ProbeStep.Aborted(StoreFailure.of(
+        if (!(objects.create(key, BODY) instanceof WriteResult.Done(String first))) {
+            throw ProbeStepException.unclear(StoreFailure.of(
                     StoreFailure.Kind.SERVER, "an object to replace could not be created"));
         }
-        WriteResult current = store.replaceIfMatch(key, created.etag(), OTHER, objects.marks());
+        WriteResult current = store.replaceIfMatch(key, first, OTHER, objects.marks());
         if (current instanceof WriteResult.NotAllowed
                 || current instanceof WriteResult.PreconditionFailed) {
-            return refused(current, "the current version is not replaced");
+            throw refused(current, "the current version is not replaced");
         }
-        String old = current instanceof WriteResult.Done ? created.etag() : NO_SUCH_VERSION;
-        WriteResult stale =
-                objects.write(() -> store.replaceIfMatch(key, old, BODY, objects.marks()));
-        if (!(stale instanceof WriteResult.PreconditionFailed)) {
-            return refused(stale, "a stale version was replaced");
-        }
-        sound("a stale version is not replaced");
-        String absent = objects.key();
-        WriteResult replacedAbsent = objects.write(
-                () -> store.replaceIfMatch(absent, created.etag(), BODY, objects.marks()));
-        if (!(replacedAbsent instanceof WriteResult.PreconditionFailed)) {
-            return refused(replacedAbsent, "an absent object was replaced");
-        }
-        sound("an absent object is not replaced");
-        return new ConditionalWriteRace(store).run(replaceRace());
+        String old = current instanceof WriteResult.Done ? first : NO_SUCH_VERSION;
+        requireNotReplaced(key, old, "a stale version");
+        requireNotReplaced(objects.key(), first, "an absent object");
+        race("replacements", () -> {
+            String fresh = objects.key();
+            return objects.create(fresh, BODY) instanceof WriteResult.Done(String etag)
+                    ? Optional.of(new ConditionalWriteRace.Course(
+                            fresh,
+                            body -> store.replaceIfMatch(fresh, etag, body, objects.marks())))
+                    : Optional.empty();
+        });
     }
 
-    private ConditionalWriteRace.Setup replaceRace() {
-        return new ConditionalWriteRace.Setup() {
-            private String etag = "";
-
-            @Override
-            public Optional<String> key() throws InterruptedException {
-                String key = objects.key();
-                if (!(objects.create(key, BODY) instanceof WriteResult.Done created)) {
-                    return Optional.empty();
-                }
-                etag = created.etag();
-                return Optional.of(key);
-            }
-
-            @Override
-            public ConditionalWriteRace.Racer racer(String key) {
-                return body -> store.replaceIfMatch(key, etag, body, objects.marks());
-            }
-        };
+    private void requireNotReplaced(String key, String etag, String what)
+            throws InterruptedException, ProbeStepException {
+        WriteResult result =
+                objects.write(() -> store.replaceIfMatch(key, etag, BODY, objects.marks()));
+        if (!(result instanceof WriteResult.PreconditionFailed)) {
+            throw refused(result, what + " was replaced");
+        }
+        sound(what + " is not replaced");
     }
 
     private void metadata(String key) {
@@ -284,40 +262,31 @@ public final class CapabilityProbe {
         return ConditionalDeleteSupport.NOT_HONOURED;
     }
 
-    private static ProbeStep refused(WriteResult result, String what) {
-        StoreFailure failure = failure(result);
-        boolean isAnswer = result instanceof WriteResult.Done
-                || result instanceof WriteResult.PreconditionFailed
-                || result instanceof WriteResult.Conflict;
-        return isAnswer
-                ? new ProbeStep.Broken(what)
-                : failure.kind() == NOT_SUPPORTED
-                        ? new ProbeStep.Broken("it is refused (" + failure + ")")
-                        : new ProbeStep.Aborted(failure);
+    private static void require(WriteResult result, String otherwise) throws ProbeStepException {
+        if (!(result instanceof WriteResult.Done)) {
+            throw refused(result, otherwise);
+        }
     }
 
-    private static StoreFailure failure(WriteResult result) {
+    private static ProbeStepException refused(WriteResult result, String what) {
         return switch (result) {
-            case WriteResult.NotAllowed refused -> refused.failure();
-            case WriteResult.NotSent unsent -> unsent.failure();
-            case WriteResult.Unknown unknown -> unknown.failure();
-            case WriteResult.PreconditionFailed _, WriteResult.Conflict _, WriteResult.Done _ ->
-                StoreFailure.of(
-                        StoreFailure.Kind.SERVER, "endless conflicts on an object with one writer");
+            case WriteResult.Done _, WriteResult.PreconditionFailed _, WriteResult.Conflict _ ->
+                ProbeStepException.otherwise(what);
+            case WriteResult.NotAllowed(StoreFailure failure)
+            when failure.kind() == NOT_SUPPORTED -> ProbeStepException.refused(failure);
+            case WriteResult.NotAllowed(StoreFailure failure) ->
+                ProbeStepException.unclear(failure);
+            case WriteResult.NotSent(StoreFailure failure) -> ProbeStepException.unclear(failure);
+            case WriteResult.Unknown(StoreFailure failure) -> ProbeStepException.unclear(failure);
         };
-    }
-
-    private ProbeResult stopped(StoreFailure failure) {
-        return failure.isTransient() || failure.isUnsent()
-                ? new ProbeResult.Unavailable(failure, List.copyOf(results))
-                : new ProbeResult.NotAllowed(failure, List.copyOf(results));
     }
 
     private void sound(String finding) {
         results.add(new CheckResult.Sound(finding));
     }
 
-    private void notice(String finding, String advice) {
+    /** Adds a result that disables something; of no step if it is called before the first. */
+    void notice(String finding, String advice) {
         results.add(new CheckResult.Notice(finding, advice));
     }
 }

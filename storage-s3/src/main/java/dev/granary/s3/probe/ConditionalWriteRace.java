@@ -17,6 +17,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Function;
 
 /**
  * Concurrent conditional writes, of which exactly one may win and determine the object.
@@ -32,68 +33,62 @@ final class ConditionalWriteRace {
     private static final int ROUNDS = 3;
     private static final int LIMIT = 1 << 10;
 
-    /** One of the writers. */
-    interface Racer {
-        WriteResult write(byte[] body);
-    }
-
-    /** Setup of a fresh object for a round. */
-    interface Setup {
-        /** Returns the key that all write to; empty if the setup failed. */
-        Optional<String> key() throws InterruptedException;
-
-        /** Returns the write to that key. */
-        Racer racer(String key);
-    }
-
-    /** The outcome of one race for one object. */
-    private sealed interface Round {
-        /** Exactly one write succeeded, and the object has its body. */
-        record Clear() implements Round {}
-
-        /** The server did not honour the condition. */
-        record Broken(String how) implements Round {}
-
-        /**
-         * Ambiguous; {@code oneWon} if exactly one write was acknowledged and the object has its
-         * body.
-         */
-        record Unclear(boolean oneWon, Optional<StoreFailure> failure) implements Round {}
-    }
-
     private final ObjectStore store;
 
     ConditionalWriteRace(ObjectStore store) {
         this.store = store;
     }
 
-    ProbeStep run(Setup setup) throws InterruptedException {
+    /**
+     * One key that all write to.
+     *
+     * @param key the key
+     * @param write writes a body with the condition
+     */
+    record Course(String key, Function<byte[], WriteResult> write) {}
+
+    /** Creator of a course for a round. */
+    interface Setup {
+        /** Returns a fresh course; empty if the setup failed. */
+        Optional<Course> next() throws InterruptedException;
+    }
+
+    /**
+     * Outcome of one round.
+     *
+     * @param hasWinner exactly one write was acknowledged, and the object has its body
+     * @param failure a failure that makes the round unclear
+     */
+    private record Round(boolean hasWinner, Optional<StoreFailure> failure) {}
+
+    /**
+     * Runs the rounds.
+     *
+     * @throws ProbeStepException if the server does not honour the condition, or every round was
+     *     unclear
+     */
+    void run(Setup setup) throws InterruptedException, ProbeStepException {
         boolean hasWinner = false;
         StoreFailure last =
                 StoreFailure.of(StoreFailure.Kind.SERVER, "every response was a conflict");
         for (int i = 0; i < ROUNDS; i++) {
-            Optional<String> key = setup.key();
-            if (key.isEmpty()) {
-                continue;
-            }
-            switch (round(key.get(), setup.racer(key.get()))) {
-                case Round.Clear _ -> {
-                    return ProbeStep.PASSED;
+            Optional<Course> course = setup.next();
+            if (course.isPresent()) {
+                Round round = round(course.get());
+                if (round.hasWinner() && round.failure().isEmpty()) {
+                    return;
                 }
-                case Round.Broken broken -> {
-                    return new ProbeStep.Broken(broken.how());
-                }
-                case Round.Unclear unclear -> {
-                    hasWinner |= unclear.oneWon();
-                    last = unclear.failure().orElse(last);
-                }
+                hasWinner |= round.hasWinner();
+                last = round.failure().orElse(last);
             }
         }
-        return hasWinner ? ProbeStep.PASSED : new ProbeStep.Aborted(last);
+        if (!hasWinner) {
+            throw ProbeStepException.unclear(last);
+        }
     }
 
-    private Round round(String key, Racer racer) throws InterruptedException {
-        List<WriteResult> results = race(racer);
+    private Round round(Course course) throws InterruptedException, ProbeStepException {
+        List<WriteResult> results = race(course);
         List<Integer> winners = new ArrayList<>();
         Optional<StoreFailure> failure = Optional.empty();
         boolean anyConflict = false;
@@ -108,29 +103,26 @@ final class ConditionalWriteRace {
             }
         }
         if (winners.size() > 1) {
-            return new Round.Broken(winners.size() + " of " + RACERS + " won");
+            throw ProbeStepException.otherwise(winners.size() + " of " + RACERS + " won");
         }
         if (winners.isEmpty()) {
-            return failure.isPresent() || anyConflict
-                    ? new Round.Unclear(false, failure)
-                    : new Round.Broken("none of " + RACERS + " won");
+            if (failure.isEmpty() && !anyConflict) {
+                throw ProbeStepException.otherwise("none of " + RACERS + " won");
+            }
+            return new Round(false, failure);
         }
-        return verifyWinner(key, body(winners.getFirst()), failure);
-    }
-
-    private Round verifyWinner(String key, byte[] winner, Optional<StoreFailure> failure) {
-        return switch (store.get(key, LIMIT)) {
+        return switch (store.get(course.key(), LIMIT)) {
             case GetResult.Found found
-            when Arrays.equals(winner, found.bytes().toArray(ValueLayout.JAVA_BYTE)) ->
-                failure.isEmpty() ? new Round.Clear() : new Round.Unclear(true, failure);
+            when Arrays.equals(
+                    body(winners.getFirst()), found.bytes().toArray(ValueLayout.JAVA_BYTE)) ->
+                new Round(true, failure);
             case GetResult.Found _, GetResult.TooLarge _, GetResult.Absent _ ->
-                new Round.Broken("the object does not have the winner's body");
-            case GetResult.Unavailable lost ->
-                new Round.Unclear(false, Optional.of(lost.failure()));
+                throw ProbeStepException.otherwise("the object does not have the winner's body");
+            case GetResult.Unavailable lost -> new Round(false, Optional.of(lost.failure()));
         };
     }
 
-    private static List<WriteResult> race(Racer racer) throws InterruptedException {
+    private static List<WriteResult> race(Course course) throws InterruptedException {
         CountDownLatch start = new CountDownLatch(1);
         List<Future<WriteResult>> running = new ArrayList<>();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -138,7 +130,7 @@ final class ConditionalWriteRace {
                 byte[] body = body(i);
                 running.add(threads.submit(() -> {
                     start.await();
-                    return racer.write(body);
+                    return course.write().apply(body);
                 }));
             }
             start.countDown();

@@ -13,32 +13,19 @@ sealed interface ProbeResult {
     /**
      * The probe has ended normally.
      *
-     * @param writes the conditional writes that the server supports
-     * @param deletion the support of conditional deletions
+     * @param verdict the capabilities of the server
      * @param serverMillis time of the probe by the server's clock, in milliseconds since 1970; 0 if
      *     it sent no date
      * @param results the results of all steps
      */
-    record Probed(
-            ConditionalWriteSupport writes,
-            ConditionalDeleteSupport deletion,
-            long serverMillis,
-            List<CheckResult> results)
+    record Probed(CapabilityMarker.Verdict verdict, long serverMillis, List<CheckResult> results)
             implements ProbeResult {}
 
     /**
-     * Writes are refused, or these requests are; the capabilities are unknown.
-     *
-     * @param failure the refusal
-     * @param results the results of the steps before
-     */
-    record NotAllowed(StoreFailure failure, List<CheckResult> results) implements ProbeResult {}
-
-    /**
-     * The server failed or did not respond; the capabilities are unknown.
+     * The server refused requests, failed, or did not respond; the capabilities are unknown.
      *
      * @param failure the last failure
      * @param results the results of the steps before
      */
-    record Unavailable(StoreFailure failure, List<CheckResult> results) implements ProbeResult {}
+    record Stopped(StoreFailure failure, List<CheckResult> results) implements ProbeResult {}
 }

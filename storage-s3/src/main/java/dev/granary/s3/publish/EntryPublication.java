@@ -6,11 +6,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
-import dev.granary.cache.support.Ticker;
-import dev.granary.s3.probe.Capabilities;
-import dev.granary.s3.probe.ConditionalWriteSupport;
-import dev.granary.s3.resilience.RequestCounters;
-import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
@@ -31,40 +26,34 @@ import java.util.function.Function;
 final class EntryPublication {
     private static final int MAX_STEPS = 16;
 
+    private static final int MAX_CONFLICTS = 3;
+    private static final int MAX_UNKNOWNS = 2;
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
+
+    private final EntryPublisher publisher;
     private final ObjectStore store;
-    private final Capabilities capabilities;
-    private final WriteSuspension suspension;
-    private final Duration retention;
-    private final RequestCounters counters;
-    private final Ticker ticker;
     private final Entry entry;
     private final String key;
     private final EntryPublisher.Existing existing;
     private final byte[] body;
     private final ObjectMarks marks;
-    private final WriteAttempts attempts;
-    private ConditionalWriteSupport conditions;
+    private final WriteAttempts attempts = new WriteAttempts(this::verdict);
+    private boolean isConditional = true;
 
     EntryPublication(
-            PublishContext context,
+            EntryPublisher publisher,
             Entry entry,
             String key,
             EntryPublisher.Existing existing,
             byte[] body,
             ObjectMarks marks) {
-        this.store = context.store();
-        this.capabilities = context.capabilities();
-        this.suspension = context.suspension();
-        this.retention = context.retention();
-        this.counters = context.counters();
-        this.ticker = context.ticker();
+        this.publisher = publisher;
+        this.store = publisher.store;
         this.entry = entry;
         this.key = key;
         this.existing = existing;
         this.body = body;
         this.marks = marks;
-        this.attempts = new WriteAttempts(new PublishRetryPolicy(context.random()));
-        this.conditions = capabilities.conditionalWrites();
     }
 
     /** The next request of a publication, or its end. */
@@ -92,7 +81,7 @@ final class EntryPublication {
     }
 
     StoreResult run() {
-        Step step = firstStep();
+        Step step = new Step.Create();
         try {
             for (int i = 0; i < MAX_STEPS; i++) {
                 if (step instanceof Step.Done done) {
@@ -109,17 +98,12 @@ final class EntryPublication {
         }
     }
 
-    private Step firstStep() {
-        return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : new Step.Create();
-    }
-
     private Step next(Step step) throws InterruptedException {
         return switch (step) {
             case Step.Create _ -> create();
             case Step.Inspect _ -> inspect();
             case Step.Examine examine -> examine(examine.etag());
-            case Step.Replace replace ->
-                conditions == ConditionalWriteSupport.FULL ? replace(replace.etag()) : write();
+            case Step.Replace replace -> isConditional ? replace(replace.etag()) : write();
             case Step.Write _ -> write();
             case Step.Refresh refresh -> refresh(refresh.etag());
             case Step.Done done -> done;
@@ -130,9 +114,7 @@ final class EntryPublication {
         return after(
                 store.putIfAbsent(key, body, marks),
                 new Step.Create(),
-                refusal -> refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED
-                        ? afterUnsupported(refusal)
-                        : refused(refusal));
+                refusal -> withoutConditions(refusal) ? new Step.Inspect() : refused(refusal));
     }
 
     /**
@@ -144,7 +126,7 @@ final class EntryPublication {
         return switch (attempts.after(response)) {
             case WriteVerdict.Own _ -> stored();
             case WriteVerdict.Again(Duration pause) -> {
-                ticker.pause(pause);
+                publisher.ticker.pause(pause);
                 yield again;
             }
             case WriteVerdict.Inspect _ -> new Step.Inspect();
@@ -153,20 +135,17 @@ final class EntryPublication {
         };
     }
 
-    /**
-     * Probes whether the server refuses the condition or the write. Without that, servers without
-     * conditions would never be written.
-     */
-    private Step afterUnsupported(StoreFailure refusal) {
-        conditions = capabilities.conditionalWritesRefused();
-        return conditions == ConditionalWriteSupport.NONE ? new Step.Inspect() : refused(refusal);
+    /** Returns true if the publication goes on without conditions, which may be unsupported. */
+    private boolean withoutConditions(StoreFailure refusal) {
+        isConditional &= refusal.kind() != StoreFailure.Kind.NOT_SUPPORTED;
+        return !isConditional;
     }
 
     /** Ends the publication. Only a refusal that is not about this object suspends writes. */
     private Step refused(StoreFailure refusal) {
         boolean isOfObject = refusal.kind() == StoreFailure.Kind.OBJECT_REFUSED;
         if (!isOfObject) {
-            suspension.suspend(refusal);
+            publisher.suspension.suspend(refusal);
         }
         String reason = refusal.toString();
         // an earlier attempt may have succeeded
@@ -228,12 +207,13 @@ final class EntryPublication {
 
     private Step replace(String etag) throws InterruptedException {
         return after(
-                store.replaceIfMatch(key, etag, body, marks),
-                new Step.Replace(etag),
-                refusal -> switch (refusal.kind()) {
-                    case NOT_SUPPORTED -> new Step.Write();
-                    case OBJECT_REFUSED -> refused(refusal);
-                    default -> giveUp("the existing entry could not be replaced: " + refusal);
+                store.replaceIfMatch(key, etag, body, marks), new Step.Replace(etag), refusal -> {
+                    if (withoutConditions(refusal)) {
+                        return new Step.Write();
+                    }
+                    return refusal.kind() == StoreFailure.Kind.OBJECT_REFUSED
+                            ? refused(refusal)
+                            : giveUp("the existing entry could not be replaced: " + refusal);
                 });
     }
 
@@ -242,40 +222,74 @@ final class EntryPublication {
      * delete it.
      */
     private Step duplicate(String etag, ServerTimestamps dates) {
-        boolean isOld = !retention.isZero()
+        boolean isOld = !publisher.retention.isZero()
                 && dates.age()
-                        .filter(age -> age.compareTo(retention.dividedBy(2)) > 0)
+                        .filter(age -> age.compareTo(publisher.retention.dividedBy(2)) > 0)
                         .isPresent();
         return isOld ? new Step.Refresh(etag) : new Step.Done(StoreResult.DUPLICATE);
     }
 
     private Step refresh(String etag) {
-        WriteResult result = conditions == ConditionalWriteSupport.FULL
+        WriteResult result = isConditional
                 ? store.replaceIfMatch(key, etag, body, marks)
                 : store.put(key, body, marks);
+        if (result instanceof WriteResult.NotAllowed(StoreFailure refusal)
+                && isConditional
+                && withoutConditions(refusal)) {
+            return new Step.Refresh(etag);
+        }
         switch (result) {
-            case WriteResult.Done _ -> counters.refreshed.increment();
+            case WriteResult.Done _ -> publisher.counters.refreshed.increment();
             // another writer was faster
             case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
             case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ ->
-                counters.refreshFailed.increment();
+                publisher.counters.refreshFailed.increment();
         }
         return new Step.Done(StoreResult.DUPLICATE);
     }
 
     /**
-     * Handles an object that has disappeared: it was deleted, or a pending attempt of ours may
-     * still write it.
+     * Handles an object that has disappeared: it was deleted meanwhile, or a pending attempt of
+     * ours may still write it. Creating it again with the same put id is safe in both cases.
      */
     private Step afterDisappearance() throws InterruptedException {
-        if (conditions == ConditionalWriteSupport.NONE) {
-            return attempts.unknowns() > PublishRetryPolicy.MAX_UNKNOWNS
-                    ? giveUp(attempts.cause())
-                    : new Step.Write();
+        if (attempts.unknowns() > MAX_UNKNOWNS
+                && (!isConditional || attempts.last() instanceof WriteResult.Unknown)) {
+            return giveUp(attempts.cause());
         }
-        return attempts.unanswered().isPresent()
-                ? giveUp(attempts.cause())
-                : after(WriteResult.CONFLICT, new Step.Create(), this::refused);
+        return isConditional
+                ? after(WriteResult.CONFLICT, new Step.Create(), this::refused)
+                : new Step.Write();
+    }
+
+    /**
+     * Returns the verdict on a response that leaves the outcome open: 3 retries after conflicts and
+     * 2 after unknown outcomes, over all writes of the publication.
+     */
+    private WriteVerdict verdict(WriteResult response, WriteAttempts soFar) {
+        return switch (response) {
+            case WriteResult.Conflict _ ->
+                soFar.conflicts() > MAX_CONFLICTS
+                        ? new WriteVerdict.GivenUp(StoreFailure.of(
+                                StoreFailure.Kind.SERVER, soFar.conflicts() + " conflicts"))
+                        : again(soFar.conflicts());
+            case WriteResult.Unknown(StoreFailure failure) ->
+                soFar.unknowns() <= MAX_UNKNOWNS
+                        ? again(soFar.unknowns())
+                        : soFar.unknowns() == MAX_UNKNOWNS + 1
+                                ? new WriteVerdict.Inspect()
+                                : new WriteVerdict.GivenUp(failure);
+            case WriteResult.PreconditionFailed _,
+                    WriteResult.Done _,
+                    WriteResult.NotAllowed _,
+                    WriteResult.NotSent _ -> new WriteVerdict.Inspect();
+        };
+    }
+
+    /** Waits a random time up to 50, 100, 200 ms (full jitter), so that colliding writers part. */
+    private WriteVerdict again(int attempt) {
+        long maxNanos = FIRST_PAUSE.toNanos() << (attempt - 1);
+        return new WriteVerdict.Again(Duration.ofNanos(1 + publisher.random.nextLong(maxNanos)));
     }
 
     private Step.Done stored() {

@@ -6,8 +6,6 @@ import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
-import dev.granary.s3.probe.Capabilities;
-import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.store.ObjectMarks;
@@ -34,7 +32,7 @@ import java.util.random.RandomGenerator;
  * <tr><td></td><td>unknown</td>
  *     <td>create again after a pause with the same put id, at most twice; then inspect</td></tr>
  * <tr><td></td><td>not supported</td>
- *     <td>inspect if a probe finds that plain writes work; else as not allowed</td></tr>
+ *     <td>inspect, and write without conditions from then on</td></tr>
  * <tr><td></td><td>not allowed</td>
  *     <td>refused, or unknown after an ambiguous attempt; writes are suspended</td></tr>
  * <tr><td>inspect (HEAD)</td><td>our put id</td><td>stored</td></tr>
@@ -42,7 +40,7 @@ import java.util.random.RandomGenerator;
  *     <td>duplicate; refresh if it is old</td></tr>
  * <tr><td></td><td>else</td><td>examine</td></tr>
  * <tr><td></td><td>absent</td>
- *     <td>create again if no earlier attempt is pending; else unknown</td></tr>
+ *     <td>create again: it was deleted meanwhile; unknown after the last attempt</td></tr>
  * <tr><td>examine (GET)</td><td>sound</td>
  *     <td>duplicate (refresh if it is old) or divergent; the first stays</td></tr>
  * <tr><td></td><td>of a newer format</td>
@@ -53,15 +51,14 @@ import java.util.random.RandomGenerator;
  * <tr><td></td><td>precondition failed</td><td>inspect</td></tr>
  * <tr><td></td><td>conflict, unknown</td>
  *     <td>replace again after a pause, as often as create; then inspect after unknown</td></tr>
- * <tr><td></td><td>not supported</td><td>overwrite</td></tr>
+ * <tr><td></td><td>not supported</td><td>write without a condition</td></tr>
  * <tr><td>refresh (If-Match)</td><td>any</td><td>duplicate</td></tr>
  * </table>
  *
- * <p>With {@link ConditionalWriteSupport#CREATE_ONLY}, a damaged entry is overwritten by a plain
- * PUT (it is unusable), and so is an old duplicate (by the same content). With
- * {@link ConditionalWriteSupport#NONE}, inspection comes first, and an absent entry is written by a
- * plain PUT. Two writers may then overwrite each other, which only costs work, since entries verify
- * themselves.
+ * <p>Needs no verdict on the server. If it refuses a conditional request as not supported, the same
+ * publication goes on without conditions: an absent or damaged entry is written by a plain PUT. If
+ * it ignores the conditions, the first PUT is done. Two writers may then overwrite each other,
+ * which only costs work, since entries verify themselves.
  */
 public final class EntryPublisher {
     /** Prior knowledge of an object that may already exist. */
@@ -73,18 +70,34 @@ public final class EntryPublisher {
         SUSPECT
     }
 
-    private final PublishContext context;
+    final ObjectStore store;
+    final WriteSuspension suspension;
+    final Duration retention;
+    final RequestCounters counters;
+    final Ticker ticker;
+    final RandomGenerator random;
 
+    /**
+     * Creates a publisher.
+     *
+     * @param suspension suspends writes after the bucket refused one
+     * @param retention the age at which a lifecycle rule may delete objects; zero if there is none
+     * @param ticker the clock, which also waits between attempts
+     * @param random source of put ids and pauses
+     */
     public EntryPublisher(
             ObjectStore store,
-            Capabilities capabilities,
             WriteSuspension suspension,
             Duration retention,
             RequestCounters counters,
             Ticker ticker,
             RandomGenerator random) {
-        this.context = new PublishContext(
-                store, capabilities, suspension, retention, counters, ticker, random);
+        this.store = store;
+        this.suspension = suspension;
+        this.retention = retention;
+        this.counters = counters;
+        this.ticker = ticker;
+        this.random = random;
     }
 
     /**
@@ -94,7 +107,7 @@ public final class EntryPublisher {
      * @return refused also if the entry cannot be encoded
      */
     public StoreResult publish(Entry entry, String key, Existing existing) {
-        WriteAttemptId putId = WriteAttemptId.random(context.random());
+        WriteAttemptId putId = WriteAttemptId.random(random);
         byte[] body;
         try {
             body = EntryFormat.encode(entry, Compression.ZSTD, putId);
@@ -102,7 +115,7 @@ public final class EntryPublisher {
             return new StoreResult.Refused(StoreResult.Scope.ENTRY, String.valueOf(e.getMessage()));
         }
         return new EntryPublication(
-                        context,
+                        this,
                         entry,
                         key,
                         existing,

@@ -12,18 +12,37 @@ import dev.granary.s3.pack.format.PackInfo;
 
 import java.util.List;
 
-/**
- * A base: the list of folded packs. Immutable.
- *
- * @param name its name, with the hash of the encoded form
- * @param encoded the encoded form, not to be changed
- * @param packs the packs; an entry in several is read from the first
- */
-public record Base(ObjectName name, byte[] encoded, List<PackInfo> packs) {
+/** A base: the list of folded packs. Immutable. */
+public final class Base {
     /** The largest size of a base in bytes. */
     public static final int MAX_BYTES = 256 << 20;
 
     private static final int FORMAT = 1;
+
+    private final ObjectName name;
+    private final byte[] encoded;
+    private final List<PackInfo> packs;
+
+    private Base(ObjectName name, byte[] encoded, List<PackInfo> packs) {
+        this.name = name;
+        this.encoded = encoded;
+        this.packs = packs;
+    }
+
+    /** Returns its name, with the hash of the encoded form. */
+    public ObjectName name() {
+        return name;
+    }
+
+    /** Returns the encoded form; not a copy. */
+    public byte[] encoded() {
+        return encoded;
+    }
+
+    /** Returns the packs; an entry in several is read from the first. */
+    public List<PackInfo> packs() {
+        return packs;
+    }
 
     /** Returns the base of these packs, with the name that a writer of a generation gives it. */
     static Base of(long generation, List<PackInfo> packs) {

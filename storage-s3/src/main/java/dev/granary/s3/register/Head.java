@@ -111,9 +111,7 @@ public record Head(
         int bytes = recent.stream().mapToInt(PackInfo::filterBytes).sum();
         List<PackInfo> packs = new ArrayList<>();
         packs.add(
-                bytes + pack.filterBytes() > MAX_FILTER_BYTES
-                        ? pack.with(Optional.empty())
-                        : pack);
+                bytes + pack.filterBytes() > MAX_FILTER_BYTES ? pack.with(Optional.empty()) : pack);
         packs.addAll(recent);
         return with(base, packs, retired);
     }
@@ -229,7 +227,8 @@ public record Head(
 
     private static Candidate candidate(JsonElement element) {
         JsonObject json = element.getAsJsonObject();
-        return new Candidate(json.get("generation").getAsLong(), json.get("since").getAsLong());
+        return new Candidate(
+                json.get("generation").getAsLong(), json.get("since").getAsLong());
     }
 
     private static Retired retired(JsonElement element) {

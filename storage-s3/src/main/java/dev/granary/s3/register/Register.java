@@ -45,8 +45,7 @@ public final class Register {
     private final RandomGenerator random;
     private final Ticker ticker;
 
-    public Register(
-            ObjectStore store, TargetLayout keys, RandomGenerator random, Ticker ticker) {
+    public Register(ObjectStore store, TargetLayout keys, RandomGenerator random, Ticker ticker) {
         this.store = store;
         this.keys = keys;
         this.random = random;
@@ -74,8 +73,7 @@ public final class Register {
      * @return {@code known} if the head has not changed; empty if there is none
      */
     public Optional<Stored> readIfChanged(Stored known) throws RegisterException {
-        Optional<GetResult> changed =
-                store.getIfChanged(keys.head(), known.etag(), Head.MAX_BYTES);
+        Optional<GetResult> changed = store.getIfChanged(keys.head(), known.etag(), Head.MAX_BYTES);
         return changed.isEmpty() ? Optional.of(known) : stored(changed.get());
     }
 
@@ -101,8 +99,7 @@ public final class Register {
                 return there.get();
             }
             Head first = Head.first(serverMillis(), nonce());
-            WriteResult created =
-                    store.putIfAbsent(keys.head(), first.encode(), ObjectMarks.NONE);
+            WriteResult created = store.putIfAbsent(keys.head(), first.encode(), ObjectMarks.NONE);
             switch (created) {
                 case WriteResult.Done(String etag) -> {
                     return new Stored(first, etag, first.generation());
@@ -116,8 +113,8 @@ public final class Register {
                         WriteResult.Unknown _ -> pause(attempt);
             }
         }
-        throw RegisterException.unusable("the head could not be created: the server does not"
-                + " answer clearly");
+        throw RegisterException.unusable(
+                "the head could not be created: the server does not" + " answer clearly");
     }
 
     /**

@@ -14,9 +14,9 @@ import static dev.granary.s3.store.StoreFailure.Kind.TLS;
 import static dev.granary.s3.store.StoreFailure.Kind.UNREACHABLE;
 import static dev.granary.s3.store.StoreFailure.Kind.WRONG_REGION;
 
+import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.MissingCredentialsException;
 import dev.granary.s3.store.SecretRedactor;
-import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 

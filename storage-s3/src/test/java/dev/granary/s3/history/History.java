@@ -107,6 +107,7 @@ final class History {
         bucket.put(
                 TestProcess.markerKey(config),
                 TestProcess.marker(
+                        config,
                         has(Feature.CREATE_ONLY)
                                 ? ConditionalWriteSupport.CREATE_ONLY
                                 : ConditionalWriteSupport.FULL),

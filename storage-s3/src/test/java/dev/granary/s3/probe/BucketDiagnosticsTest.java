@@ -25,6 +25,7 @@ import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.testing.SystemTool;
 import dev.granary.testing.TestSeed;
@@ -404,7 +405,7 @@ class BucketDiagnosticsTest {
         assertNotice(
                 check(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONS)),
                 "a second create of one object succeeded",
-                "after a HEAD");
+                "no packs");
         assertNotice(
                 check(new DeviatingObjectStore(Deviation.RACY_REPLACE)),
                 "conditional writes: CREATE_ONLY",
@@ -417,6 +418,29 @@ class BucketDiagnosticsTest {
                 check(new DeviatingObjectStore(Deviation.FORBIDS_DELETIONS)),
                 "deleting is not allowed",
                 "publishes without");
+    }
+
+    @Test
+    @DisplayName("O2 O9 another process probes: reported, the check probes as well, and its"
+            + " verdict is the marker")
+    void probedByAnother() {
+        MemoryObjectStore store = new MemoryObjectStore();
+        S3Config config = S3Config.builder("bucket")
+                .prefix("team")
+                .producer("granary other")
+                .build();
+        store.place(
+                "team/granary.json",
+                CapabilityMarker.probing(config, "other").json(),
+                ObjectMarks.NONE);
+        store.pass(Duration.ofSeconds(7));
+        List<CheckResult> results = check(store);
+        assertNotice(
+                results,
+                "another process (granary other) began to probe the server 7 s ago",
+                "no packs");
+        assertEquals(new CheckResult.Sound("conditional writes: FULL"), results.getLast());
+        assertTrue(new String(store.body("team/granary.json"), UTF_8).contains("\"known\""));
     }
 
     @Test

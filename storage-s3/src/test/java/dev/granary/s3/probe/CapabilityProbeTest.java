@@ -66,8 +66,8 @@ class CapabilityProbeTest {
     void full() {
         MemoryObjectStore store = new MemoryObjectStore();
         ProbeResult.Probed result = probed(store);
-        assertEquals(ConditionalWriteSupport.FULL, result.writes());
-        assertEquals(ConditionalDeleteSupport.HONOURED, result.deletion());
+        assertEquals(ConditionalWriteSupport.FULL, result.verdict().writes());
+        assertEquals(ConditionalDeleteSupport.HONOURED, result.verdict().deletion());
         assertEquals(1_700_000_000_000L, result.serverMillis());
         assertEquals(10, result.results().size(), result::toString);
         assertEquals(0, notices(result), result::toString);
@@ -93,7 +93,7 @@ class CapabilityProbeTest {
                     .run();
             ProbeResult.Probed probed =
                     assertInstanceOf(ProbeResult.Probed.class, result, result::toString);
-            assertEquals(ConditionalWriteSupport.FULL, probed.writes(), probed::toString);
+            assertEquals(ConditionalWriteSupport.FULL, probed.verdict().writes(), probed::toString);
             assertTrue(probed.serverMillis() > 0);
             store.list(layout.root(), object -> {
                 throw new AssertionError("left behind: " + object.key());
@@ -119,7 +119,7 @@ class CapabilityProbeTest {
                     + " showed it is reported")
     void deviations(Deviation deviation, ConditionalWriteSupport expected, String message) {
         ProbeResult.Probed result = probed(new DeviatingObjectStore(deviation));
-        assertEquals(expected, result.writes(), result::toString);
+        assertEquals(expected, result.verdict().writes(), result::toString);
         assertTrue(
                 result.results().stream()
                         .anyMatch(check -> check instanceof CheckResult.Notice notice
@@ -134,8 +134,8 @@ class CapabilityProbeTest {
     void conditionalDelete() {
         ProbeResult.Probed result =
                 probed(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE));
-        assertEquals(ConditionalDeleteSupport.NOT_HONOURED, result.deletion());
-        assertEquals(ConditionalWriteSupport.FULL, result.writes());
+        assertEquals(ConditionalDeleteSupport.NOT_HONOURED, result.verdict().deletion());
+        assertEquals(ConditionalWriteSupport.FULL, result.verdict().writes());
     }
 
     @Test
@@ -144,7 +144,7 @@ class CapabilityProbeTest {
                     + " each time is enough")
     void losersWith500() {
         DeviatingObjectStore store = new DeviatingObjectStore(Deviation.LOSES_WITH_500);
-        assertEquals(ConditionalWriteSupport.FULL, probed(store).writes());
+        assertEquals(ConditionalWriteSupport.FULL, probed(store).verdict().writes());
         long creates =
                 store.requests().stream().filter("PUT none-match"::equals).count();
         assertTrue(
@@ -158,7 +158,7 @@ class CapabilityProbeTest {
     void twoWinners() {
         DeviatingObjectStore store =
                 new DeviatingObjectStore(Deviation.RACY_CREATE, Deviation.LOSES_WITH_500);
-        assertEquals(ConditionalWriteSupport.NONE, probed(store).writes());
+        assertEquals(ConditionalWriteSupport.NONE, probed(store).verdict().writes());
         long creates = store.requests().stream()
                 .filter(request -> request.equals("PUT none-match"))
                 .count();
@@ -180,7 +180,7 @@ class CapabilityProbeTest {
             }
         };
         ProbeResult.Probed result = probed(store);
-        assertEquals(ConditionalWriteSupport.NONE, result.writes());
+        assertEquals(ConditionalWriteSupport.NONE, result.verdict().writes());
         assertTrue(result.results().toString().contains("winner's body"), result::toString);
     }
 
@@ -200,7 +200,7 @@ class CapabilityProbeTest {
                 store.script(fault);
                 assertEquals(
                         ConditionalWriteSupport.FULL,
-                        probed(store).writes(),
+                        probed(store).verdict().writes(),
                         "step " + step + ", " + fault);
             }
         }
@@ -213,20 +213,20 @@ class CapabilityProbeTest {
         assertEquals(
                 StoreFailure.Kind.DENIED,
                 assertInstanceOf(
-                                ProbeResult.NotAllowed.class,
+                                ProbeResult.Stopped.class,
                                 probe(new DeviatingObjectStore(Deviation.FORBIDS_WRITES)))
                         .failure()
                         .kind());
         assertEquals(
                 400,
                 assertInstanceOf(
-                                ProbeResult.NotAllowed.class,
+                                ProbeResult.Stopped.class,
                                 probe(new DeviatingObjectStore(Deviation.REFUSES_WRITES)))
                         .failure()
                         .status());
         assertEquals(
                 TIMEOUT,
-                assertInstanceOf(ProbeResult.Unavailable.class, probe(new SilentFrom(0)))
+                assertInstanceOf(ProbeResult.Stopped.class, probe(new SilentFrom(0)))
                         .failure());
     }
 
@@ -240,11 +240,9 @@ class CapabilityProbeTest {
                 case ProbeResult.Probed probed ->
                     assertEquals(
                             ConditionalWriteSupport.FULL,
-                            probed.writes(),
+                            probed.verdict().writes(),
                             "silent from request " + from);
-                case ProbeResult.Unavailable _ -> {}
-                case ProbeResult.NotAllowed refused ->
-                    throw new AssertionError("Nobody refused: " + refused);
+                case ProbeResult.Stopped stopped -> assertTrue(stopped.failure().isTransient());
             }
         }
     }

@@ -20,10 +20,10 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.config.S3Location;
+import dev.granary.s3.contract.DeviatingObjectStore;
+import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.probe.Capabilities;
-import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.publish.EntryPublisher.Existing;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.WriteSuspension;
@@ -46,6 +46,7 @@ import java.time.Instant;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.SplittableRandom;
 
 /** Tests of every row of the publish protocol, and of its races. */
 class EntryPublisherTest {
@@ -63,36 +64,32 @@ class EntryPublisherTest {
     }
 
     private final TestEntries entries = new TestEntries(EntryPublisherTest.class.getName());
-    private final MemoryObjectStore store = new MemoryObjectStore();
     private final TestTicker ticker = new TestTicker();
     private final WriteSuspension pause =
             new WriteSuspension(new S3Location("bucket", ""), Duration.ofMinutes(5), ticker);
     private final RequestCounters counters = new RequestCounters();
-    private final FakeCapabilities capabilities = new FakeCapabilities();
-    private final EntryPublisher publisher = new EntryPublisher(
-            store,
-            capabilities,
-            pause,
-            Duration.ofDays(90),
-            counters,
-            ticker,
-            TestSeed.random("EntryPublisherTest"));
+    private final SplittableRandom random = TestSeed.random("EntryPublisherTest");
+    private MemoryObjectStore store = new MemoryObjectStore();
+    private EntryPublisher publisher = publisher(store, Duration.ofDays(90));
     private final Entry entry = entries.entry(1000);
 
-    /** Capabilities set by the test. */
-    private static final class FakeCapabilities implements Capabilities {
-        private ConditionalWriteSupport known = ConditionalWriteSupport.FULL;
-        private ConditionalWriteSupport afterProbe = ConditionalWriteSupport.FULL;
+    private EntryPublisher publisher(MemoryObjectStore server, Duration retention) {
+        return new EntryPublisher(server, pause, retention, counters, ticker, random.split());
+    }
 
-        @Override
-        public ConditionalWriteSupport conditionalWrites() {
-            return known;
-        }
+    /** Returns servers that honour conditions, and others; each is empty. */
+    private static List<MemoryObjectStore> servers() {
+        return List.of(
+                new MemoryObjectStore(),
+                new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS),
+                new DeviatingObjectStore(Deviation.REFUSES_IF_MATCH),
+                new DeviatingObjectStore(Deviation.IGNORES_IF_MATCH));
+    }
 
-        @Override
-        public ConditionalWriteSupport conditionalWritesRefused() {
-            return afterProbe;
-        }
+    /** Publishes to {@code server} from now on. */
+    private void use(MemoryObjectStore server) {
+        store = server;
+        publisher = publisher(server, Duration.ofDays(90));
     }
 
     private StoreResult publish() {
@@ -255,14 +252,14 @@ class EntryPublisherTest {
             "A1 S3 the first entry was cut to a third and kept its metadata: it is replaced, and"
                     + " no duplicate")
     void cutWithItsMetadata() {
-        for (ConditionalWriteSupport writes : ConditionalWriteSupport.values()) {
-            capabilities.known = writes;
+        for (MemoryObjectStore server : servers()) {
+            use(server);
             place(entry);
             store.place(
                     KEY,
                     Arrays.copyOf(store.body(KEY), store.body(KEY).length / 3),
                     store.marks(KEY));
-            assertThat(publish()).as(writes.toString()).isStored();
+            assertThat(publish()).isStored();
             assertStored(entry);
         }
     }
@@ -287,12 +284,11 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "K11 B10 an entry of a newer format stays, with any capabilities, suspect or not; a"
-                    + " damaged one does not")
+    @DisplayName("K11 B10 an entry of a newer format stays, on any server, suspect or not; a"
+            + " damaged one does not")
     void newerFormat() {
-        for (ConditionalWriteSupport writes : ConditionalWriteSupport.values()) {
-            capabilities.known = writes;
+        for (MemoryObjectStore server : servers()) {
+            use(server);
             for (Existing existing : Existing.values()) {
                 byte[] newer =
                         newer(EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE));
@@ -404,27 +400,65 @@ class EntryPublisherTest {
     }
 
     @Test
+    @DisplayName("R18 the existing object is deleted meanwhile, after an attempt without a"
+            + " response, or before it is replaced: created after all")
+    void deletedBeforeStep() {
+        store.script(
+                new Fault.AnswerLost(TIMEOUT),
+                new Fault.None(),
+                new Fault.Meanwhile(() -> store.remove(KEY)));
+        assertThat(publish()).isStored();
+        assertEquals(
+                List.of("PUT none-match", "PUT none-match", "HEAD", "PUT none-match"),
+                store.requests());
+        assertStored(entry);
+        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.forgetRequests();
+        store.script(
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.None(),
+                new Fault.Meanwhile(() -> store.remove(KEY)));
+        assertThat(publish()).isStored();
+        assertEquals(
+                List.of("PUT none-match", "HEAD", "GET", "PUT match", "HEAD", "PUT none-match"),
+                store.requests());
+        assertStored(entry);
+    }
+
+    @Test
+    @DisplayName("R15 a server that ignores conditions: the first PUT is the publication")
+    void conditionsIgnored() {
+        use(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONS));
+        assertThat(publish()).isStored();
+        assertThat(publish()).isStored();
+        assertEquals(List.of("PUT", "PUT"), store.requests());
+        assertStored(entry);
+    }
+
+    @Test
     @DisplayName("R3 not allowed, not supported: refused, and the writes of the tier are suspended")
     void refused() {
         for (StoreFailure failure : List.of(DENIED, NOT_SUPPORTED)) {
-            store.script(new Fault.Lost(failure));
+            // not supported with a condition and without one
+            store.script(new Fault.Lost(failure), new Fault.None(), new Fault.Lost(failure));
             assertThat(publish()).isRefused();
             assertEquals(failure, pause.reason().orElseThrow());
             ticker.pass(Duration.ofMinutes(5));
             assertTrue(pause.reason().isEmpty());
+            store.forgetScript();
         }
         assertEquals(List.of(), store.keys());
     }
 
     @Test
     @DisplayName("R3 an object that is refused for itself ends its own publication only: one"
-            + " request, no probe, and other entries are written")
+            + " request, and other entries are written")
     void objectRefused() {
         for (StoreFailure failure : List.of(
                 ResponseClassifier.failure(413, "", "Request Entity Too Large"),
                 ResponseClassifier.failure(400, "EntityTooLarge", "too large"),
                 ResponseClassifier.failure(400, "BadDigest", "the digest does not fit"))) {
-            capabilities.afterProbe = ConditionalWriteSupport.NONE; // fails if it is asked for
             store.script(new Fault.Lost(failure));
             int before = store.requests().size();
             StoreResult result = publish();
@@ -507,21 +541,19 @@ class EntryPublisherTest {
 
     @ParameterizedTest
     @EnumSource(Before.class)
-    @DisplayName(
-            "any single fault at any step with CREATE_ONLY and with NONE: the result is true of"
-                    + " the final content")
+    @DisplayName("any single fault at any step on servers that refuse conditions or If-Match: the"
+            + " result is true of the final content")
     void anyFaultWithLess(Before before) {
-        for (ConditionalWriteSupport known :
-                List.of(ConditionalWriteSupport.CREATE_ONLY, ConditionalWriteSupport.NONE)) {
-            capabilities.known = known;
+        for (MemoryObjectStore server : servers()) {
+            use(server);
             anyFault(before);
         }
     }
 
     @Test
-    @DisplayName("R15 without conditions: a HEAD first, then a plain write; a sound object stays")
+    @DisplayName("R15 conditions are refused: a HEAD, then a plain write; a sound object stays")
     void withoutConditions() {
-        capabilities.known = ConditionalWriteSupport.NONE;
+        use(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS));
         assertThat(publish()).isStored();
         assertEquals(List.of("HEAD", "PUT"), store.requests());
         assertStored(entry);
@@ -543,7 +575,7 @@ class EntryPublisherTest {
             "R13 without conditions, the response was lost: a HEAD shows that it is ours, or that"
                     + " it must be written again")
     void withoutConditionsReplyLost() {
-        capabilities.known = ConditionalWriteSupport.NONE;
+        use(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS));
         store.script(new Fault.None(), new Fault.AnswerLost(TIMEOUT));
         assertThat(publish()).isStored();
         assertEquals(List.of("HEAD", "PUT", "HEAD"), store.requests());
@@ -565,7 +597,7 @@ class EntryPublisherTest {
     @Test
     @DisplayName("R15 with create-if-absent only, a damaged entry is overwritten by a plain write")
     void createOnly() {
-        capabilities.known = ConditionalWriteSupport.CREATE_ONLY;
+        use(new DeviatingObjectStore(Deviation.REFUSES_IF_MATCH));
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         assertThat(publish()).isStored();
         assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT"), store.requests());
@@ -573,19 +605,16 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "R2 an unsupported conditional write: plain writes from then on if a probe says so,"
-                    + " else read-only")
+    @DisplayName("R2 an unsupported conditional write: the same publication goes on with plain"
+            + " writes, and no probe")
     void conditionRefused() {
         store.script(new Fault.Lost(NOT_SUPPORTED));
-        capabilities.afterProbe = ConditionalWriteSupport.NONE;
         assertThat(publish()).isStored();
         assertEquals(List.of("PUT none-match", "HEAD", "PUT"), store.requests());
         assertTrue(pause.reason().isEmpty());
         assertStored(entry);
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         store.forgetRequests();
-        capabilities.afterProbe = ConditionalWriteSupport.FULL;
         store.script(
                 new Fault.None(),
                 new Fault.None(),
@@ -647,27 +676,20 @@ class EntryPublisherTest {
         store.pass(Duration.ofDays(60));
         assertThat(publisher.publish(entry, KEY, Existing.SUSPECT)).isDuplicate();
         assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match"), store.requests());
-        for (ConditionalWriteSupport known :
-                List.of(ConditionalWriteSupport.CREATE_ONLY, ConditionalWriteSupport.NONE)) {
-            capabilities.known = known;
+        for (Deviation deviation :
+                List.of(Deviation.REFUSES_IF_MATCH, Deviation.REFUSES_CONDITIONS)) {
+            use(new DeviatingObjectStore(deviation));
+            place(entry);
             store.pass(Duration.ofDays(60));
             assertThat(publish()).isDuplicate();
             assertEquals("PUT", store.requests().getLast());
         }
         assertEquals(new BucketTierStatistics.Refreshes(3, 0), counters.refreshes());
-        capabilities.known = ConditionalWriteSupport.FULL;
         store.pass(Duration.ofDays(60));
         assertThat(publisher.publish(entries.entry(entry.id(), 50), KEY, Existing.TRUSTED))
                 .isDivergent();
         assertStored(entry);
-        EntryPublisher never = new EntryPublisher(
-                store,
-                capabilities,
-                pause,
-                Duration.ZERO,
-                counters,
-                ticker,
-                TestSeed.random("never"));
+        EntryPublisher never = publisher(store, Duration.ZERO);
         assertThat(never.publish(entry, KEY, Existing.TRUSTED)).isDuplicate();
         assertEquals(new BucketTierStatistics.Refreshes(3, 0), counters.refreshes());
     }

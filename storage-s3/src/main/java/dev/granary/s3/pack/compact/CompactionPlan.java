@@ -35,9 +35,12 @@ public final class CompactionPlan {
     final Optional<Register.Stored> head;
     final Map<ObjectName, PackInfo> packs = new LinkedHashMap<>();
     final Map<ObjectName, PackIndex> indexes = new HashMap<>();
-    final Set<ObjectName> lost = new LinkedHashSet<>();
+    final Set<PackInfo> lost = new LinkedHashSet<>();
     final Map<Sha256, UnpackedEntry> unpacked = new LinkedHashMap<>();
-    final Set<Sha256> without;
+    private final Set<String> prefixes;
+
+    /** The ids to be left out. */
+    final Set<Sha256> without = new HashSet<>();
 
     /** The pack from which readers take an entry, by id. */
     final Map<Sha256, PackInfo> first = new HashMap<>();
@@ -46,9 +49,15 @@ public final class CompactionPlan {
     long tooLarge;
     boolean isTruncated;
 
-    CompactionPlan(Optional<Register.Stored> head, Set<Sha256> without) {
+    CompactionPlan(Optional<Register.Stored> head, Set<String> without) {
         this.head = head;
-        this.without = without;
+        this.prefixes = without;
+    }
+
+    private void leaveOut(Sha256 id) {
+        if (prefixes.stream().anyMatch(id.hex()::startsWith)) {
+            without.add(id);
+        }
     }
 
     /** Adds an unpacked entry; returns false if the plan takes no more. */
@@ -67,15 +76,21 @@ public final class CompactionPlan {
 
     /** Chooses the packs to be rewritten, once all packs and unpacked entries are there. */
     void choose() {
+        if (!prefixes.isEmpty()) {
+            unpacked.keySet().forEach(this::leaveOut);
+            packs.values().forEach(pack -> locations(pack).forEach(one -> leaveOut(one.id())));
+        }
         packs.values().forEach(pack -> locations(pack)
                 .forEach(location -> first.putIfAbsent(location.id(), pack)));
         Set<PackInfo> small = new LinkedHashSet<>();
         for (PackInfo pack : packs.values()) {
-            if (lost.contains(pack.name())) {
+            if (lost.contains(pack)) {
                 continue;
             }
             List<PackLocation> locations = locations(pack);
-            long live = locations.stream().filter(one -> first.get(one.id()) == pack).count();
+            long live = locations.stream()
+                    .filter(one -> first.get(one.id()) == pack)
+                    .count();
             boolean isNamedOut = locations.stream().anyMatch(one -> without.contains(one.id()));
             if (isNamedOut || 2 * live < locations.size()) {
                 sources.add(pack);
@@ -90,8 +105,8 @@ public final class CompactionPlan {
         }
         if (sources.size() > MAX_SOURCES) {
             isTruncated = true;
-            Set<PackInfo> kept = new HashSet<>(
-                    sources.stream().limit(MAX_SOURCES).toList());
+            Set<PackInfo> kept =
+                    new HashSet<>(sources.stream().limit(MAX_SOURCES).toList());
             sources.retainAll(kept);
         }
     }
@@ -102,9 +117,15 @@ public final class CompactionPlan {
         return index == null ? List.of() : index.locations();
     }
 
+    /** Returns the location of an entry in a pack. */
+    Optional<PackLocation> find(PackInfo pack, Sha256 id) {
+        return Optional.ofNullable(indexes.get(pack.name())).flatMap(index -> index.find(id));
+    }
+
     /** Returns the names of packs that the next head must not name. */
     Set<ObjectName> leaving() {
-        Set<ObjectName> leaving = new LinkedHashSet<>(lost);
+        Set<ObjectName> leaving = new LinkedHashSet<>();
+        lost.forEach(pack -> leaving.add(pack.name()));
         sources.forEach(pack -> leaving.add(pack.name()));
         return leaving;
     }

@@ -4,8 +4,8 @@ import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.VerificationLevel;
 import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.VerificationLevel;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexReader;
 import dev.granary.s3.pack.PackIndexReader.IndexResult;
@@ -68,8 +68,7 @@ final class EntryMover {
     /** An unpacked entry with the same bytes as the copy in a pack. */
     record Redundant(UnpackedEntry entry, PackInfo pack, PackLocation location) {}
 
-    EntryMover(
-            ObjectStore store, TargetLayout keys, EntrySpool spool, LongConsumer progress) {
+    EntryMover(ObjectStore store, TargetLayout keys, EntrySpool spool, LongConsumer progress) {
         this.store = store;
         this.keys = keys;
         this.spool = spool;
@@ -86,13 +85,15 @@ final class EntryMover {
         Optional<byte[]> whole = whole(pack, keys, store);
         return whole.filter(bytes -> isSound(bytes, pack))
                 .map(bytes -> Arrays.copyOfRange(bytes, (int) pack.indexOffset(), bytes.length))
-                .flatMap(bytes -> PackIndexReader.decode(bytes, pack, keys) instanceof IndexResult.Ok ok
-                        ? Optional.of(ok.index())
-                        : Optional.empty());
+                .flatMap(bytes ->
+                        PackIndexReader.decode(bytes, pack, keys) instanceof IndexResult.Ok ok
+                                ? Optional.of(ok.index())
+                                : Optional.empty());
     }
 
     private static boolean isSound(byte[] whole, PackInfo pack) {
-        return whole.length == pack.bytes() && Sha256.of(whole).equals(pack.name().hash());
+        return whole.length == pack.bytes()
+                && Sha256.of(whole).equals(pack.name().hash());
     }
 
     /** Reads a whole pack; empty if it does not exist. */
@@ -100,8 +101,7 @@ final class EntryMover {
             throws CompactionException {
         String key = keys.pack(pack.name());
         return switch (store.get(key, PackInfo.MAX_BYTES)) {
-            case GetResult.Found found ->
-                Optional.of(found.bytes().toArray(ValueLayout.JAVA_BYTE));
+            case GetResult.Found found -> Optional.of(found.bytes().toArray(ValueLayout.JAVA_BYTE));
             case GetResult.Absent _ -> {
                 boolean[] isListed = {false};
                 if (store.head(key) instanceof HeadResult.Absent
@@ -131,8 +131,7 @@ final class EntryMover {
                 UnpackedEntry version =
                         new UnpackedEntry(entry.id(), entry.key(), stored.length, found.etag());
                 if (packed.isPresent() && fits(stored, packed.get())) {
-                    redundant.put(
-                            entry.id(), new Redundant(version, pack.get(), packed.get()));
+                    redundant.put(entry.id(), new Redundant(version, pack.get(), packed.get()));
                 } else {
                     moveSound(version, stored);
                 }
@@ -144,15 +143,10 @@ final class EntryMover {
 
     private void moveSound(UnpackedEntry entry, byte[] stored) throws IOException {
         switch (keys.checkId(
-                EntryFormat.decode(
-                        MemorySegment.ofArray(stored),
-                        VerificationLevel.CONTENT_HASH),
+                EntryFormat.decode(MemorySegment.ofArray(stored), VerificationLevel.CONTENT_HASH),
                 entry.id())) {
             case LoadResult.Hit(Entry sound) ->
-                spool.add(
-                        entry.id(),
-                        stored,
-                        TimeUnit.NANOSECONDS.convert(sound.compileTime()));
+                spool.add(entry.id(), stored, TimeUnit.NANOSECONDS.convert(sound.compileTime()));
             case LoadResult.Damaged bad
             when bad.damage() == DamageKind.TOO_NEW || bad.damage() == DamageKind.TOO_OLD ->
                 otherVersion++;
@@ -198,9 +192,7 @@ final class EntryMover {
         for (PackLocation location : plan.locations(pack)) {
             PackInfo holder = plan.first.get(location.id());
             if (holder != null && holder != pack && !plan.sources.contains(holder)) {
-                plan.indexes
-                        .get(holder.name())
-                        .find(location.id())
+                plan.find(holder, location.id())
                         .ifPresent(copy -> copies.computeIfAbsent(holder, _ -> new ArrayList<>())
                                 .add(copy));
             }

@@ -1,6 +1,7 @@
 package dev.granary.s3.pack.compact;
 
 import dev.granary.cache.Sha256;
+import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackIndex;
 
 import java.io.IOException;
@@ -10,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Iterator;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -24,9 +26,6 @@ final class EntrySpool implements AutoCloseable {
 
     /** The place of an entry. */
     private record Row(long offset, int length, long compileNanos) {}
-
-    /** An entry, read again. */
-    record Spooled(Sha256 id, byte[] entry, long compileNanos) {}
 
     EntrySpool() throws IOException {
         Path path = Files.createTempFile("granary-compact", ".part");
@@ -60,15 +59,15 @@ final class EntrySpool implements AutoCloseable {
         return rows.keySet().iterator();
     }
 
-    Spooled read(Sha256 id) throws IOException {
-        Row row = rows.get(id);
+    /** Adds an entry to a pack. */
+    void copy(Sha256 id, PackBuilder to) throws IOException {
+        Row row = Objects.requireNonNull(rows.get(id));
         ByteBuffer entry = ByteBuffer.allocate(row.length());
-        while (entry.hasRemaining()
-                && file.read(entry, row.offset() + entry.position()) >= 0) {}
+        while (entry.hasRemaining() && file.read(entry, row.offset() + entry.position()) >= 0) {}
         if (entry.hasRemaining()) {
             throw new IOException("The temporary file is too short");
         }
-        return new Spooled(id, entry.array(), row.compileNanos());
+        to.add(id, entry.array(), row.compileNanos());
     }
 
     @Override

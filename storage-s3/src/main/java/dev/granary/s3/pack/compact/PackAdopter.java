@@ -105,7 +105,7 @@ public final class PackAdopter {
                         : Change.NOTHING);
         return switch (swapped) {
             case SwapResult.Done done -> done.now();
-            case SwapResult.GaveUp(_, String cause) -> throw new CompactionException(cause);
+            case SwapResult.GaveUp gaveUp -> throw new CompactionException(gaveUp.cause());
             case SwapResult.Failed(String cause) -> throw new CompactionException(cause);
             case SwapResult.Unknown(String cause) -> throw new CompactionException(cause);
         };
@@ -121,9 +121,8 @@ public final class PackAdopter {
             return false;
         }
         byte[] body = found.bytes().toArray(ValueLayout.JAVA_BYTE);
-        Optional<PackInfo> row = Sha256.of(body).equals(name.hash())
-                ? row(name, body)
-                : Optional.empty();
+        Optional<PackInfo> row =
+                Sha256.of(body).equals(name.hash()) ? row(name, body) : Optional.empty();
         if (row.isEmpty()) {
             return false;
         }
@@ -145,8 +144,7 @@ public final class PackAdopter {
         int entries = PackIndex.entries(body);
         int indexOffset = body.length - PackIndex.FOOTER_BYTES - entries * PackIndex.ROW_BYTES;
         try {
-            PackInfo bare =
-                    new PackInfo(name, body.length, indexOffset, entries, Optional.empty());
+            PackInfo bare = new PackInfo(name, body.length, indexOffset, entries, Optional.empty());
             return PackIndexReader.decode(
                                     Arrays.copyOfRange(body, indexOffset, body.length), bare, keys)
                             instanceof IndexResult.Ok ok

@@ -76,9 +76,9 @@ public final class PackCompactor {
     /**
      * Plans a compaction; changes nothing in the bucket.
      *
-     * @param without the ids to be left out
+     * @param without the ids to be left out, or their first digits
      */
-    public CompactionPlan plan(Set<Sha256> without) throws CompactionException {
+    public CompactionPlan plan(Set<String> without) throws CompactionException {
         try {
             Optional<Register.Stored> head = register.read();
             CompactionPlan plan = new CompactionPlan(head, without);
@@ -93,7 +93,7 @@ public final class PackCompactor {
                     plan.indexes.put(pack.name(), index.get());
                     plan.packs.put(pack.name(), filtered(pack, index.get()));
                 } else {
-                    plan.lost.add(pack.name());
+                    plan.lost.add(pack);
                 }
             }
             listUnpacked(plan);
@@ -115,9 +115,7 @@ public final class PackCompactor {
     }
 
     private static PackInfo filtered(PackInfo pack, PackIndex index) {
-        return pack.filter().isPresent()
-                ? pack
-                : pack.with(Optional.of(IdBloomFilter.of(index)));
+        return pack.filter().isPresent() ? pack : pack.with(Optional.of(IdBloomFilter.of(index)));
     }
 
     private void listUnpacked(CompactionPlan plan) throws CompactionException {
@@ -145,7 +143,8 @@ public final class PackCompactor {
      * @param grace the age from which an unpacked entry that is in a pack is removed
      * @param isDeleteExact true if the server honours the condition of a deletion
      * @param progress receives the number of bytes read so far
-     * @return the report; empty if other writers changed the packs, so that it must be planned again
+     * @return the report; empty if other writers changed the packs, so that it must be planned
+     *     again
      */
     public Optional<CompactionReport> run(
             CompactionPlan plan, Duration grace, boolean isDeleteExact, LongConsumer progress)
@@ -190,22 +189,15 @@ public final class PackCompactor {
             Register.Stored from =
                     plan.head.isPresent() ? plan.head.get() : register.readOrCreate();
             removeLeftOut(); // before the packs: else the next compaction would fold it again
-            plan.lost.removeIf(name -> !mover.recordLoss(
-                    plan.packs.get(name), plan.packs.get(name).entries()));
+            plan.lost.removeIf(pack -> !mover.recordLoss(pack, pack.entries()));
             for (UnpackedEntry entry : plan.unpacked.values()) {
                 Optional<PackInfo> pack = Optional.ofNullable(plan.first.get(entry.id()));
-                mover.moveUnpacked(
-                        entry,
-                        pack,
-                        pack.flatMap(one -> plan.indexes.get(one.name()).find(entry.id())));
+                mover.moveUnpacked(entry, pack, pack.flatMap(one -> plan.find(one, entry.id())));
             }
             for (PackInfo pack : List.copyOf(plan.sources)) {
                 if (!mover.movePack(plan, pack)) {
                     plan.sources.remove(pack);
                 }
-                leftOut += plan.locations(pack).stream()
-                        .filter(one -> plan.without.contains(one.id()))
-                        .count();
             }
             write(from.head().generation());
             Set<ObjectName> leaving = plan.leaving();
@@ -219,6 +211,7 @@ public final class PackCompactor {
         /** Removes the unpacked entries that are to be left out. */
         private void removeLeftOut() {
             for (Sha256 id : plan.without) {
+                leftOut++;
                 UnpackedEntry entry = plan.unpacked.remove(id);
                 if (entry == null) {
                     continue;
@@ -260,16 +253,14 @@ public final class PackCompactor {
             while (ids.hasNext()) {
                 PackBuilder builder = new PackBuilder(keys.namespace(), random);
                 while (ids.hasNext() && !builder.isFull()) {
-                    EntrySpool.Spooled one = spool.read(ids.next());
-                    builder.add(one.id(), one.entry(), one.compileNanos());
+                    spool.copy(ids.next(), builder);
                 }
                 PackBuilder.Pack pack = builder.build();
                 PackInfo info = pack.info(generation);
                 Optional<StoreFailure> failure =
                         writer.write(keys.pack(info.name()), pack.body(), pack.hash());
                 if (failure.isPresent()) {
-                    throw new CompactionException(
-                            "a pack could not be written: " + failure.get());
+                    throw new CompactionException("a pack could not be written: " + failure.get());
                 }
                 written.add(info);
             }
@@ -312,9 +303,8 @@ public final class PackCompactor {
                     case SwapResult.Done _ -> {
                         return true;
                     }
-                    case SwapResult.GaveUp(Register.Stored seen, _) -> now = seen;
-                    case SwapResult.Failed(String cause) ->
-                        throw new CompactionException(cause);
+                    case SwapResult.GaveUp gaveUp -> now = gaveUp.seen();
+                    case SwapResult.Failed(String cause) -> throw new CompactionException(cause);
                     case SwapResult.Unknown(String cause) ->
                         throw new CompactionException("the outcome is unknown: " + cause);
                 }
@@ -353,19 +343,18 @@ public final class PackCompactor {
         /** Removes unpacked entries that have been in a pack for longer than the grace period. */
         private void removeRedundant(long nowMillis) throws CompactionException {
             Map<PackInfo, List<EntryMover.Redundant>> byPack = new HashMap<>();
-            mover.redundant
-                    .values()
-                    .forEach(one ->
-                            byPack.computeIfAbsent(one.pack(), _ -> new ArrayList<>()).add(one));
-            byPack.keySet().removeIf(pack -> !plan.packs.containsKey(pack.name())
-                    || plan.sources.contains(pack));
+            mover.redundant.values().forEach(one -> byPack.computeIfAbsent(
+                            one.pack(), _ -> new ArrayList<>())
+                    .add(one));
+            byPack.keySet()
+                    .removeIf(pack ->
+                            !plan.packs.containsKey(pack.name()) || plan.sources.contains(pack));
             if (byPack.isEmpty()) {
                 return;
             }
             Set<String> old = new HashSet<>();
             store.list(keys.packPrefix(), object -> {
-                if (nowMillis > 0
-                        && nowMillis - object.lastModifiedMillis() >= grace.toMillis()) {
+                if (nowMillis > 0 && nowMillis - object.lastModifiedMillis() >= grace.toMillis()) {
                     old.add(object.key());
                 }
             });

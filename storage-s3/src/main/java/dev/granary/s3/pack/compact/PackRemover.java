@@ -71,12 +71,13 @@ public final class PackRemover {
             if (stored.isEmpty()) {
                 return new Removal(0, 0, 0);
             }
-            register.packs(stored.get().head()); // a base that is lost hides packs: nothing is deleted
+            register.packs(
+                    stored.get().head()); // a base that is lost hides packs: nothing is deleted
             long now = stored.get().serverMillis();
             SwapResult swapped = register.swap(stored, head -> change(head, now, grace));
             return switch (swapped) {
                 case SwapResult.Done done -> remove(done.now().head());
-                case SwapResult.GaveUp(_, String cause) -> throw new CompactionException(cause);
+                case SwapResult.GaveUp gaveUp -> throw new CompactionException(gaveUp.cause());
                 case SwapResult.Failed(String cause) -> throw new CompactionException(cause);
                 case SwapResult.Unknown(String cause) -> throw new CompactionException(cause);
             };
@@ -96,8 +97,7 @@ public final class PackRemover {
 
     private static boolean isDue(Head head, long now, Duration grace) {
         return head.candidate()
-                .filter(candidate ->
-                        now > 0 && now - candidate.sinceMillis() >= grace.toMillis())
+                .filter(candidate -> now > 0 && now - candidate.sinceMillis() >= grace.toMillis())
                 .isPresent();
     }
 
@@ -137,8 +137,7 @@ public final class PackRemover {
                 }
             });
             if (listed instanceof ListResult.Unavailable unavailable) {
-                throw new CompactionException(
-                        "packs cannot be listed: " + unavailable.failure());
+                throw new CompactionException("packs cannot be listed: " + unavailable.failure());
             }
         }
         return waiting[0];

@@ -10,8 +10,8 @@ import java.util.Collection;
  * A Bloom filter (B. H. Bloom, 1970) of the ids in a pack, with 16 bits and 11 probes per id. Its
  * false positive rate is about 1 in 2,200. Immutable.
  *
- * <p>The probes are taken from the id's SHA-256 by enhanced double hashing (P. C. Dillinger,
- * P. Manolios, 2004).
+ * <p>The probes are taken from the id's SHA-256 by enhanced double hashing (P. C. Dillinger, P.
+ * Manolios, 2004).
  */
 public final class IdBloomFilter {
     private static final int BITS_PER_ID = 16;

@@ -31,21 +31,47 @@ public final class PackBuilder {
     private final Map<Sha256, Added> added = new TreeMap<>(PackIndex.ORDER);
     private long bytes;
 
-    private record Added(byte[] entry, long compileNanos) {}
+    private static final class Added {
+        private final byte[] entry;
+        private final long compileNanos;
 
-    /**
-     * A finished pack.
-     *
-     * @param body the object's bytes, not to be changed
-     * @param hash the SHA-256 of the bytes
-     * @param locations the entries, in the order of their ids
-     */
-    public record Pack(byte[] body, Sha256 hash, List<PackLocation> locations) {
+        Added(byte[] entry, long compileNanos) {
+            this.entry = entry;
+            this.compileNanos = compileNanos;
+        }
+    }
+
+    /** A finished pack. Immutable. */
+    public static final class Pack {
+        private final byte[] body;
+        private final Sha256 hash;
+        private final List<PackLocation> locations;
+
+        private Pack(byte[] body, List<PackLocation> locations) {
+            this.body = body;
+            this.hash = Sha256.of(body);
+            this.locations = locations;
+        }
+
+        /** Returns the object's bytes; not a copy. */
+        public byte[] body() {
+            return body;
+        }
+
+        /** Returns the SHA-256 of the bytes. */
+        public Sha256 hash() {
+            return hash;
+        }
+
+        /** Returns the entries, in the order of their ids. */
+        public List<PackLocation> locations() {
+            return locations;
+        }
+
         /** Returns its row, with the name that a writer of that generation gives it. */
         public PackInfo info(long generation) {
-            int indexOffset = body.length
-                    - locations.size() * PackIndex.ROW_BYTES
-                    - PackIndex.FOOTER_BYTES;
+            int indexOffset =
+                    body.length - locations.size() * PackIndex.ROW_BYTES - PackIndex.FOOTER_BYTES;
             return new PackInfo(
                     new ObjectName(generation, hash),
                     body.length,
@@ -103,16 +129,16 @@ public final class PackBuilder {
         body.putLong(nonce.high()).putLong(nonce.low());
         List<PackLocation> locations = new ArrayList<>();
         added.forEach((id, one) -> {
-            int length = one.entry().length;
+            int length = one.entry.length;
             locations.add(new PackLocation(
                     id,
                     body.position(),
                     length,
-                    PackIndex.crc(one.entry(), 0, length),
-                    one.compileNanos()));
-            body.put(one.entry());
+                    PackIndex.crc(one.entry, 0, length),
+                    one.compileNanos));
+            body.put(one.entry);
         });
         body.put(PackIndex.encode(locations, indexOffset, namespace));
-        return new Pack(body.array(), Sha256.of(body.array()), locations);
+        return new Pack(body.array(), locations);
     }
 }
