@@ -5,6 +5,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.s3.BulkBucket;
@@ -83,7 +84,8 @@ public final class AotCacheBuilder {
         EntryMetadata metadata = new EntryMetadata(
                 "granary", "training", Instant.EPOCH, List.of("kernel"), List.of(), "training");
         try (BulkBucket bucket = BulkBucket.open(config)) {
-            PackPublisher publisher = bucket.publisher(TARGET.path());
+            PackPublisher publisher = bucket.publisher(
+                    TARGET.path(), _ -> new StoreResult.Failed("training"), _ -> {});
             for (int i = 0; i < ENTRIES; i++) {
                 byte[] binary = new byte[ENTRY_BYTES];
                 random.nextBytes(binary);

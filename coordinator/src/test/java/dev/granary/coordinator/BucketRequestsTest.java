@@ -76,7 +76,7 @@ class BucketRequestsTest {
                     .requestTimeout(TestNode.LONG)
                     .loadDeadline(TestNode.LONG.multipliedBy(2))
                     .breakerPause(pause)
-                    .manifestInterval(Duration.ZERO)
+                    .refreshInterval(Duration.ZERO)
                     .build();
             BucketTier tier = new BucketTier(
                     settings,

@@ -61,7 +61,7 @@ final class FaultyBucket implements AutoCloseable {
                 .readOnlyPause(Duration.ofMillis(1))
                 .breakerPause(BREAKER_PAUSE)
                 .absentMemory(Duration.ZERO)
-                .manifestInterval(Duration.ZERO);
+                .refreshInterval(Duration.ZERO);
     }
 
     /** Opens a tier on the sound connection, as another machine has it. */

@@ -210,7 +210,7 @@ class BucketTierPacksTest {
     void withoutPacks() {
         packs.publish(one);
         BucketTier without = new BucketTier(
-                S3Config.builder("bucket").manifestInterval(Duration.ZERO).build(),
+                S3Config.builder("bucket").refreshInterval(Duration.ZERO).build(),
                 () -> store,
                 ticker,
                 TestSeed.random("withoutPacks"));
@@ -297,7 +297,7 @@ class BucketTierPacksTest {
         assertThat(tier.load(one.id())).isHitOf(one);
         packs.compactAndSeal();
         assertThat(tier.store(two)).isStored();
-        ticker.pass(config.manifestInterval().multipliedBy(4));
+        ticker.pass(config.refreshInterval().multipliedBy(4));
         tier.load(entries.id());
         assertThat(tier().load(two.id())).isHitOf(two);
     }

@@ -47,7 +47,7 @@ class BucketTierTest {
     private final TestTicker ticker = new TestTicker();
     private final S3Config config = S3Config.builder("bucket")
             .prefix("team/kernels")
-            .manifestInterval(Duration.ZERO)
+            .refreshInterval(Duration.ZERO)
             .build();
     private final BucketTier tier =
             new BucketTier(config, () -> store, ticker, TestSeed.random("BucketTierTest"));
@@ -181,7 +181,7 @@ class BucketTierTest {
         store.forgetRequests();
         S3Config readOnly = S3Config.builder(config.location())
                 .access(S3Access.READ)
-                .manifestInterval(Duration.ZERO)
+                .refreshInterval(Duration.ZERO)
                 .build();
         BucketTier reader =
                 new BucketTier(readOnly, () -> store, ticker, TestSeed.random("onlyRead"));

@@ -67,7 +67,7 @@ final class InMemoryHistory {
                 .prefix("trial")
                 .readOnlyPause(PAUSE)
                 .breakerPause(PAUSE)
-                .manifestInterval(Duration.ZERO)
+                .refreshInterval(Duration.ZERO)
                 .absentMemory(remembersAbsence ? PAUSE : Duration.ZERO)
                 .build();
         this.layout = new BucketLayout(config.location());

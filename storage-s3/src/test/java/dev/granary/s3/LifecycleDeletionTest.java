@@ -48,7 +48,7 @@ class LifecycleDeletionTest {
         private final MemoryObjectStore store = new MemoryObjectStore();
         private final TestTicker ticker = new TestTicker();
         private final S3Config config =
-                S3Config.builder("bucket").manifestInterval(INTERVAL).build();
+                S3Config.builder("bucket").refreshInterval(INTERVAL).build();
         private final List<Entry> entries = new ArrayList<>();
         private final List<BucketTier> tiers = new ArrayList<>();
         private final BulkBucket packed;

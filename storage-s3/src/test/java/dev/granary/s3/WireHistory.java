@@ -61,7 +61,7 @@ final class WireHistory implements AutoCloseable {
                 .loadDeadline(loadDeadline)
                 .readOnlyPause(Duration.ofMillis(1))
                 .breakerPause(Duration.ofMillis(1))
-                .manifestInterval(Duration.ZERO);
+                .refreshInterval(Duration.ZERO);
     }
 
     /** Returns the prefix, with a trailing slash. */

@@ -2,11 +2,7 @@ package dev.granary.testing;
 
 import com.google.errorprone.annotations.CheckReturnValue;
 
-import dev.granary.s3.pack.PackAnswer;
-import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.s3.pack.format.PackIndex;
-import dev.granary.s3.pack.manifest.PackManifest;
-import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
@@ -37,38 +33,8 @@ public final class BucketAssertions {
         return new WriteResultAssert(actual);
     }
 
-    /** Returns the assertion about the result of a lookup in a target's packs. */
-    public static PackAnswerAssert assertThat(PackAnswer actual) {
-        return new PackAnswerAssert(actual);
-    }
-
     /** Returns the assertion about the result of decoding the index of a pack. */
     public static PackIndexReadAssert assertThat(PackIndex.Read actual) {
         return new PackIndexReadAssert(actual);
-    }
-
-    /** Returns the assertion about the result of decoding a manifest. */
-    public static PackManifestReadAssert assertThat(PackManifest.Read actual) {
-        return new PackManifestReadAssert(actual);
-    }
-
-    /** Returns the assertion about the outcome of reading the newest manifest. */
-    public static NewestManifestAssert assertThat(PackManifestLog.Newest actual) {
-        return new NewestManifestAssert(actual);
-    }
-
-    /** Returns the assertion about the outcome of a commit. */
-    public static ManifestCommitAssert assertThat(PackManifestLog.Committed<?> actual) {
-        return new ManifestCommitAssert(actual);
-    }
-
-    /** Returns the assertion about the outcome of planning a compaction. */
-    public static CompactionPlanAssert assertThat(PackCompactor.Planned actual) {
-        return new CompactionPlanAssert(actual);
-    }
-
-    /** Returns the assertion about the outcome of a compaction. */
-    public static CompactionResultAssert assertThat(PackCompactor.Result actual) {
-        return new CompactionResultAssert(actual);
     }
 }

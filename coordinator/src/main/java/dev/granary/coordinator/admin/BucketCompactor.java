@@ -91,7 +91,7 @@ public final class BucketCompactor {
                     bulk.compactor(namespace).plan(without),
                     bulk.remover(namespace).plan(grace));
         } catch (CompactionException e) {
-            return new Outcome.Failed(e.getMessage());
+            return new Outcome.Failed(String.valueOf(e.getMessage()));
         }
     }
 
@@ -127,7 +127,7 @@ public final class BucketCompactor {
             return new Outcome.Failed(
                     "other writers were faster " + MAX_ATTEMPTS + " times; try again");
         } catch (CompactionException e) {
-            return new Outcome.Failed(e.getMessage());
+            return new Outcome.Failed(String.valueOf(e.getMessage()));
         }
     }
 }

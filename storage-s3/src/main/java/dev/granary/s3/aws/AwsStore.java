@@ -121,7 +121,7 @@ final class AwsStore implements ObjectStore {
             return client.getObject(request, bounded(limit, reader));
         } catch (S3Exception e) {
             if (ResponseClassifier.isAbsent(e.statusCode(), code(e))) {
-                return GetResult.ABSENT;
+                return new GetResult.Absent(date(e));
             }
             return new GetResult.Unavailable(
                     ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
@@ -320,6 +320,18 @@ final class AwsStore implements ObjectStore {
         return ServerTimestamps.ofHeaders(
                 http.firstMatchingHeader("Last-Modified").orElse(null),
                 http.firstMatchingHeader("Date").orElse(null));
+    }
+
+    private static long date(S3Exception e) {
+        return e.awsErrorDetails() == null || e.awsErrorDetails().sdkHttpResponse() == null
+                ? 0
+                : ServerTimestamps.ofHeaders(
+                                null,
+                                e.awsErrorDetails()
+                                        .sdkHttpResponse()
+                                        .firstMatchingHeader("Date")
+                                        .orElse(null))
+                        .nowMillis();
     }
 
     private static ObjectMarks marks(Map<String, String> metadata) {

@@ -31,11 +31,6 @@ public final class TargetLayout {
         return namespace;
     }
 
-    /** Returns the key of the store marker of the bucket. */
-    public String marker() {
-        return bucket.marker();
-    }
-
     /** Returns the key of the register, the only object of the target that changes. */
     public String head() {
         return root + "head";

@@ -23,6 +23,7 @@ import io.minio.PutObjectArgs;
 import io.minio.RemoveObjectArgs;
 import io.minio.StatObjectArgs;
 import io.minio.StatObjectResponse;
+import io.minio.errors.ErrorResponseException;
 import io.minio.errors.MinioException;
 import io.minio.messages.Item;
 import io.minio.messages.ListBucketResultV2;
@@ -139,7 +140,7 @@ final class MinioStore implements ObjectStore {
         } catch (MinioException e) {
             MinioErrorResponse response = MinioErrorResponse.of(e);
             return response.isAbsent()
-                    ? GetResult.ABSENT
+                    ? new GetResult.Absent(date(e))
                     : new GetResult.Unavailable(response.failure());
         } catch (IOException
                 | RuntimeException e) { // the client does not wrap exceptions of its parts
@@ -332,6 +333,13 @@ final class MinioStore implements ObjectStore {
 
     private static ServerTimestamps dates(Headers headers) {
         return ServerTimestamps.ofHeaders(headers.get("Last-Modified"), headers.get("Date"));
+    }
+
+    private static long date(MinioException thrown) {
+        return thrown instanceof ErrorResponseException answer
+                ? ServerTimestamps.ofHeaders(null, answer.response().header("Date"))
+                        .nowMillis()
+                : 0;
     }
 
     private static ObjectMarks marks(Headers headers) {

@@ -8,7 +8,6 @@ import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -64,7 +63,11 @@ public final class Register {
 
     /** Reads the head; empty if there is none. */
     public Optional<Stored> read() throws RegisterException {
-        return stored(store.get(keys.head(), Head.MAX_BYTES));
+        return stored(get());
+    }
+
+    private GetResult get() {
+        return store.get(keys.head(), Head.MAX_BYTES);
     }
 
     /**
@@ -94,11 +97,16 @@ public final class Register {
     /** Reads the head, and creates it if there is none. */
     public Stored readOrCreate() throws RegisterException {
         for (int attempt = 0; attempt < MAX_FAILURES; attempt++) {
-            Optional<Stored> there = read();
+            GetResult read = get();
+            Optional<Stored> there = stored(read);
             if (there.isPresent()) {
                 return there.get();
             }
-            Head first = Head.first(serverMillis(), nonce());
+            // the server's date: a register must not start below the names of one that was removed
+            Head first = Head.first(((GetResult.Absent) read).serverMillis(), nonce());
+            if (first.generation() == 0) {
+                throw RegisterException.unusable("the server sends no date");
+            }
             WriteResult created = store.putIfAbsent(keys.head(), first.encode(), ObjectMarks.NONE);
             switch (created) {
                 case WriteResult.Done(String etag) -> {
@@ -115,20 +123,6 @@ public final class Register {
         }
         throw RegisterException.unusable(
                 "the head could not be created: the server does not" + " answer clearly");
-    }
-
-    /**
-     * Returns the server's date: a register must not start below the names of one that was removed.
-     */
-    private long serverMillis() throws RegisterException {
-        HeadResult marker = store.head(keys.marker());
-        if (marker instanceof HeadResult.Unavailable(StoreFailure failure)) {
-            throw RegisterException.of("the store marker cannot be read", failure);
-        }
-        if (marker instanceof HeadResult.Found found && found.dates().nowMillis() > 0) {
-            return found.dates().nowMillis();
-        }
-        throw RegisterException.unusable("the server sends no date with the store marker");
     }
 
     /**

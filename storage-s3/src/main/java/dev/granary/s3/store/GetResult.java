@@ -20,8 +20,13 @@ public sealed interface GetResult {
         }
     }
 
-    /** The object does not exist. */
-    record Absent() implements GetResult {}
+    /**
+     * The object does not exist.
+     *
+     * @param serverMillis time of the response by the server's clock, in milliseconds since 1970; 0
+     *     if unknown
+     */
+    record Absent(long serverMillis) implements GetResult {}
 
     /**
      * The object is longer than the limit; nothing of it was kept.
@@ -37,6 +42,6 @@ public sealed interface GetResult {
      */
     record Unavailable(StoreFailure failure) implements GetResult {}
 
-    /** The only {@link Absent}. */
-    GetResult ABSENT = new Absent();
+    /** An {@link Absent} without a time. */
+    GetResult ABSENT = new Absent(0);
 }

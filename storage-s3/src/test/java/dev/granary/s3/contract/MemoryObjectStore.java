@@ -158,7 +158,7 @@ public class MemoryObjectStore implements ObjectStore {
     private GetResult part(String key, long offset, long length, long limit) {
         Stored stored = objects.get(key);
         if (stored == null) {
-            return GetResult.ABSENT;
+            return new GetResult.Absent(nowMillis);
         }
         long from = Math.min(offset, stored.body().byteSize());
         long count = Math.min(length, stored.body().byteSize() - from);

@@ -215,7 +215,7 @@ final class Bucket {
     /** Returns a range of an object, as a server does. */
     GetResult get(Optional<Stored> stored, long offset, long length, long limit) {
         if (stored.isEmpty()) {
-            return GetResult.ABSENT;
+            return new GetResult.Absent(nowMillis());
         }
         byte[] body = stored.get().body();
         long from = Math.min(offset, body.length);

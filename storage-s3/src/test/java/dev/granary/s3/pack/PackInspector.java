@@ -3,19 +3,17 @@ package dev.granary.s3.pack;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackLocation;
-import dev.granary.s3.pack.manifest.PackManifest;
 
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 
 /**
- * Decoder of stored packs and manifests for tests of other packages, which also gives
- * {@link PackReader} a test's clock and threads.
+ * Decoder of stored packs for tests of other packages, which also gives {@link PackReader} a test's
+ * clock and threads.
  */
 public final class PackInspector {
     private static final int INDEX_OFFSET_AT = 16;
@@ -26,7 +24,7 @@ public final class PackInspector {
      * Gives {@code packs} a wall clock and an executor of the test. To be called before the first
      * lookup.
      *
-     * @param executor runs the comparison of manifests
+     * @param executor runs the comparison of heads
      */
     public static void control(PackReader packs, LongSupplier wallMillis, Executor executor) {
         RefreshSchedule own = (RefreshSchedule) get(packs, "schedule");
@@ -62,13 +60,6 @@ public final class PackInspector {
         } catch (NoSuchFieldException e) {
             throw new IllegalStateException(of.getClass() + " was changed: adapt this class", e);
         }
-    }
-
-    /** Returns the manifest in these bytes; empty if they contain none. */
-    public static Optional<PackManifest> manifest(byte[] body) {
-        return PackManifest.decode(body) instanceof PackManifest.Read.Ok ok
-                ? Optional.of(ok.manifest())
-                : Optional.empty();
     }
 
     /** Returns the hashes of the ids of a pack's entries; empty if its index cannot be decoded. */

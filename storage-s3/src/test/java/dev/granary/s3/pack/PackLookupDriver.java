@@ -4,34 +4,48 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
-import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.ObjectStore;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
 /**
  * Looks up entries of a {@link PackFixture} as the bucket tier does: in the packs, then unpacked.
- * Retains the manifest that it read first. Thread-safe.
+ * Thread-safe.
  */
 public final class PackLookupDriver implements AutoCloseable {
-    private final MemoryObjectStore store;
+    private final ObjectStore store;
     private final PackReader packs;
 
     /** Creates a machine that has read nothing yet. */
     public PackLookupDriver(PackFixture bucket) {
-        this.store = bucket.store;
+        this(bucket, bucket.store, Optional.empty());
+    }
+
+    /** Creates a machine that sends its requests to {@code store}. */
+    public PackLookupDriver(PackFixture bucket, ObjectStore store, Optional<Path> indexDirectory) {
+        this.store = store;
         this.packs = new PackReader(
                 store,
-                bucket.settings(Optional.empty()),
-                Duration.ofDays(1),
-                Duration.ofSeconds(5),
-                () -> 0);
+                bucket.settings(indexDirectory),
+                Duration.ofMinutes(1),
+                Duration.ofSeconds(5));
     }
 
     public LoadResult load(Entry entry) {
-        return packs.load(entry.id(), store).orUnpacked(() -> loadUnpacked(entry));
+        return answer(entry).result();
+    }
+
+    public BucketAnswer answer(Entry entry) {
+        return packs.load(
+                PackFixture.NAMESPACE,
+                entry.id().hash(),
+                stored -> EntryFormat.decode(stored, entry.id(), VerificationLevel.CONTENT_HASH),
+                store,
+                () -> loadUnpacked(entry));
     }
 
     private LoadResult loadUnpacked(Entry entry) {

@@ -90,7 +90,7 @@ public final class BucketFiller {
         AtomicReference<StoreResult> other = new AtomicReference<>();
         try (BucketTier tier = BucketTier.open(route.config(prefix)
                 .loadDeadline(LONGEST_REQUEST)
-                .manifestInterval(Duration.ZERO)
+                .refreshInterval(Duration.ZERO)
                 .build())) {
             ParallelWorkers.run(UPLOADS, material.count(), index -> {
                 for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
