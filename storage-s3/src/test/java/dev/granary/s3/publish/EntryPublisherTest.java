@@ -74,8 +74,7 @@ class EntryPublisherTest {
     private final Entry entry = entries.entry(1000);
 
     private EntryPublisher publisher(MemoryObjectStore server, Duration retention) {
-        return new EntryPublisher(
-                server, pause, retention, counters, ticker, random.split());
+        return new EntryPublisher(server, pause, retention, counters, ticker, random.split());
     }
 
     /** Returns servers that honour conditions, and others; each is empty. */
