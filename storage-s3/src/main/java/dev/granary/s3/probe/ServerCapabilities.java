@@ -258,16 +258,17 @@ public final class ServerCapabilities {
     /** Makes this process the one that probes, and probes. */
     private void claim(Marker found) {
         byte[] body = CapabilityMarker.probing(config, nonce.get()).json();
-        switch (write(found, body)) {
-            case WriteResult.Done(String etag) -> probe(new Marker.Own(etag));
-            case WriteResult.PreconditionFailed _, WriteResult.Conflict _ ->
-                unknown("another process has just begun to probe the server");
-            case WriteResult.NotAllowed(StoreFailure failure)
-            when failure.kind() == StoreFailure.Kind.NOT_SUPPORTED -> probe(new Marker.Stale(""));
-            case WriteResult.NotAllowed(StoreFailure failure) -> unknown(failure.toString());
-            case WriteResult.NotSent(StoreFailure failure) -> unknown(failure.toString());
+        WriteResult result = write(found, body);
+        Optional<StoreFailure> failure = WriteResult.failureOf(result);
+        if (result instanceof WriteResult.Done(String etag)) {
+            probe(new Marker.Own(etag));
+        } else if (failure.isEmpty()) {
+            unknown("another process has just begun to probe the server");
+        } else if (failure.get().kind() == StoreFailure.Kind.NOT_SUPPORTED) {
+            probe(new Marker.Stale(""));
+        } else {
             // if it took effect after all, the next call finds the claim of this process
-            case WriteResult.Unknown(StoreFailure failure) -> unknown(failure.toString());
+            unknown(failure.get().toString());
         }
     }
 
