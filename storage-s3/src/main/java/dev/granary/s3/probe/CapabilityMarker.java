@@ -18,6 +18,7 @@ import java.util.Optional;
 /**
  * Content of {@code granary.json}: the verdict of a probe, or the claim of the process that probes.
  *
+ * @param format the format; the other fields of a newer one are empty
  * @param verdict the verdict; empty while a process probes
  * @param server the host of the endpoint, or {@link #AMAZON}
  * @param bucket the name of the bucket; a marker that was copied with its bucket names another one
@@ -26,6 +27,7 @@ import java.util.Optional;
  * @param producer the program that probes, such as {@code granary 0.1.0}, for people
  */
 public record CapabilityMarker(
+        int format,
         Optional<Verdict> verdict,
         String server,
         String bucket,
@@ -57,41 +59,31 @@ public record CapabilityMarker(
      */
     public record Verdict(ConditionalWriteSupport writes, ConditionalDeleteSupport deletion) {}
 
-    /** Result of parsing a marker. */
-    public sealed interface Parsed {
-        /** A marker of this format. */
-        record Known(CapabilityMarker marker) implements Parsed {}
-
-        /** A marker of a format newer than this version of Granary: not to be overwritten. */
-        record Newer() implements Parsed {}
-
-        /** Not a marker. */
-        record Malformed() implements Parsed {}
-    }
-
     /**
      * Returns a marker with a verdict.
      *
      * @param probedMillis time of the probe in milliseconds since 1970; 0 if unknown
      */
     public static CapabilityMarker known(S3Config config, Verdict verdict, long probedMillis) {
-        return new CapabilityMarker(
-                Optional.of(verdict),
-                server(config),
-                config.location().bucket(),
-                "",
-                probedMillis == 0 ? "" : Instant.ofEpochMilli(probedMillis).toString(),
-                config.producer());
+        String probed =
+                probedMillis == 0 ? "" : Instant.ofEpochMilli(probedMillis).toString();
+        return of(config, Optional.of(verdict), "", probed);
     }
 
     /** Returns the marker of a process that probes. */
     static CapabilityMarker probing(S3Config config, String nonce) {
+        return of(config, Optional.empty(), nonce, "");
+    }
+
+    private static CapabilityMarker of(
+            S3Config config, Optional<Verdict> verdict, String nonce, String probed) {
         return new CapabilityMarker(
-                Optional.empty(),
+                FORMAT,
+                verdict,
                 server(config),
                 config.location().bucket(),
                 nonce,
-                "",
+                probed,
                 config.producer());
     }
 
@@ -107,6 +99,11 @@ public record CapabilityMarker(
         return server(config).equals(AMAZON);
     }
 
+    /** Returns true if a newer version of Granary wrote the marker: not to be overwritten. */
+    boolean isNewer() {
+        return format > FORMAT;
+    }
+
     /** Returns true if the marker was written for this server and bucket. */
     boolean isOf(S3Config config) {
         return server.equals(server(config)) && bucket.equals(config.location().bucket());
@@ -115,7 +112,7 @@ public record CapabilityMarker(
     /** Returns the content of the object. */
     public byte[] json() {
         JsonObject object = new JsonObject();
-        object.addProperty("format", FORMAT);
+        object.addProperty("format", format);
         object.addProperty("state", verdict.isPresent() ? "known" : PROBING);
         verdict.ifPresent(known -> {
             object.addProperty("conditionalWrites", known.writes().name());
@@ -132,30 +129,36 @@ public record CapabilityMarker(
         return (JSON.toJson(object) + "\n").getBytes(UTF_8);
     }
 
-    /** Parses an object with arbitrary content. */
-    public static Parsed parse(byte[] bytes) {
+    /** Parses an object with arbitrary content; empty if it is no marker. */
+    public static Optional<CapabilityMarker> parse(byte[] bytes) {
         try {
             JsonObject object = JSON.fromJson(new String(bytes, UTF_8), JsonObject.class);
             int format = object.get("format").getAsBigDecimal().intValueExact();
-            if (format != FORMAT) {
-                return format > FORMAT ? new Parsed.Newer() : new Parsed.Malformed();
+            if (format > FORMAT) {
+                return Optional.of(
+                        new CapabilityMarker(format, Optional.empty(), "", "", "", "", ""));
             }
-            return new Parsed.Known(new CapabilityMarker(
-                    text(object, "state").equals(PROBING)
-                            ? Optional.empty()
-                            : Optional.of(new Verdict(
-                                    ConditionalWriteSupport.valueOf(
-                                            text(object, "conditionalWrites")),
-                                    ConditionalDeleteSupport.valueOf(
-                                            text(object, "conditionalDelete")))),
-                    text(object, "server"),
-                    text(object, "bucket"),
-                    text(object, "nonce"),
-                    text(object, "probed"),
-                    text(object, "producer")));
+            return format < FORMAT
+                    ? Optional.empty()
+                    : Optional.of(new CapabilityMarker(
+                            format,
+                            text(object, "state").equals(PROBING)
+                                    ? Optional.empty()
+                                    : Optional.of(verdict(object)),
+                            text(object, "server"),
+                            text(object, "bucket"),
+                            text(object, "nonce"),
+                            text(object, "probed"),
+                            text(object, "producer")));
         } catch (RuntimeException e) { // arbitrary content: no marker may stop a publication
-            return new Parsed.Malformed();
+            return Optional.empty();
         }
+    }
+
+    private static Verdict verdict(JsonObject object) {
+        return new Verdict(
+                ConditionalWriteSupport.valueOf(text(object, "conditionalWrites")),
+                ConditionalDeleteSupport.valueOf(text(object, "conditionalDelete")));
     }
 
     private static String text(JsonObject object, String name) {

@@ -134,7 +134,7 @@ public final class CapabilityProbe {
         WriteResult second = objects.write(() -> store.putIfAbsent(key, OTHER, objects.marks()));
         if (!(second instanceof WriteResult.PreconditionFailed
                 || second instanceof WriteResult.Conflict)) {
-            throw refused(second, "a second create of one object succeeded");
+            throw ProbeStepException.of(second, "a second create of one object succeeded");
         }
         sound("a second create of one object is refused");
     }
@@ -157,13 +157,13 @@ public final class CapabilityProbe {
     private void replacements() throws InterruptedException, ProbeStepException {
         String key = objects.key();
         if (!(objects.create(key, BODY) instanceof WriteResult.Done(String first))) {
-            throw ProbeStepException.unclear(StoreFailure.of(
+            throw new ProbeStepException(StoreFailure.of(
                     StoreFailure.Kind.SERVER, "an object to replace could not be created"));
         }
         WriteResult current = store.replaceIfMatch(key, first, OTHER, objects.marks());
         if (current instanceof WriteResult.NotAllowed
                 || current instanceof WriteResult.PreconditionFailed) {
-            throw refused(current, "the current version is not replaced");
+            throw ProbeStepException.of(current, "the current version is not replaced");
         }
         String old = current instanceof WriteResult.Done ? first : NO_SUCH_VERSION;
         requireNotReplaced(key, old, "a stale version");
@@ -183,7 +183,7 @@ public final class CapabilityProbe {
         WriteResult result =
                 objects.write(() -> store.replaceIfMatch(key, etag, BODY, objects.marks()));
         if (!(result instanceof WriteResult.PreconditionFailed)) {
-            throw refused(result, what + " was replaced");
+            throw ProbeStepException.of(result, what + " was replaced");
         }
         sound(what + " is not replaced");
     }
@@ -264,21 +264,8 @@ public final class CapabilityProbe {
 
     private static void require(WriteResult result, String otherwise) throws ProbeStepException {
         if (!(result instanceof WriteResult.Done)) {
-            throw refused(result, otherwise);
+            throw ProbeStepException.of(result, otherwise);
         }
-    }
-
-    private static ProbeStepException refused(WriteResult result, String what) {
-        return switch (result) {
-            case WriteResult.Done _, WriteResult.PreconditionFailed _, WriteResult.Conflict _ ->
-                ProbeStepException.otherwise(what);
-            case WriteResult.NotAllowed(StoreFailure failure)
-            when failure.kind() == NOT_SUPPORTED -> ProbeStepException.refused(failure);
-            case WriteResult.NotAllowed(StoreFailure failure) ->
-                ProbeStepException.unclear(failure);
-            case WriteResult.NotSent(StoreFailure failure) -> ProbeStepException.unclear(failure);
-            case WriteResult.Unknown(StoreFailure failure) -> ProbeStepException.unclear(failure);
-        };
     }
 
     private void sound(String finding) {

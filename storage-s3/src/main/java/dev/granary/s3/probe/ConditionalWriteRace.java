@@ -18,6 +18,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 
 /**
  * Concurrent conditional writes, of which exactly one may win and determine the object.
@@ -83,31 +84,26 @@ final class ConditionalWriteRace {
             }
         }
         if (!hasWinner) {
-            throw ProbeStepException.unclear(last);
+            throw new ProbeStepException(last);
         }
     }
 
     private Round round(Course course) throws InterruptedException, ProbeStepException {
         List<WriteResult> results = race(course);
-        List<Integer> winners = new ArrayList<>();
-        Optional<StoreFailure> failure = Optional.empty();
-        boolean anyConflict = false;
-        for (int i = 0; i < results.size(); i++) {
-            switch (results.get(i)) {
-                case WriteResult.Done _ -> winners.add(i);
-                case WriteResult.PreconditionFailed _ -> {}
-                case WriteResult.Conflict _ -> anyConflict = true;
-                case WriteResult.Unknown unknown -> failure = Optional.of(unknown.failure());
-                case WriteResult.NotSent unsent -> failure = Optional.of(unsent.failure());
-                case WriteResult.NotAllowed refused -> failure = Optional.of(refused.failure());
-            }
-        }
+        List<Integer> winners = IntStream.range(0, RACERS)
+                .filter(i -> results.get(i) instanceof WriteResult.Done)
+                .boxed()
+                .toList();
+        Optional<StoreFailure> failure = results.stream()
+                .flatMap(result -> WriteResult.failureOf(result).stream())
+                .findFirst();
         if (winners.size() > 1) {
-            throw ProbeStepException.otherwise(winners.size() + " of " + RACERS + " won");
+            throw new ProbeStepException(winners.size() + " of " + RACERS + " won");
         }
         if (winners.isEmpty()) {
-            if (failure.isEmpty() && !anyConflict) {
-                throw ProbeStepException.otherwise("none of " + RACERS + " won");
+            if (failure.isEmpty()
+                    && results.stream().noneMatch(WriteResult.Conflict.class::isInstance)) {
+                throw new ProbeStepException("none of " + RACERS + " won");
             }
             return new Round(false, failure);
         }
@@ -117,7 +113,7 @@ final class ConditionalWriteRace {
                     body(winners.getFirst()), found.bytes().toArray(ValueLayout.JAVA_BYTE)) ->
                 new Round(true, failure);
             case GetResult.Found _, GetResult.TooLarge _, GetResult.Absent _ ->
-                throw ProbeStepException.otherwise("the object does not have the winner's body");
+                throw new ProbeStepException("the object does not have the winner's body");
             case GetResult.Unavailable lost -> new Round(false, Optional.of(lost.failure()));
         };
     }

@@ -136,21 +136,19 @@ public final class ServerCapabilities {
      *     probes, or the server fails or refuses; the next request follows 10 seconds later
      */
     public Optional<ConditionalWriteSupport> resolve() {
-        Optional<ConditionalWriteSupport> found = peek();
-        return found.isPresent()
-                ? found
-                : withLock(() -> {
-                    boolean isTooEarly =
-                            askedAt != null && ticker.nanos() - askedAt < RETRY_INTERVAL.toNanos();
-                    if (peek().isEmpty() && !isTooEarly) {
-                        ask();
-                        // an interrupt is a failure of this thread, not of the server
-                        askedAt = Thread.currentThread().isInterrupted()
-                                ? null
-                                : (Long) ticker.nanos();
-                    }
-                    return peek();
-                });
+        if (peek().isPresent()) {
+            return peek();
+        }
+        return withLock(() -> {
+            boolean isEarly =
+                    askedAt != null && ticker.nanos() - askedAt < RETRY_INTERVAL.toNanos();
+            if (peek().isEmpty() && !isEarly) {
+                ask();
+                // an interrupt is a failure of this thread, not of the server
+                askedAt = Thread.currentThread().isInterrupted() ? null : (Long) ticker.nanos();
+            }
+            return peek();
+        });
     }
 
     /**
@@ -217,25 +215,24 @@ public final class ServerCapabilities {
     private Marker read() {
         return switch (store.get(key, CapabilityMarker.MAX_BYTES)) {
             case GetResult.Found found ->
-                switch (CapabilityMarker.parse(found.bytes().toArray(ValueLayout.JAVA_BYTE))) {
-                    case CapabilityMarker.Parsed.Known(CapabilityMarker marker) ->
-                        marker.isOf(config)
-                                ? judge(
-                                        marker,
-                                        found.etag(),
-                                        found.dates().age().orElse(null))
-                                : new Marker.Stale(found.etag());
-                    case CapabilityMarker.Parsed.Newer _ -> new Marker.Newer();
-                    case CapabilityMarker.Parsed.Malformed _ -> new Marker.Stale(found.etag());
-                };
+                CapabilityMarker.parse(found.bytes().toArray(ValueLayout.JAVA_BYTE))
+                        .map(marker ->
+                                judge(marker, found.etag(), found.dates().age().orElse(null)))
+                        .orElseGet(() -> new Marker.Stale(found.etag()));
             case GetResult.TooLarge _ -> new Marker.Stale("");
             case GetResult.Absent _ -> new Marker.None();
             case GetResult.Unavailable lost -> new Marker.Unreadable(lost.failure());
         };
     }
 
-    /** Judges a marker of this bucket by its age; without dates a verdict is new, a claim old. */
+    /** Judges a marker by its place and age; without dates a verdict is new, a claim old. */
     private Marker judge(CapabilityMarker marker, String etag, @Nullable Duration age) {
+        if (marker.isNewer()) {
+            return new Marker.Newer();
+        }
+        if (!marker.isOf(config)) {
+            return new Marker.Stale(etag);
+        }
         if (marker.verdict().isPresent()) {
             Duration life = age == null
                     ? CapabilityMarker.TIME_TO_LIVE
@@ -251,23 +248,23 @@ public final class ServerCapabilities {
                 ? new Marker.Stale(etag)
                 : new Marker.Claimed(
                         etag,
-                        "another process (" + marker.producer() + ") began to probe the server "
-                                + age.toSeconds() + " s ago");
+                        "another process began to probe the server " + age.toSeconds() + " s ago");
     }
 
     /** Makes this process the one that probes, and probes. */
     private void claim(Marker found) {
         byte[] body = CapabilityMarker.probing(config, nonce.get()).json();
-        switch (write(found, body)) {
-            case WriteResult.Done(String etag) -> probe(new Marker.Own(etag));
-            case WriteResult.PreconditionFailed _, WriteResult.Conflict _ ->
-                unknown("another process has just begun to probe the server");
-            case WriteResult.NotAllowed(StoreFailure failure)
-            when failure.kind() == StoreFailure.Kind.NOT_SUPPORTED -> probe(new Marker.Stale(""));
-            case WriteResult.NotAllowed(StoreFailure failure) -> unknown(failure.toString());
-            case WriteResult.NotSent(StoreFailure failure) -> unknown(failure.toString());
+        WriteResult result = write(found, body);
+        Optional<StoreFailure> failure = WriteResult.failureOf(result);
+        if (result instanceof WriteResult.Done(String etag)) {
+            probe(new Marker.Own(etag));
+        } else if (failure.isEmpty()) {
+            unknown("another process has just begun to probe the server");
+        } else if (failure.get().kind() == StoreFailure.Kind.NOT_SUPPORTED) {
+            probe(new Marker.Stale(""));
+        } else {
             // if it took effect after all, the next call finds the claim of this process
-            case WriteResult.Unknown(StoreFailure failure) -> unknown(failure.toString());
+            unknown(failure.get().toString());
         }
     }
 
@@ -296,6 +293,9 @@ public final class ServerCapabilities {
 
     /** Keeps a verdict, and writes it to the marker; a marker written meanwhile is as good. */
     private void adopt(Verdict verdict, Duration life, Marker found, long serverMillis) {
+        if (isDisproved) {
+            return;
+        }
         remember(verdict, life);
         byte[] body = CapabilityMarker.known(config, verdict, serverMillis).json();
         boolean isExact = verdict.writes() == ConditionalWriteSupport.FULL;
@@ -308,9 +308,7 @@ public final class ServerCapabilities {
     }
 
     private void remember(Verdict verdict, Duration life) {
-        if (!isDisproved) {
-            known = new Known(verdict, ticker.nanos(), life);
-        }
+        known = new Known(verdict, ticker.nanos(), life);
     }
 
     private void unknown(String cause) {

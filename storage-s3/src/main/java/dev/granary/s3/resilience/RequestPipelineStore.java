@@ -94,7 +94,7 @@ public abstract class RequestPipelineStore implements ObjectStore {
 
     private WriteResult write(LongAdder counter, Function<ObjectStore, WriteResult> operation) {
         return write(new BucketRequest<>(
-                counter, operation, RequestPipelineStore::failure, WriteResult::failed));
+                counter, operation, WriteResult::failureOf, WriteResult::failed));
     }
 
     private static Optional<StoreFailure> failure(GetResult result) {
@@ -108,16 +108,6 @@ public abstract class RequestPipelineStore implements ObjectStore {
         return switch (result) {
             case HeadResult.Unavailable lost -> Optional.of(lost.failure());
             case HeadResult.Found _, HeadResult.Absent _ -> Optional.empty();
-        };
-    }
-
-    private static Optional<StoreFailure> failure(WriteResult result) {
-        return switch (result) {
-            case WriteResult.Unknown lost -> Optional.of(lost.failure());
-            case WriteResult.NotSent unsent -> Optional.of(unsent.failure());
-            case WriteResult.NotAllowed refused -> Optional.of(refused.failure());
-            case WriteResult.Done _, WriteResult.PreconditionFailed _, WriteResult.Conflict _ ->
-                Optional.empty();
         };
     }
 }

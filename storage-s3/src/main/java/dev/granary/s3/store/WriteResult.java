@@ -1,5 +1,7 @@
 package dev.granary.s3.store;
 
+import java.util.Optional;
+
 /** Result of a write or a deletion. */
 public sealed interface WriteResult {
     /**
@@ -48,6 +50,16 @@ public sealed interface WriteResult {
 
     /** The only {@link Conflict}. */
     WriteResult CONFLICT = new Conflict();
+
+    /** Returns the failure of a request; empty if the store has answered. */
+    static Optional<StoreFailure> failureOf(WriteResult result) {
+        return switch (result) {
+            case Unknown lost -> Optional.of(lost.failure);
+            case NotSent unsent -> Optional.of(unsent.failure);
+            case NotAllowed refused -> Optional.of(refused.failure);
+            case Done _, PreconditionFailed _, Conflict _ -> Optional.empty();
+        };
+    }
 
     /** Returns the result of a write that ended with {@code failure}. */
     static WriteResult failed(StoreFailure failure) {
