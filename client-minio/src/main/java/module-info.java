@@ -17,5 +17,9 @@ module dev.granary.client.minio {
     requires software.amazon.awssdk.auth;
     requires software.amazon.awssdk.core;
     requires software.amazon.awssdk.identity.spi;
+    requires software.amazon.awssdk.profiles;
     requires software.amazon.awssdk.regions;
+    requires software.amazon.awssdk.services.sso;
+    requires software.amazon.awssdk.services.ssooidc;
+    requires software.amazon.awssdk.services.sts;
 }

@@ -66,6 +66,13 @@ public final class ResponseClassifier {
         return status == 404 && !isMissingBucket(code);
     }
 
+    /** Returns the message for a status that came without one; the status stands before it. */
+    public static String withoutMessage(int status) {
+        return status / 100 == 3
+                ? "redirect, which is not followed"
+                : "without an S3 error message";
+    }
+
     /** Returns the failure for a status other than success. */
     public static StoreFailure failure(int status, String code, String message) {
         String safeCode = CODE.matcher(code).matches() ? SecretRedactor.redact(code) : "";
@@ -113,7 +120,7 @@ public final class ResponseClassifier {
         for (Throwable t = thrown; t != null; t = t.getCause()) {
             deepest = t;
             if (t instanceof MissingCredentialsException) {
-                return StoreFailure.of(DENIED, String.valueOf(t.getMessage()));
+                return StoreFailure.of(DENIED, oneLine(String.valueOf(t.getMessage())));
             }
             if (t instanceof TooLittleMemoryException) {
                 return StoreFailure.of(NO_MEMORY, String.valueOf(t.getMessage()));
