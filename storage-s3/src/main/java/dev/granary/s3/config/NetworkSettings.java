@@ -142,7 +142,7 @@ public record NetworkSettings(Optional<HttpProxy> proxy, Optional<X509TrustManag
         for (String text : noProxy.toLowerCase(Locale.ROOT).split("[,\\s]+")) {
             String entry = text.replaceFirst("^\\*?\\.", "");
             if (entry.equals("*")
-                    || bare.equals(entry)
+                    || entry.equals(bare)
                     || covers(entry, host)
                     || covers(entry, host + ":" + port)
                     || isIn(entry, bare)) {
@@ -153,7 +153,9 @@ public record NetworkSettings(Optional<HttpProxy> proxy, Optional<X509TrustManag
     }
 
     private static boolean covers(String entry, String host) {
-        return !entry.isEmpty() && (host.equals(entry) || host.endsWith("." + entry));
+        return host.equals(entry)
+                || (host.endsWith("." + entry)
+                        && entry.chars().anyMatch(Character::isLetter)); // no part of an address
     }
 
     private static boolean isIn(String network, String host) {

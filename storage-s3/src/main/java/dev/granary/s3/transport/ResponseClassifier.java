@@ -68,9 +68,11 @@ public final class ResponseClassifier {
 
     /** Returns the message for a status that came without one; the status stands before it. */
     public static String withoutMessage(int status) {
-        return status / 100 == 3
-                ? "redirect, which is not followed"
-                : "without an S3 error message";
+        return status == 407
+                ? "refusal of the proxy, which requires another user or password"
+                : status / 100 == 3
+                        ? "redirect, which is not followed"
+                        : "without an S3 error message";
     }
 
     /** Returns the failure for a status other than success. */
