@@ -217,6 +217,9 @@ abstract class CredentialSourcesContract {
                         && result.contains("127.0.0.1:" + closed)
                         && result.contains("Connection refused"),
                 result);
+        variables.put("AWS_ENDPOINT_URL_STS", "http://sts.granary-test.invalid");
+        String unknown = read(variables);
+        assertTrue(unknown.contains("UnknownHostException: sts.granary-test.invalid"), unknown);
         assertEquals(List.of(), List.copyOf(requests));
     }
 

@@ -22,6 +22,7 @@ import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
 import software.amazon.awssdk.utils.SystemSetting;
 
+import java.io.IOException;
 import java.util.List;
 import java.util.StringJoiner;
 
@@ -133,11 +134,23 @@ public final class AwsEnvironment {
                 } catch (RuntimeException e) {
                     last = e;
                     if (used.size() == 1 || source.explains(e)) {
-                        causes.add(e.getMessage());
+                        causes.add(cause(e));
                     }
                 }
             }
             throw new MissingCredentialsException(causes.toString(), last);
+        }
+
+        /** The SDK's message has the endpoint of most failures, but not an unknown host or file. */
+        private static String cause(RuntimeException failure) {
+            Throwable root = failure;
+            while (root.getCause() != null) {
+                root = root.getCause();
+            }
+            String message = String.valueOf(failure.getMessage());
+            return root instanceof IOException && !message.contains("" + root.getMessage())
+                    ? root.getClass().getSimpleName() + ": " + root.getMessage()
+                    : message;
         }
     }
 }

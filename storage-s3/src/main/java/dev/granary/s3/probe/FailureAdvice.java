@@ -125,16 +125,10 @@ final class FailureAdvice {
                         "allow path-style requests at the server, or use an endpoint that accepts"
                                 + " them");
             case "" ->
-                switch (failure.status()) {
-                    case 0 ->
-                        new CheckResult.Problem(
-                                failure.message(), "set " + KEYS + " by AWS_PROFILE");
-                    case 407 ->
-                        new CheckResult.Problem(
-                                "cannot connect to " + server + " (" + failure + ")",
-                                "correct user and password in HTTPS_PROXY or HTTP_PROXY");
-                    default -> notS3("its response is " + failure);
-                };
+                failure.status() == 0
+                        ? new CheckResult.Problem(
+                                failure.message(), "set " + KEYS + " by AWS_PROFILE")
+                        : notS3("its response is " + failure);
             default ->
                 new CheckResult.Problem(
                         "access to " + config.location() + " is denied (" + failure + ")",

@@ -206,8 +206,9 @@ public final class ResponseClassifier {
                     case 301, 307, 308 -> WRONG_REGION;
                     // of a proxy or a web page, which would redirect a retry as well
                     case 300, 302, 303, 304, 305 -> NOT_SUPPORTED;
-                    case 401, 403, 407 -> DENIED;
+                    case 401, 403 -> DENIED;
                     case 404 -> NO_BUCKET;
+                    case 407 -> UNREACHABLE; // of a proxy
                     case 408 -> TIMEOUT;
                     case 413 -> OBJECT_REFUSED;
                     case 429, 503 -> THROTTLED;

@@ -95,6 +95,12 @@ class NetworkSettingsTest {
                 proxy("https://s3.example", Map.of("HTTPS_PROXY", PROXY, "no_proxy", "example")));
         assertEquals("http://c:8", proxy("https://s3.example", Map.of("HTTPS_PROXY", "c:8")));
         assertEquals("http://c:80", proxy("https://s3.example", Map.of("HTTPS_PROXY", "c/")));
+        System.setProperty("https.proxyHost", "of-the-jvm");
+        try {
+            assertEquals("http://of-the-jvm:443", proxy("https://s3.example", both));
+        } finally {
+            System.clearProperty("https.proxyHost");
+        }
     }
 
     @ParameterizedTest
