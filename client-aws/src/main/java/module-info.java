@@ -14,8 +14,12 @@ module dev.granary.client.aws {
     requires software.amazon.awssdk.http;
     requires software.amazon.awssdk.http.apache5;
     requires software.amazon.awssdk.identity.spi;
+    requires software.amazon.awssdk.profiles;
     requires software.amazon.awssdk.regions;
     requires software.amazon.awssdk.retries.api;
     requires software.amazon.awssdk.services.s3;
+    requires software.amazon.awssdk.services.sso;
+    requires software.amazon.awssdk.services.ssooidc;
+    requires software.amazon.awssdk.services.sts;
     requires software.amazon.awssdk.utils;
 }

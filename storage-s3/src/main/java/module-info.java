@@ -27,6 +27,7 @@ module dev.granary.s3 {
     requires static software.amazon.awssdk.http;
     requires static software.amazon.awssdk.http.apache5;
     requires static software.amazon.awssdk.identity.spi;
+    requires static software.amazon.awssdk.profiles;
     requires static software.amazon.awssdk.regions;
     requires static software.amazon.awssdk.retries.api;
     requires static software.amazon.awssdk.services.s3;

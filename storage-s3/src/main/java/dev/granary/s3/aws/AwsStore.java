@@ -352,6 +352,6 @@ final class AwsStore implements ObjectStore {
 
     private static String text(S3Exception e) {
         String text = e.awsErrorDetails() == null ? null : e.awsErrorDetails().errorMessage();
-        return text == null ? "status " + e.statusCode() : text;
+        return text == null ? ResponseClassifier.withoutMessage(e.statusCode()) : text;
     }
 }

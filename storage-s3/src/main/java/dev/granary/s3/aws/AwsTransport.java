@@ -1,6 +1,7 @@
 package dev.granary.s3.aws;
 
 import dev.granary.s3.config.AwsEnvironment;
+import dev.granary.s3.config.NetworkSettings;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StallDetector;
@@ -12,11 +13,15 @@ import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
 import software.amazon.awssdk.core.client.config.ClientOverrideConfiguration;
 import software.amazon.awssdk.http.SdkHttpClient;
 import software.amazon.awssdk.http.apache5.Apache5HttpClient;
+import software.amazon.awssdk.http.apache5.ProxyConfiguration;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3Client;
 
+import java.net.URI;
 import java.time.Duration;
 import java.util.function.Supplier;
+
+import javax.net.ssl.TrustManager;
 
 /**
  * Factory of the object store on the AWS SDK: its synchronous client over Apache HTTP 5.
@@ -43,13 +48,39 @@ public final class AwsTransport {
 
     /** As {@link #open(ConnectionSettings)}; {@code traffic} counts its bytes. */
     public static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic) {
-        return open(connection, traffic, () -> Apache5HttpClient.builder()
+        return open(connection, traffic, () -> httpClient(connection));
+    }
+
+    private static SdkHttpClient httpClient(ConnectionSettings connection) {
+        NetworkSettings network = NetworkSettings.of(connection, AwsEnvironment.region(connection));
+        Apache5HttpClient.Builder http = Apache5HttpClient.builder()
                 .maxConnections(connection.maxConnections())
                 .connectionTimeout(connection.connectTimeout())
                 .connectionAcquisitionTimeout(connection.requestTimeout())
                 .socketTimeout(connection.requestTimeout())
                 .connectionMaxIdleTime(Duration.ofSeconds(30))
-                .build());
+                .proxyConfiguration(proxy(network));
+        network.trust()
+                .ifPresent(
+                        trust -> http.tlsTrustManagersProvider(() -> new TrustManager[] {trust}));
+        return http.build();
+    }
+
+    /** The library's own search would use {@code HTTP_PROXY} for https servers. */
+    private static ProxyConfiguration proxy(NetworkSettings network) {
+        ProxyConfiguration.Builder configuration = ProxyConfiguration.builder()
+                .useSystemPropertyValues(false)
+                .useEnvironmentVariableValues(false);
+        network.proxy().ifPresent(proxy -> {
+            configuration.endpoint(URI.create(proxy.toString()));
+            if (!proxy.user().isEmpty()) {
+                configuration
+                        .username(proxy.user())
+                        .password(proxy.password())
+                        .preemptiveBasicAuthenticationEnabled(true);
+            }
+        });
+        return configuration.build();
     }
 
     /**

@@ -8,11 +8,23 @@ import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.AwsSessionCredentials;
-import software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider;
+import software.amazon.awssdk.auth.credentials.ContainerCredentialsProvider;
+import software.amazon.awssdk.auth.credentials.EnvironmentVariableCredentialsProvider;
+import software.amazon.awssdk.auth.credentials.InstanceProfileCredentialsProvider;
+import software.amazon.awssdk.auth.credentials.ProfileCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
+import software.amazon.awssdk.auth.credentials.SystemPropertyCredentialsProvider;
+import software.amazon.awssdk.auth.credentials.WebIdentityTokenFileCredentialsProvider;
+import software.amazon.awssdk.core.SdkSystemSetting;
 import software.amazon.awssdk.core.exception.SdkClientException;
+import software.amazon.awssdk.profiles.ProfileFileSystemSetting;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain;
+import software.amazon.awssdk.utils.SystemSetting;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.StringJoiner;
 
 /**
  * Region and credentials from the environment, profiles or the machine, as the AWS SDK finds them.
@@ -53,8 +65,7 @@ public final class AwsEnvironment {
                 .credentials()
                 .<AwsCredentialsProvider>map(fixed -> StaticCredentialsProvider.create(
                         AwsBasicCredentials.create(fixed.accessKey(), fixed.secretKey())))
-                .orElseGet(() ->
-                        new DefaultChain(DefaultCredentialsProvider.builder().build())));
+                .orElseGet(Chain::new));
     }
 
     /** Credentials whose secrets are redacted from all messages. */
@@ -72,16 +83,74 @@ public final class AwsEnvironment {
         }
     }
 
-    /** The SDK's default chain, with an exception of ours if it finds nothing. */
-    private record DefaultChain(DefaultCredentialsProvider chain)
-            implements AwsCredentialsProvider {
+    /**
+     * The sources of the SDK's default chain, in its order. The SDK's own reports the failures of
+     * all sources alike; this one reports those of sources that are configured.
+     */
+    private static final class Chain implements AwsCredentialsProvider {
+        private static final String NO_PROFILE =
+                "Profile file contained no credentials for profile 'default'";
+
+        private final List<Source> sources = List.of(
+                new Source(SystemPropertyCredentialsProvider.create(), List.of()),
+                new Source(
+                        EnvironmentVariableCredentialsProvider.create(),
+                        List.of(
+                                SdkSystemSetting.AWS_ACCESS_KEY_ID,
+                                SdkSystemSetting.AWS_SECRET_ACCESS_KEY)),
+                new Source(
+                        WebIdentityTokenFileCredentialsProvider.create(),
+                        List.of(SdkSystemSetting.AWS_WEB_IDENTITY_TOKEN_FILE)),
+                new Source(
+                        ProfileCredentialsProvider.create(),
+                        List.of(ProfileFileSystemSetting.AWS_PROFILE)),
+                new Source(
+                        ContainerCredentialsProvider.create(),
+                        List.of(
+                                SdkSystemSetting.AWS_CONTAINER_CREDENTIALS_FULL_URI,
+                                SdkSystemSetting.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI)),
+                new Source(InstanceProfileCredentialsProvider.create(), List.of()));
+        private volatile List<Source> used = sources;
+
+        /** A source of credentials, and the settings of which any configures it. */
+        private record Source(
+                AwsCredentialsProvider provider, List<? extends SystemSetting> settings) {
+            boolean explains(RuntimeException failure) {
+                return settings.stream().anyMatch(set -> set.getStringValue().isPresent())
+                        && !String.valueOf(failure.getMessage()).startsWith(NO_PROFILE);
+            }
+        }
+
+        /** Once a source has had credentials, only that one is used, as in the SDK's chain. */
         @Override
         public AwsCredentials resolveCredentials() {
-            try {
-                return chain.resolveCredentials();
-            } catch (SdkClientException e) {
-                throw new MissingCredentialsException(e);
+            StringJoiner causes = new StringJoiner("; ");
+            RuntimeException last = null;
+            for (Source source : used) {
+                try {
+                    AwsCredentials credentials = source.provider.resolveCredentials();
+                    used = List.of(source);
+                    return credentials;
+                } catch (RuntimeException e) {
+                    last = e;
+                    if (used.size() == 1 || source.explains(e)) {
+                        causes.add(cause(e));
+                    }
+                }
             }
+            throw new MissingCredentialsException(causes.toString(), last);
+        }
+
+        /** The SDK's message has the endpoint of most failures, but not an unknown host or file. */
+        private static String cause(RuntimeException failure) {
+            Throwable root = failure;
+            while (root.getCause() != null) {
+                root = root.getCause();
+            }
+            String message = String.valueOf(failure.getMessage());
+            return root instanceof IOException && !message.contains("" + root.getMessage())
+                    ? root.getClass().getSimpleName() + ": " + root.getMessage()
+                    : message;
         }
     }
 }

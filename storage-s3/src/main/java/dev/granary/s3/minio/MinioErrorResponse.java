@@ -32,20 +32,21 @@ sealed interface MinioErrorResponse {
                         Objects.requireNonNullElse(response.errorResponse().code(), ""),
                         Objects.requireNonNullElse(
                                 response.errorResponse().message(),
-                                "status " + response.response().code()));
-            case ServerException response ->
-                new Status(response.statusCode(), "", "status " + response.statusCode());
+                                ResponseClassifier.withoutMessage(
+                                        response.response().code())));
+            case ServerException response -> withoutMessage(response.statusCode());
             case InvalidResponseException invalid -> {
                 Matcher status = STATUS_IN_MESSAGE.matcher(String.valueOf(invalid.getMessage()));
                 yield status.find()
-                        ? new Status(
-                                Integer.parseInt(status.group(1)),
-                                "",
-                                "status " + status.group(1) + ", and not in the S3 format")
+                        ? withoutMessage(Integer.parseInt(status.group(1)))
                         : new None(invalid);
             }
             default -> new None(thrown);
         };
+    }
+
+    private static Status withoutMessage(int status) {
+        return new Status(status, "", ResponseClassifier.withoutMessage(status));
     }
 
     /** Returns true if the object, and not the bucket, is missing. */

@@ -1,6 +1,7 @@
 package dev.granary.s3.minio;
 
 import dev.granary.s3.config.AwsEnvironment;
+import dev.granary.s3.config.NetworkSettings;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StallDetector;
@@ -20,13 +21,21 @@ import okhttp3.Response;
 import software.amazon.awssdk.auth.credentials.AwsCredentials;
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.AwsSessionCredentials;
+import software.amazon.awssdk.regions.Region;
 
 import java.io.IOException;
+import java.net.Proxy;
+import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
+
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocketFactory;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.X509TrustManager;
 
 /**
  * Factory of the object store on the MinIO client.
@@ -66,8 +75,9 @@ public final class MinioTransport {
         Dispatcher dispatcher = new Dispatcher();
         dispatcher.setMaxRequests(connection.maxConnections());
         dispatcher.setMaxRequestsPerHost(connection.maxConnections());
+        Region region = AwsEnvironment.region(connection);
         OkHttpClient http = customizer
-                .apply(new OkHttpClient.Builder()
+                .apply(connected(NetworkSettings.of(connection, region))
                         .socketFactory(new NoDelaySocketFactory())
                         .dispatcher(dispatcher)
                         .connectionPool(new ConnectionPool(
@@ -84,13 +94,11 @@ public final class MinioTransport {
                         .followRedirects(false)
                         .addNetworkInterceptor(MinioTransport::withoutRetryAfter))
                 .build();
-        // always: otherwise the client requests it from the server first
-        String region = AwsEnvironment.region(connection).id();
         SdkProvider credentials = new SdkProvider(AwsEnvironment.credentials(connection));
         String endpoint = connection.endpoint().map(Object::toString).orElse(AMAZON);
         MinioAsyncClient listClient = MinioAsyncClient.builder()
                 .endpoint(endpoint)
-                .region(region)
+                .region(region.id()) // otherwise the client requests it from the server first
                 .credentialsProvider(credentials)
                 .httpClient(http)
                 .build();
@@ -99,7 +107,7 @@ public final class MinioTransport {
         Function<Duration, MinioClient> clients = callTimeout -> {
             MinioClient client = MinioClient.builder()
                     .endpoint(endpoint)
-                    .region(region)
+                    .region(region.id())
                     .credentialsProvider(credentials)
                     .httpClient(http.newBuilder().callTimeout(callTimeout).build())
                     .build();
@@ -107,6 +115,36 @@ public final class MinioTransport {
             return client;
         };
         return new MinioStore(clients, listClient, http, stalls, connection);
+    }
+
+    /** Returns a builder with the proxy and the trusted certificates. */
+    private static OkHttpClient.Builder connected(NetworkSettings network) {
+        OkHttpClient.Builder http = new OkHttpClient.Builder().proxy(Proxy.NO_PROXY);
+        network.proxy().ifPresent(proxy -> {
+            http.proxy(new Proxy(Proxy.Type.HTTP, proxy.address()));
+            if (!proxy.user().isEmpty()) {
+                String basic = okhttp3.Credentials.basic(proxy.user(), proxy.password());
+                http.proxyAuthenticator((_, response) ->
+                        basic.equals(response.request().header("Proxy-Authorization"))
+                                ? null // refused
+                                : response.request()
+                                        .newBuilder()
+                                        .header("Proxy-Authorization", basic)
+                                        .build());
+            }
+        });
+        network.trust().ifPresent(trust -> http.sslSocketFactory(sockets(trust), trust));
+        return http;
+    }
+
+    private static SSLSocketFactory sockets(X509TrustManager trust) {
+        try {
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(null, new TrustManager[] {trust}, null);
+            return context.getSocketFactory();
+        } catch (GeneralSecurityException e) { // each JVM has TLS
+            throw new IllegalStateException(e);
+        }
     }
 
     /**

@@ -54,9 +54,14 @@ final class FailureAdvice {
                         "this machine's clock differs too much from the clock of " + server,
                         "set the clock, for example by turning on NTP: timedatectl set-ntp true");
             case WRONG_REGION ->
-                new CheckResult.Problem(
-                        "bucket " + bucket + " is in another region (" + failure + ")",
-                        "set AWS_REGION to the bucket's own region");
+                failure.code().isEmpty()
+                        ? new CheckResult.Problem(
+                                server + " redirects requests (" + failure + ")",
+                                "correct the endpoint, or set AWS_REGION to the region of the"
+                                        + " bucket")
+                        : new CheckResult.Problem(
+                                "bucket " + bucket + " is in another region (" + failure + ")",
+                                "set AWS_REGION to the bucket's own region");
             case UNREACHABLE -> unreachable(failure);
             case TLS -> tls(failure);
             case TIMEOUT, BROKEN ->
@@ -122,7 +127,7 @@ final class FailureAdvice {
             case "" ->
                 failure.status() == 0
                         ? new CheckResult.Problem(
-                                "no credentials were found", "set " + KEYS + " by AWS_PROFILE")
+                                failure.message(), "set " + KEYS + " by AWS_PROFILE")
                         : notS3("its response is " + failure);
             default ->
                 new CheckResult.Problem(
@@ -153,8 +158,8 @@ final class FailureAdvice {
                         server + " does not support https", "write the endpoint with http://")
                 : new CheckResult.Problem(
                         "the certificate of " + server + " is not accepted (" + failure + ")",
-                        "use the host name of the certificate, or add its issuer to Java's trusted"
-                                + " ones: keytool -importcert -cacerts");
+                        "use the host name of the certificate, or name a PEM file with its issuer"
+                                + " by AWS_CA_BUNDLE, or run keytool -importcert -cacerts");
     }
 
     private String otherScheme() {

@@ -80,6 +80,15 @@ public final class ResponseClassifier {
         };
     }
 
+    /** Returns the message for a status that came without one; the status stands before it. */
+    public static String withoutMessage(int status) {
+        return status == 407
+                ? "refusal of the proxy, which requires another user or password"
+                : status / 100 == 3
+                        ? "redirect, which is not followed"
+                        : "without an S3 error message";
+    }
+
     /** Returns the failure for a status other than success. */
     public static StoreFailure failure(int status, String code, String message) {
         String safeCode = CODE.matcher(code).matches() ? SecretRedactor.redact(code) : "";
@@ -127,7 +136,7 @@ public final class ResponseClassifier {
         for (Throwable t = thrown; t != null; t = t.getCause()) {
             deepest = t;
             if (t instanceof MissingCredentialsException) {
-                return StoreFailure.of(DENIED, String.valueOf(t.getMessage()));
+                return StoreFailure.of(DENIED, oneLine(String.valueOf(t.getMessage())));
             }
             if (t instanceof TooLittleMemoryException) {
                 return StoreFailure.of(NO_MEMORY, String.valueOf(t.getMessage()));
@@ -211,8 +220,9 @@ public final class ResponseClassifier {
                     case 301, 307, 308 -> WRONG_REGION;
                     // of a proxy or a web page, which would redirect a retry as well
                     case 300, 302, 303, 304, 305 -> NOT_SUPPORTED;
-                    case 401, 403, 407 -> DENIED;
+                    case 401, 403 -> DENIED;
                     case 404 -> NO_BUCKET;
+                    case 407 -> UNREACHABLE; // of a proxy
                     case 408 -> TIMEOUT;
                     case 413 -> OBJECT_REFUSED;
                     case 429, 503 -> THROTTLED;

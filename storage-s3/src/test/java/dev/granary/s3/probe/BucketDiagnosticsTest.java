@@ -15,6 +15,7 @@ import dev.granary.cache.CheckResult;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.ScriptedHttpServer;
+import dev.granary.s3.SelfSigned;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
@@ -27,7 +28,6 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
-import dev.granary.testing.SystemTool;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
@@ -38,23 +38,17 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
-
-import javax.net.ssl.KeyManagerFactory;
-import javax.net.ssl.SSLContext;
 
 /** Tests of the advice to users whose bucket, server or credentials do not meet Granary's needs. */
 class BucketDiagnosticsTest {
@@ -165,6 +159,9 @@ class BucketDiagnosticsTest {
                         ScriptedHttpServer.error(301, "PermanentRedirect"),
                         List.of("another region", "AWS_REGION")),
                 Map.entry(
+                        ScriptedHttpServer.body(307, "text/html", ""),
+                        List.of("redirects requests (307 redirect, which is", "endpoint")),
+                Map.entry(
                         ScriptedHttpServer.error(400, "AuthorizationHeaderMalformed"),
                         List.of("another region", "AWS_REGION")),
                 Map.entry(
@@ -259,14 +256,15 @@ class BucketDiagnosticsTest {
                 checkResponse(alert, client, "http"), "does not respond correctly", "https://");
         HttpsServer tls =
                 HttpsServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        tls.setHttpsConfigurator(new HttpsConfigurator(selfSigned()));
+        tls.setHttpsConfigurator(new HttpsConfigurator(
+                SelfSigned.create(directory, "ip:127.0.0.1").context()));
         tls.start();
         try {
             int port = tls.getAddress().getPort();
             assertProblem(
                     check(client, URI.create("https://127.0.0.1:" + port)),
                     "certificate",
-                    "keytool -importcert");
+                    "AWS_CA_BUNDLE, or run keytool -importcert");
         } finally {
             tls.stop(0);
         }
@@ -311,35 +309,6 @@ class BucketDiagnosticsTest {
                     .build();
             assertProblem(check(config), "https://", "http://");
         }
-    }
-
-    private SSLContext selfSigned() throws Exception {
-        Path store = directory.resolve("store.p12");
-        assertTrue(SystemTool.run(
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
-                "-genkeypair",
-                "-alias",
-                "a",
-                "-keyalg",
-                "EC",
-                "-dname",
-                "CN=127.0.0.1",
-                "-storetype",
-                "PKCS12",
-                "-storepass",
-                "changeit",
-                "-keystore",
-                store.toString()));
-        KeyStore keys = KeyStore.getInstance("PKCS12");
-        try (InputStream in = Files.newInputStream(store)) {
-            keys.load(in, "changeit".toCharArray());
-        }
-        KeyManagerFactory managers =
-                KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-        managers.init(keys, "changeit".toCharArray());
-        SSLContext context = SSLContext.getInstance("TLS");
-        context.init(managers.getKeyManagers(), null, null);
-        return context;
     }
 
     @Test

@@ -40,7 +40,7 @@ class ResponseClassifierTest {
                 new SocketException("Socket closed"), Kind.TIMEOUT,
                 new IOException("Canceled"), Kind.TIMEOUT,
                 new EOFException("closed"), Kind.BROKEN,
-                new MissingCredentialsException(new IOException("nowhere")), Kind.DENIED,
+                new MissingCredentialsException("", new IOException("nowhere")), Kind.DENIED,
                 new IllegalStateException("closed"), Kind.BROKEN);
         meanings.forEach((thrown, kind) -> {
             assertEquals(kind, ResponseClassifier.failure(thrown).kind(), thrown::toString);

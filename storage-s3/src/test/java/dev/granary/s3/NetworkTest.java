@@ -1,0 +1,210 @@
+package dev.granary.s3;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
+import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsServer;
+
+import dev.granary.s3.config.S3ClientLibrary;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.Base64;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Predicate;
+
+/** Tests of proxies and own certificates through both clients, with a real environment. */
+class NetworkTest {
+    /** A host that only a proxy can resolve. */
+    private static final String HOST = "bucket.granary-test.invalid";
+
+    private static final String BODY = "a body";
+
+    @TempDir
+    private Path directory = Path.of("");
+
+    private final Collection<String> requests = new ConcurrentLinkedQueue<>();
+    private final Collection<String> tunnels = new ConcurrentLinkedQueue<>();
+    private final HttpsServer tls = HttpsServer.create(loopback(), 0);
+    private final HttpServer plain = HttpServer.create(loopback(), 0);
+    private final ServerSocket proxy = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+
+    NetworkTest() throws IOException {}
+
+    private static InetSocketAddress loopback() {
+        return new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    }
+
+    @BeforeEach
+    void start() throws Exception {
+        tls.setHttpsConfigurator(new HttpsConfigurator(
+                SelfSigned.create(directory, "ip:127.0.0.1,dns:" + HOST).context()));
+        for (HttpServer server : List.of(tls, plain)) {
+            server.createContext("/", exchange -> {
+                requests.add(exchange.getRequestURI().toString());
+                ScriptedHttpServer.body(200, "text/plain", BODY).handle(exchange);
+                exchange.close();
+            });
+            server.start();
+        }
+        Thread.ofVirtual().start(() -> {
+            while (!proxy.isClosed()) {
+                try {
+                    Socket client = proxy.accept();
+                    Thread.ofVirtual().start(() -> tunnel(client));
+                } catch (IOException e) {
+                    // the test is over
+                }
+            }
+        });
+    }
+
+    @AfterEach
+    void stop() throws IOException {
+        tls.stop(0);
+        plain.stop(0);
+        proxy.close();
+    }
+
+    /** Connects a client to the TLS server, whatever host it asks for. Requires a password. */
+    private void tunnel(Socket client) {
+        try (client;
+                Socket server = new Socket(InetAddress.getLoopbackAddress(), port(tls))) {
+            BufferedReader head =
+                    new BufferedReader(new InputStreamReader(client.getInputStream(), ISO_8859_1));
+            String request = head.readLine();
+            boolean isAllowed = false;
+            for (String line = head.readLine(); !line.isEmpty(); line = head.readLine()) {
+                isAllowed |= line.equals("Proxy-Authorization: Basic "
+                        + Base64.getEncoder().encodeToString("me:p@ss".getBytes(ISO_8859_1)));
+            }
+            tunnels.add(request + (isAllowed ? " allowed" : " refused"));
+            String answer = isAllowed
+                    ? "HTTP/1.1 200 Connected\r\n\r\n"
+                    : "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"p\"\r\n"
+                            + "Connection: close\r\nContent-Length: 0\r\n\r\n";
+            client.getOutputStream().write(answer.getBytes(ISO_8859_1));
+            if (isAllowed) {
+                Thread.ofVirtual().start(() -> copy(client, server));
+                server.getInputStream().transferTo(client.getOutputStream());
+            }
+        } catch (IOException e) {
+            // a side closed its connection
+        }
+    }
+
+    private static void copy(Socket from, Socket to) {
+        try {
+            from.getInputStream().transferTo(to.getOutputStream());
+            to.shutdownOutput();
+        } catch (IOException e) {
+            // a side closed its connection
+        }
+    }
+
+    private static int port(HttpServer server) {
+        return server.getAddress().getPort();
+    }
+
+    /** Reads an object in a process with this environment; the result must fit in each client. */
+    private void assertRead(String endpoint, Map<String, String> variables, Predicate<String> fits)
+            throws Exception {
+        Map<String, String> all = new HashMap<>(
+                Map.of("AWS_ACCESS_KEY_ID", "key", "AWS_SECRET_ACCESS_KEY", "a-secret"));
+        all.putAll(variables);
+        Map<String, String> results = SmallProcess.values(SmallProcess.of(ReadingProcess.class, 128)
+                .withoutVariables(
+                        "AWS_", "HTTP_PROXY", "http_proxy", "HTTPS_P", "https_p", "NO_P", "no_p")
+                .variables(all)
+                .run(endpoint));
+        assertEquals(S3ClientLibrary.values().length, results.size());
+        results.forEach((client, result) ->
+                assertTrue(fits.test(result), () -> client + ": " + result + " " + tunnels));
+    }
+
+    private String pem() {
+        return directory.resolve("ca.pem").toString();
+    }
+
+    @Test
+    @DisplayName("O5 an https server is reached by CONNECT through HTTPS_PROXY, with its password,"
+            + " though HTTP_PROXY names another one")
+    void connect() throws Exception {
+        String address = "http://me:p%40ss@127.0.0.1:" + proxy.getLocalPort();
+        Map<String, String> variables = Map.of(
+                "HTTPS_PROXY", address, "HTTP_PROXY", "http://127.0.0.1:1", "AWS_CA_BUNDLE", pem());
+        assertRead("https://" + HOST, variables, BODY::equals);
+        assertEquals(
+                2,
+                tunnels.stream()
+                        .filter(("CONNECT " + HOST + ":443 HTTP/1.1 allowed")::equals)
+                        .count(),
+                tunnels::toString);
+        assertEquals(List.of("/bucket/key", "/bucket/key"), List.copyOf(requests));
+    }
+
+    @Test
+    @DisplayName("O5 a proxy that refuses the password is named in the cause, the password is not")
+    void refused() throws Exception {
+        Map<String, String> variables = Map.of(
+                "https_proxy",
+                "http://me:wrong-pass@127.0.0.1:" + proxy.getLocalPort(),
+                "AWS_CA_BUNDLE",
+                pem());
+        assertRead(
+                "https://" + HOST,
+                variables,
+                result -> result.toLowerCase(java.util.Locale.ROOT).contains("proxy")
+                        && !result.contains("wrong-pass"));
+        assertEquals(List.of(), List.copyOf(requests));
+    }
+
+    @Test
+    @DisplayName("O5 an http server is reached through HTTP_PROXY, unless NO_PROXY has its domain")
+    void plainProxy() throws Exception {
+        String address = "http://127.0.0.1:" + port(plain);
+        String endpoint = "http://" + HOST + ":9000";
+        assertRead(endpoint, Map.of("HTTP_PROXY", address), BODY::equals);
+        String request = endpoint + "/bucket/key";
+        assertEquals(List.of(request, request), List.copyOf(requests));
+        assertRead(
+                endpoint,
+                Map.of("HTTP_PROXY", address, "NO_PROXY", "other.example, .invalid"),
+                result -> result.startsWith("UNREACHABLE"));
+        assertEquals(2, requests.size());
+    }
+
+    @Test
+    @DisplayName("O5 a server with an own certificate is trusted by AWS_CA_BUNDLE only")
+    void certificate() throws Exception {
+        String endpoint = URI.create("https://127.0.0.1:" + port(tls)).toString();
+        String unused = "http://127.0.0.1:1"; // this machine needs no proxy
+        assertRead(endpoint, Map.of("AWS_CA_BUNDLE", pem(), "HTTPS_PROXY", unused), BODY::equals);
+        assertRead(endpoint, Map.of(), result -> result.startsWith("TLS"));
+        assertRead(
+                endpoint,
+                Map.of("AWS_CA_BUNDLE", directory.resolve("none.pem").toString()),
+                result -> result.contains("AWS_CA_BUNDLE") && result.contains("none.pem"));
+    }
+}
