@@ -16,8 +16,8 @@ import java.util.Optional;
  * @param breaker the state of the circuit breaker
  * @param breakerOpenings how often the circuit breaker opened
  * @param refreshes existing entries that were rewritten because of their age
- * @param conditionalWrites the conditional writes that the server supports; empty while they
- *     are unknown
+ * @param conditionalWrites the conditional writes that the server supports; empty while they are
+ *     unknown
  * @param readOnlyFor the remaining time without writes after the bucket refused one; zero if writes
  *     are allowed
  */
