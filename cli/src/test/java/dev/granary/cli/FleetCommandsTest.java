@@ -290,7 +290,7 @@ class FleetCommandsTest {
                 10,
                 text.out()
                         .lines()
-                        .filter(line -> line.startsWith("  s3://kernels/ci/v1/"))
+                        .filter(line -> line.startsWith("  s3://kernels/ci/v2/"))
                         .count(),
                 text.out());
         run("a", "compact", "--target", TARGET, "--seal")

@@ -169,7 +169,7 @@ class HostileBucketTest {
         String name = IntStream.range(0, 64)
                 .mapToObj(_ -> String.valueOf(HEX.charAt(random.nextInt(16))))
                 .collect(Collectors.joining());
-        return "<Contents><Key>ci/v1/" + TARGET + "/e/" + name.substring(0, 2) + "/" + name
+        return "<Contents><Key>ci/v2/" + TARGET + "/e/" + name.substring(0, 2) + "/" + name
                 + "</Key><Size>1000</Size><ETag>\"e\"</ETag>"
                 + "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>";
     }

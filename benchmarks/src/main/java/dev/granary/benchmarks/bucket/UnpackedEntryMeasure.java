@@ -122,7 +122,7 @@ final class UnpackedEntryMeasure {
     private static Map<String, String> keys(ObjectStore store) throws IOException {
         Map<String, String> keys = new HashMap<>();
         if (!(store.list(
-                        PREFIX + "/v1/",
+                        PREFIX + "/v2/",
                         object -> keys.put(
                                 object.key().substring(object.key().lastIndexOf('/') + 1),
                                 object.key()))

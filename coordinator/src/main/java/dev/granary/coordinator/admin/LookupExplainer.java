@@ -198,7 +198,7 @@ public final class LookupExplainer {
     private static String place(BucketAnswer answer) {
         boolean isHit = answer.result() instanceof LoadResult.Hit;
         return switch (answer.origin()) {
-            case PACKS -> isHit ? "in a pack" : "in no pack, and unpacked entries are excluded";
+            case PACKS -> "in a pack";
             case UNPACKED -> isHit ? "as an unpacked entry" : "in no pack, and not unpacked";
         };
     }

@@ -82,7 +82,7 @@ final class CopyTools {
         if (BucketWorkspace.program("rclone") == null) {
             return List.of();
         }
-        String tree = route.bucket() + "/" + BucketFiller.LOOSE + "/v1/" + namespace + "/e";
+        String tree = route.bucket() + "/" + BucketFiller.LOOSE + "/v2/" + namespace + "/e";
         return List.of(new Tool(
                 "rclone, loose",
                 rclone("copy", tree, "--transfers", "32", "--checkers", "32", "--fast-list"),

@@ -69,7 +69,8 @@ public final class BucketFiller {
             throws IOException, InterruptedException {
         AtomicInteger stored = new AtomicInteger();
         try (BulkBucket bucket = BulkBucket.open(route.config(prefix).build())) {
-            PackPublisher publisher = bucket.publisher(material.namespace());
+            PackPublisher publisher = bucket.publisher(
+                    material.namespace(), _ -> new StoreResult.Failed("not in a pack"), _ -> {});
             ParallelWorkers.run(
                     PACKERS,
                     material.count(),
@@ -114,7 +115,7 @@ public final class BucketFiller {
                 .build();
         try (ObjectStore store = ObjectStoreFactory.open(config)) {
             List<ObjectStore.Listed> packs = new ArrayList<>();
-            String prefix = PACKED + "/v1/" + namespace + "/p/";
+            String prefix = PACKED + "/v2/" + namespace + "/p/";
             if (!(store.list(prefix, packs::add) instanceof ListResult.Complete)) {
                 throw new IOException("The packs cannot be listed");
             }
