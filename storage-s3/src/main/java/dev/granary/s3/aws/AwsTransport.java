@@ -19,7 +19,7 @@ import software.amazon.awssdk.services.s3.S3Client;
 
 import java.net.URI;
 import java.time.Duration;
-import java.util.function.Supplier;
+import java.util.function.Function;
 
 import javax.net.ssl.TrustManager;
 
@@ -48,11 +48,14 @@ public final class AwsTransport {
 
     /** As {@link #open(ConnectionSettings)}; {@code traffic} counts its bytes. */
     public static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic) {
-        return open(connection, traffic, () -> httpClient(connection));
+        return open(
+                connection,
+                traffic,
+                region -> httpClient(connection, NetworkSettings.of(connection, region)));
     }
 
-    private static SdkHttpClient httpClient(ConnectionSettings connection) {
-        NetworkSettings network = NetworkSettings.of(connection, AwsEnvironment.region(connection));
+    private static SdkHttpClient httpClient(
+            ConnectionSettings connection, NetworkSettings network) {
         Apache5HttpClient.Builder http = Apache5HttpClient.builder()
                 .maxConnections(connection.maxConnections())
                 .connectionTimeout(connection.connectTimeout())
@@ -90,10 +93,10 @@ public final class AwsTransport {
     static ObjectStore open(
             ConnectionSettings connection,
             TrafficCounter traffic,
-            Supplier<SdkHttpClient> httpClient) {
+            Function<Region, SdkHttpClient> httpClient) {
         Region region = AwsEnvironment.region(connection);
         SdkHttpClient http = new WatchedHttpClient(
-                httpClient.get(), new StallDetector(connection.stallTimeout(), traffic));
+                httpClient.apply(region), new StallDetector(connection.stallTimeout(), traffic));
         var builder = S3Client.builder()
                 .region(region)
                 .credentialsProvider(AwsEnvironment.credentials(connection))

@@ -29,8 +29,7 @@ class ListingFuzzTest {
                 .credentials("key", "secret")
                 .build()
                 .connection();
-        try (ObjectStore store =
-                AwsTransport.open(connection, new TrafficCounter(), () -> server)) {
+        try (ObjectStore store = AwsTransport.open(connection, new TrafficCounter(), _ -> server)) {
             ListingFuzz.run(
                     "listing AWS, no socket",
                     body -> server.body = body,
