@@ -3,7 +3,11 @@ package dev.granary.coordinator;
 import static dev.granary.testing.BucketAssertions.assertThat;
 import static dev.granary.testing.CacheAssertions.assertThat;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import com.google.gson.JsonParser;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
@@ -21,7 +25,6 @@ import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.contract.S3Request;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.pack.PackPublisher;
-import dev.granary.s3.pack.manifest.PackManifest;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 
@@ -109,27 +112,35 @@ public final class TestFleet implements AutoCloseable {
 
     private static String name(S3Request request) {
         String key = request.key();
-        String kind = key.endsWith("/m/newest")
-                ? "hint"
+        String kind = key.endsWith("/head")
+                ? "head"
                 : key.contains("/m/")
-                        ? "manifest"
+                        ? "base"
                         : key.contains("/p/")
                                 ? "pack"
                                 : key.contains("/e/")
                                         ? "entry"
                                         : key.endsWith("granary.json") ? "marker" : key;
         return request.operation() + " " + kind
-                + (key.isEmpty() || key.contains(NAMESPACE) || !key.contains("/v1/")
+                + (key.isEmpty() || key.contains(NAMESPACE) || !key.contains("/v2/")
                         ? ""
                         : " of another target");
     }
 
-    /** Returns the newest manifest. */
-    PackManifest manifest() {
-        try (BucketTier tier = BucketTier.open(s3());
-                BulkBucket bulk = tier.packed()) {
-            return assertThat(bulk.manifests(NAMESPACE).newest(PackManifest.NONE))
-                    .isFound();
+    /** Returns the number of entries in each pack that the head names. */
+    List<Integer> packs() {
+        try (ObjectStore store = ObjectStoreFactory.open(s3())) {
+            byte[] head = assertThat(store.get("ci/v2/" + NAMESPACE + "/head", 1 << 20))
+                    .isFound()
+                    .bytes()
+                    .toArray(ValueLayout.JAVA_BYTE);
+            return JsonParser.parseString(new String(head, UTF_8))
+                    .getAsJsonObject()
+                    .getAsJsonArray("recent")
+                    .asList()
+                    .stream()
+                    .map(pack -> pack.getAsJsonObject().get("entries").getAsInt())
+                    .toList();
         }
     }
 
@@ -139,7 +150,8 @@ public final class TestFleet implements AutoCloseable {
         try (BucketTier tier = BucketTier.open(s3());
                 BulkBucket bulk = tier.packed()) {
             PackPublisher publisher =
-                    bulk.publisher(entries.getFirst().id().target().path());
+                    bulk.publisher(
+                            entries.getFirst().id().target().path(), tier::store, tier::disprove);
             entries.forEach(entry -> publisher.add(entry, results::add));
             publisher.finish();
         }
