@@ -209,7 +209,7 @@ class IntermediateProgramsTest {
 
     @Test
     @DisplayName("N9 R12 N13 without a compiler and without an intermediate program, the message"
-            + " names the packages to install; the lookup costs two requests: hint and entry")
+            + " names the packages to install; the lookup costs two requests: head and entry")
     void missing() throws Exception {
         String output =
                 new Machine("bare", TIGER_LAKE).bucket("bare").withoutCompiler().lookup();

@@ -74,7 +74,8 @@ class PackedUploadTest {
             // checks for duplicates, and lookups that went on to compile: some may come late
             requests.removeIf(
                     request -> request.equals("HEAD entry") || request.equals("GET entry"));
-            requests.removeIf(request -> request.equals("GET head") || request.equals("GET marker"));
+            requests.removeIf(
+                    request -> request.equals("GET head") || request.equals("GET marker"));
             assertEquals(
                     List.of("PUT none-match head", "PUT none-match pack", "PUT match head"),
                     requests);

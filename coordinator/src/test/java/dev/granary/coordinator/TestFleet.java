@@ -3,9 +3,9 @@ package dev.granary.coordinator;
 import static dev.granary.testing.BucketAssertions.assertThat;
 import static dev.granary.testing.CacheAssertions.assertThat;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertFalse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.gson.JsonParser;
 
@@ -149,9 +149,8 @@ public final class TestFleet implements AutoCloseable {
         List<StoreResult> results = new ArrayList<>();
         try (BucketTier tier = BucketTier.open(s3());
                 BulkBucket bulk = tier.packed()) {
-            PackPublisher publisher =
-                    bulk.publisher(
-                            entries.getFirst().id().target().path(), tier::store, tier::disprove);
+            PackPublisher publisher = bulk.publisher(
+                    entries.getFirst().id().target().path(), tier::store, tier::disprove);
             entries.forEach(entry -> publisher.add(entry, results::add));
             publisher.finish();
         }

@@ -58,10 +58,10 @@ class EndToEndPacksTest {
             assertEquals(
                     List.of(
                             "PUT none-match marker",
+                            "PUT match marker",
+                            "PUT none-match head",
                             "PUT none-match pack",
-                            "PUT none-match hint",
-                            "PUT none-match manifest",
-                            "PUT match hint"),
+                            "PUT match head"),
                     published);
 
             int before = proxy.requests();
@@ -69,20 +69,13 @@ class EndToEndPacksTest {
             assertEquals(0, warm.exitCode(), warm::toString);
             JsonObject warmed = warm.json().getAsJsonArray("warmed").get(0).getAsJsonObject();
             assertEquals(
-                    List.of(TestManifests.COUNT, 7),
+                    List.of(TestManifests.COUNT, 4),
                     List.of(
                             warmed.get("installed").getAsInt(),
                             warmed.get("requests").getAsInt()),
                     warm::toString);
             assertEquals(
-                    List.of(
-                            "GET hint",
-                            "HEAD manifest",
-                            "HEAD manifest",
-                            "GET manifest",
-                            RANGE,
-                            "LIST entry",
-                            RANGE),
+                    List.of("GET head", RANGE, "LIST entry", RANGE),
                     requests(proxy, before).toList());
 
             before = proxy.requests();
@@ -101,15 +94,7 @@ class EndToEndPacksTest {
                     cold::toString);
             List<String> ranges = Collections.nCopies(TestManifests.COUNT, RANGE);
             assertEquals(
-                    Stream.concat(
-                                    Stream.of(
-                                            "GET hint",
-                                            "HEAD manifest",
-                                            "HEAD manifest",
-                                            "GET manifest",
-                                            RANGE),
-                                    ranges.stream())
-                            .toList(),
+                    Stream.concat(Stream.of("GET head", RANGE), ranges.stream()).toList(),
                     requests(proxy, before).toList());
 
             assertEquals(0, run(Map.of(), "cold", "clear", "--yes").exitCode());
@@ -131,10 +116,10 @@ class EndToEndPacksTest {
     private static String name(S3Request request) {
         String key = request.key();
         return request.operation() + " "
-                + (key.endsWith("/m/newest")
-                        ? "hint"
+                + (key.endsWith("/head")
+                        ? "head"
                         : key.contains("/m/")
-                                ? "manifest"
+                                ? "base"
                                 : key.contains("/p/")
                                         ? "pack"
                                         : key.contains("/e/")

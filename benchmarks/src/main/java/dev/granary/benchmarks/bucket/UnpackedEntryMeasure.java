@@ -74,7 +74,7 @@ final class UnpackedEntryMeasure {
         section.note("SDK: getObject into an array, the synchronous client over Apache 5 with the"
                 + " settings of the tier's transport; store: the tier's transport alone;"
                 + " decode: the whole check of the entry that came, its SHA-256 included; hit:"
-                + " BucketTier.load, which has the target's manifest; added: hit against SDK;"
+                + " BucketTier.load, which has the target's head; added: hit against SDK;"
                 + " rest: hit without store and decode. They take turns call by call");
         return section;
     }

@@ -194,7 +194,7 @@ public final class CompactCommand extends TierCommand {
 
     private void print(BucketCompactor.Outcome.Planned planned) {
         CompactionPlan plan = planned.plan();
-        if (plan.isEmpty() && planned.removal().removed() + planned.removal().waiting() == 0) {
+        if (plan.isEmpty() && planned.removal().removed() == 0) {
             out().println("nothing to do");
         }
         printIf(
@@ -212,7 +212,7 @@ public final class CompactCommand extends TierCommand {
         printIf(
                 planned.removal().removed(),
                 Units.plural(planned.removal().removed(), "object") + " would be removed");
-        printWaiting(planned.removal().waiting());
+        printWaiting(plan.packed() + planned.removal().waiting());
         printIf(
                 plan.tooLarge(),
                 Units.plural(plan.tooLarge(), "entry")
@@ -308,7 +308,7 @@ public final class CompactCommand extends TierCommand {
                 object.addProperty("tooLarge", plan.tooLarge());
                 object.addProperty("more", plan.isTruncated());
                 object.addProperty("remove", removal.removed());
-                object.addProperty("waiting", removal.waiting());
+                object.addProperty("waiting", plan.packed() + removal.waiting());
             }
             case BucketCompactor.Outcome.Done(
                     CompactionReport report,
@@ -324,6 +324,7 @@ public final class CompactCommand extends TierCommand {
                 object.addProperty("lost", report.lost());
                 object.add("lostPacks", array(report.lostPacks()));
                 object.addProperty("left", report.left());
+                object.addProperty("damaged", report.damagedKeys().size());
                 object.add(
                         "damagedObjects",
                         array(report.damagedKeys().stream()

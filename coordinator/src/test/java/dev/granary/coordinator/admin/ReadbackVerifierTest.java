@@ -85,7 +85,7 @@ class ReadbackVerifierTest {
         List<Integer> counts = Collections.synchronizedList(new ArrayList<>());
         assertEquals(Map.of(), unreadable("s3://kernels/ci", counts::add));
         List<String> requests = fleet.requests().stream().sorted().toList();
-        assertEquals(List.of("GET entry", "GET entry", "GET entry", "GET hint"), requests);
+        assertEquals(List.of("GET entry", "GET entry", "GET entry", "GET head"), requests);
         assertEquals(List.of(1, 2, 3), counts.stream().sorted().toList());
     }
 

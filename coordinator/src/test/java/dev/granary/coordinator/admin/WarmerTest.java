@@ -91,15 +91,7 @@ class WarmerTest {
                         report.isWhole()));
         List<String> requests = fleet.requests();
         assertEquals(
-                List.of(
-                        "GET hint",
-                        "HEAD manifest",
-                        "HEAD manifest",
-                        "GET manifest",
-                        "GET range pack",
-                        "LIST entry",
-                        "GET range pack"),
-                requests);
+                List.of("GET head", "GET range pack", "LIST entry", "GET range pack"), requests);
         assertEquals(requests.size(), report.requests());
         try (Granary granary = Granary.open(config)) {
             for (FakeDescriptor kernel : kernels) {

@@ -66,7 +66,9 @@ final class TargetPackReader {
         if (first.isUnsound()) {
             return first.answer();
         }
-        if (!(single instanceof LoadResult.Absent)) {
+        boolean isAnswered = single instanceof LoadResult.Unavailable
+                || (single instanceof LoadResult.Damaged && view.isKnown());
+        if (isAnswered) {
             return new BucketAnswer(single, BucketAnswer.Origin.UNPACKED);
         }
         return last.result() instanceof LoadResult.Absent

@@ -7,9 +7,14 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.store.StopListingException;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
 
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -22,10 +27,17 @@ import java.util.random.RandomGenerator;
 public final class BucketDiagnostics {
     private static final int LIMIT = 100;
 
+    private static final int LARGE = 1 << 20;
+
+    /** The largest difference of two sound clocks, as AWS's signatures accept it, in ms. */
+    private static final long MAX_CLOCK_DIFFERENCE = 15 * 60_000;
+
     private final S3Config config;
     private final ObjectStore store;
     private final ServerCapabilities capabilities;
     private final FailureAdvice advice;
+    private final BucketLayout layout;
+    private final RandomGenerator random;
     private final String absentKey;
     private final List<CheckResult> results = new ArrayList<>();
 
@@ -39,6 +51,8 @@ public final class BucketDiagnostics {
         this.store = store;
         this.capabilities = capabilities;
         this.advice = new FailureAdvice(config);
+        this.layout = layout;
+        this.random = random;
         this.absentKey = layout.probeObject(WriteAttemptId.random(random).hex());
     }
 
@@ -113,6 +127,8 @@ public final class BucketDiagnostics {
                     results.add(forbiddenAbsence(unreadable.get()));
                 }
                 results.addAll(probed.results());
+                checkLargeObject();
+                checkFormerTree();
                 results.add(result(probed.verdict().writes()));
             }
             case ProbeResult.Stopped(StoreFailure failure, List<CheckResult> before) -> {
@@ -128,6 +144,59 @@ public final class BucketDiagnostics {
                     results.add(advice.of(failure));
                 }
             }
+        }
+    }
+
+    /** Writes and reads an object as large as a small pack, and compares the server's two clocks. */
+    private void checkLargeObject() {
+        byte[] body = new byte[LARGE];
+        random.nextBytes(body);
+        String key = layout.probeObject(WriteAttemptId.random(random).hex());
+        WriteResult written = store.put(key, body, ObjectMarks.NONE);
+        GetResult read = store.get(key, LARGE);
+        WriteResult ignored = store.delete(key);
+        if (!(written instanceof WriteResult.Done)) {
+            results.add(new CheckResult.Notice(
+                    "an object of 1 MiB is refused ("
+                            + WriteResult.failureOf(written)
+                                    .map(StoreFailure::toString)
+                                    .orElse("conflict")
+                            + ")",
+                    "raise the largest body that the server, or a proxy before it, accepts"));
+        } else if (read instanceof GetResult.Found found
+                && MemorySegment.ofArray(body).mismatch(found.bytes()) < 0) {
+            results.add(new CheckResult.Sound("an object of 1 MiB is returned unchanged"));
+            checkClocks(found.dates());
+        } else {
+            results.add(new CheckResult.Notice(
+                    "an object of 1 MiB is not returned as it was written",
+                    "look for a proxy that changes or cuts off bodies"));
+        }
+    }
+
+    private void checkClocks(ServerTimestamps dates) {
+        boolean isApart = dates.lastModifiedMillis() > 0
+                && dates.nowMillis() > 0
+                && Math.abs(dates.nowMillis() - dates.lastModifiedMillis()) > MAX_CLOCK_DIFFERENCE;
+        if (isApart) {
+            results.add(new CheckResult.Notice(
+                    "the server has two clocks: the Date of its responses and the Last-Modified of"
+                            + " a new object differ by more than 15 minutes",
+                    "set the clocks of the server and of its proxies; compact removes objects too"
+                            + " late or too early by that difference"));
+        }
+    }
+
+    /** Names the tree of the layout before this one, which is not read. */
+    private void checkFormerTree() {
+        try {
+            store.list(layout.formerRoot(), object -> {
+                throw new StopListingException();
+            });
+        } catch (StopListingException e) {
+            results.add(new CheckResult.Notice(
+                    "there are objects of a former layout below " + layout.formerRoot(),
+                    "they are not read; remove them"));
         }
     }
 

@@ -221,7 +221,7 @@ public record Head(
             }
             return head;
         } catch (RuntimeException e) { // arbitrary content
-            throw RegisterException.loss("the head is damaged");
+            throw RegisterException.loss("the object is no head: is this an S3 server?");
         }
     }
 

@@ -239,7 +239,7 @@ public final class Register {
         if (failure.isPresent()) {
             throw RegisterException.of("the base cannot be written", failure.get());
         }
-        return base.name();
+        return readBase(base.name()).name(); // a server that dropped it would cost all its packs
     }
 
     /** Encodes a head with its version, for the local disk. */

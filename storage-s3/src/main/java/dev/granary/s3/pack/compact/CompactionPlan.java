@@ -148,6 +148,14 @@ public final class CompactionPlan {
                 .sum();
     }
 
+    /**
+     * Returns the number of unpacked entries that a pack has, too: they are removed after the grace
+     * period, or go into a pack if they differ.
+     */
+    public long packed() {
+        return unpacked.size() - folded();
+    }
+
     /** Returns the number of packs that the target has now. */
     public long packs() {
         return packs.size();

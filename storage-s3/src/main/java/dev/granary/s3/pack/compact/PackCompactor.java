@@ -12,7 +12,7 @@ import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.UnpackedEntry;
-import dev.granary.s3.pack.listing.StopListingException;
+import dev.granary.s3.store.StopListingException;
 import dev.granary.s3.register.Change;
 import dev.granary.s3.register.Head;
 import dev.granary.s3.register.Register;
@@ -186,6 +186,9 @@ public final class PackCompactor {
 
         Optional<CompactionReport> run()
                 throws CompactionException, RegisterException, IOException {
+            if (plan.head.isEmpty() && plan.unpacked.isEmpty()) {
+                return Optional.of(report()); // no head is made for a target that does not exist
+            }
             Register.Stored from =
                     plan.head.isPresent() ? plan.head.get() : register.readOrCreate();
             removeLeftOut(); // before the packs: else the next compaction would fold it again
@@ -261,6 +264,11 @@ public final class PackCompactor {
                         writer.write(keys.pack(info.name()), pack.body(), pack.hash());
                 if (failure.isPresent()) {
                     throw new CompactionException("a pack could not be written: " + failure.get());
+                }
+                // a server that dropped it would cost all its entries
+                if (mover.sound(info, pack.locations().subList(0, 1)).isEmpty()) {
+                    throw new CompactionException(
+                            "a pack that was just written cannot be read: " + info.name());
                 }
                 written.add(info);
             }

@@ -13,7 +13,7 @@ import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
 import dev.granary.s3.pack.format.PackRange;
 import dev.granary.s3.pack.format.UnpackedEntry;
-import dev.granary.s3.pack.listing.StopListingException;
+import dev.granary.s3.store.StopListingException;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
@@ -247,7 +247,8 @@ public final class BulkEntryReader {
     }
 
     private void read(UnpackedEntry entry, Receiver receiver, SkippedEntries skippedEntries) {
-        switch (store.get(entry.key(), EntryFormat.MAX_BYTES)) {
+        long limit = entry.bytes() > 0 ? entry.bytes() : EntryFormat.MAX_BYTES;
+        switch (store.get(entry.key(), limit)) {
             case GetResult.Found found -> {
                 receiver.received(found.bytes().byteSize());
                 open(entry.id(), found.bytes(), skippedEntries)
@@ -256,7 +257,7 @@ public final class BulkEntryReader {
             case GetResult.Absent _ ->
                 receiver.skipped(1, entry.bytes(), "it is not there any more");
             case GetResult.TooLarge _ ->
-                receiver.skipped(1, entry.bytes(), "it is larger than an entry can be");
+                receiver.skipped(1, entry.bytes(), "it is longer than the listing said");
             case GetResult.Unavailable unavailable ->
                 receiver.skipped(1, entry.bytes(), unavailable.failure().toString());
         }

@@ -1,4 +1,4 @@
-package dev.granary.s3.pack.listing;
+package dev.granary.s3.store;
 
 /**
  * Thrown by the visitor of a listing to end it early, and caught by the caller that began the
