@@ -1,11 +1,11 @@
 package dev.granary.s3.register;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
@@ -74,8 +74,7 @@ class HeadTest {
                 Optional.of(new Head.Candidate(GENERATION + 4, GENERATION + 9)), read.candidate());
         assertEquals(Optional.of(base), read.base());
         assertEquals(List.of(third.name(), first.name()), names(read));
-        assertEquals(
-                List.of(new Head.Retired(second.name(), GENERATION + 5)), read.retired());
+        assertEquals(List.of(new Head.Retired(second.name(), GENERATION + 5)), read.retired());
         assertEquals(third.filterBytes(), read.recent().getFirst().filterBytes());
         Head empty = Head.first(GENERATION, "ab12");
         assertEquals(json(empty), json(Head.decode(empty.encode())));
@@ -106,7 +105,8 @@ class HeadTest {
         byte[] sound = full().encode();
         for (int length = 0; length < sound.length; length++) {
             byte[] cut = Arrays.copyOf(sound, length);
-            assertTrue(assertThrows(RegisterException.class, () -> Head.decode(cut)).isLoss());
+            assertTrue(assertThrows(RegisterException.class, () -> Head.decode(cut))
+                    .isLoss());
         }
         for (String text : List.of(
                 "null",
@@ -115,17 +115,17 @@ class HeadTest {
                 "{\"format\": 1}",
                 "{\"format\": {}}",
                 "[".repeat(100_000))) {
-            assertTrue(assertThrows(
-                            RegisterException.class, () -> Head.decode(text.getBytes(UTF_8)))
-                    .isLoss());
+            assertTrue(
+                    assertThrows(RegisterException.class, () -> Head.decode(text.getBytes(UTF_8)))
+                            .isLoss());
         }
         for (JsonObject wrong : List.of(
                 with("format", 0),
                 with("boundary", full().generation() + 1),
                 with("boundary", -1),
                 with("generation", GENERATION - 1))) {
-            assertTrue(assertThrows(RegisterException.class, () -> decoded(wrong))
-                    .isLoss());
+            assertTrue(
+                    assertThrows(RegisterException.class, () -> decoded(wrong)).isLoss());
         }
     }
 
@@ -138,20 +138,17 @@ class HeadTest {
     @Test
     @DisplayName("a head of a newer format is neither read nor a loss, whatever else it has")
     void newer() {
-        for (JsonObject newer :
-                List.of(with("format", 2), JsonParser.parseString("{\"format\": 3}")
-                        .getAsJsonObject())) {
-            RegisterException failure =
-                    assertThrows(RegisterException.class, () -> decoded(newer));
+        for (JsonObject newer : List.of(
+                with("format", 2), JsonParser.parseString("{\"format\": 3}").getAsJsonObject())) {
+            RegisterException failure = assertThrows(RegisterException.class, () -> decoded(newer));
             assertFalse(failure.isLoss());
             assertTrue(failure.getMessage().contains("newer version"), failure::getMessage);
         }
     }
 
     @Test
-    @DisplayName(
-            "a new boundary is the generation that was noted: packs that left until then are"
-                    + " forgotten, later ones stay")
+    @DisplayName("a new boundary is the generation that was noted: packs that left until then are"
+            + " forgotten, later ones stay")
     void boundary() {
         Head noted = full(); // noted at + 4; the second pack left in + 5
         assertEquals(GENERATION, noted.boundary());
@@ -185,8 +182,7 @@ class HeadTest {
     void folded() {
         Head head = Head.first(GENERATION, "0").with(first).with(second).with(third);
         assertEquals(List.of(third.name(), second.name(), first.name()), names(head));
-        Head folded =
-                head.with(Optional.of(base), Set.of(first.name()), Set.of(second.name()));
+        Head folded = head.with(Optional.of(base), Set.of(first.name()), Set.of(second.name()));
         assertEquals(List.of(third.name()), names(folded));
         assertEquals(Optional.of(base), folded.base());
         assertTrue(folded.retires(second.name()));

@@ -1,13 +1,13 @@
 package dev.granary.s3.register;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
@@ -116,8 +116,8 @@ class RegisterTest {
                 .getMessage()
                 .contains("no date"));
         for (Fault fault : List.of(new Fault.Lost(Fault.DENIED), LOST, CONFLICT)) {
-            store.plan(FaultPlan.when(
-                    request -> request.operation().equals("PUT none-match"), fault));
+            store.plan(
+                    FaultPlan.when(request -> request.operation().equals("PUT none-match"), fault));
             assertFalse(assertThrows(RegisterException.class, register::readOrCreate)
                     .isLoss());
         }
@@ -159,13 +159,10 @@ class RegisterTest {
         assertEquals(List.of("GET head", "REPLACE head"), store.newRequests());
         assertEquals(DATE + 1, done.now().head().generation());
         assertFalse(done.now().head().nonce().equals(before.head().nonce()));
-        assertEquals(
-                bucket.head().nonce(),
-                register.read().orElseThrow().head().nonce());
+        assertEquals(bucket.head().nonce(), register.read().orElseThrow().head().nonce());
         store.newRequests();
         assertInstanceOf(
-                SwapResult.Done.class,
-                register.swap(Optional.of(done.now()), adding(pack(DATE))));
+                SwapResult.Done.class, register.swap(Optional.of(done.now()), adding(pack(DATE))));
         assertEquals(List.of("REPLACE head"), store.newRequests());
         assertEquals(2, recent().size());
     }
@@ -316,8 +313,7 @@ class RegisterTest {
         assertSame(known, register.readIfChanged(known).orElseThrow());
         add(pack(DATE));
         assertEquals(
-                DATE + 1,
-                register.readIfChanged(known).orElseThrow().head().generation());
+                DATE + 1, register.readIfChanged(known).orElseThrow().head().generation());
         store.remove(HEAD);
         assertEquals(Optional.empty(), register.readIfChanged(known));
     }

@@ -1,9 +1,9 @@
 package dev.granary.s3.write;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Sha256;
 import dev.granary.s3.contract.Fault;
