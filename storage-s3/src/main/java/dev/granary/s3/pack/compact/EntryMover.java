@@ -87,8 +87,8 @@ final class EntryMover {
             return Optional.empty();
         }
         if (whole.get().length == pack.bytes()) {
-            byte[] index = Arrays.copyOfRange(
-                    whole.get(), (int) pack.indexOffset(), whole.get().length);
+            byte[] index =
+                    Arrays.copyOfRange(whole.get(), (int) pack.indexOffset(), whole.get().length);
             if (PackIndexReader.decode(index, pack, keys) instanceof IndexResult.Ok ok) {
                 return Optional.of(ok.index());
             }
@@ -274,7 +274,7 @@ final class EntryMover {
                     whole.flatMap(bytes -> slice(bytes, location.offset(), location));
             if (entry.isPresent()) {
                 spool.add(location.id(), entry.get(), location.compileNanos());
-            } else {
+            } else if (!redundant.containsKey(location.id())) { // else the unpacked one stays
                 lostHere++;
             }
         }

@@ -110,8 +110,7 @@ public final class PackRemover {
                 .isPresent();
     }
 
-    private Removal remove(Head head, long boundary)
-            throws CompactionException, RegisterException {
+    private Removal remove(Head head, long boundary) throws CompactionException, RegisterException {
         List<String> removable = new ArrayList<>();
         long waiting = list(head, boundary, removable);
         long removed = 0;

@@ -1,11 +1,11 @@
 package dev.granary.s3.pack.compact;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
@@ -99,8 +99,7 @@ class PackAdopterTest {
                 HeadResult result = super.head(key);
                 store.script(
                         new Fault.None(),
-                        new Fault.Meanwhile(
-                                () -> store.place(HEAD, sound, ObjectMarks.NONE)));
+                        new Fault.Meanwhile(() -> store.place(HEAD, sound, ObjectMarks.NONE)));
                 return result;
             }
         });
@@ -163,8 +162,7 @@ class PackAdopterTest {
         for (int bytes : List.of(0, 10, 95, 96, 1_000)) {
             byte[] random = entries.bytes(bytes);
             store.place(
-                    PackFixture.KEYS.pack(
-                            new ObjectName(generation, Sha256.of(random))),
+                    PackFixture.KEYS.pack(new ObjectName(generation, Sha256.of(random))),
                     random,
                     ObjectMarks.NONE);
         }
@@ -184,8 +182,7 @@ class PackAdopterTest {
             bucket.place(bucket.pack(entry), generation);
         }
         store.plan(FaultPlan.once(
-                request -> request.operation().equals("GET")
-                        && request.key().endsWith(".pack"),
+                request -> request.operation().equals("GET") && request.key().endsWith(".pack"),
                 5,
                 new Fault.Lost(Fault.TIMEOUT)));
         assertThrows(CompactionException.class, () -> bucket.adopter().run());

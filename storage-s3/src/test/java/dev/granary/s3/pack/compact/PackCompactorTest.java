@@ -12,6 +12,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.Compression;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.layout.ObjectName;
@@ -149,8 +152,7 @@ class PackCompactorTest {
         assertEquals(4, plan().merged());
         CompactionReport report = bucket.compact();
         assertEquals(List.of(43L, 1L), List.of(report.packed(), report.written()));
-        assertEquals(
-                List.of(43), bucket.packs().stream().map(PackInfo::entries).toList());
+        assertEquals(List.of(43), bucket.packs().stream().map(PackInfo::entries).toList());
         Head after = bucket.head();
         assertEquals(before.generation() + 1, after.generation());
         assertEquals(List.of(), after.recent());
@@ -168,17 +170,14 @@ class PackCompactorTest {
         publish(all.subList(14, 18));
         publish(all.subList(18, 22));
         List<Long> reported = new ArrayList<>();
-        assertTrue(bucket.compactor()
-                .run(plan(), GRACE, true, reported::add)
-                .isPresent());
+        assertTrue(bucket.compactor().run(plan(), GRACE, true, reported::add).isPresent());
         assertEquals(2, bucket.packs().size());
         List<List<Sha256>> ids = bucket.packs().stream()
                 .map(pack -> locations(pack).stream().map(PackLocation::id).toList())
                 .sorted(Comparator.comparing(List::getFirst, PackIndex.ORDER))
                 .toList();
-        assertTrue(PackIndex.ORDER.compare(
-                        ids.getFirst().getLast(), ids.getLast().getFirst())
-                < 0);
+        assertTrue(
+                PackIndex.ORDER.compare(ids.getFirst().getLast(), ids.getLast().getFirst()) < 0);
         assertTrue(
                 store.longestRange() <= (8 << 20) + (3 << 20),
                 store.longestRange() + " bytes in one part");
@@ -216,6 +215,11 @@ class PackCompactorTest {
         assertFound(all(first, all(half, less)));
     }
 
+    /** Returns an entry as another writer stores it. */
+    private byte[] encodedAgain(Entry entry) {
+        return EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.random(bucket.random()));
+    }
+
     @Test
     @DisplayName("P9 an unpacked entry wins over the copy in a pack, sound or damaged, merged or"
             + " not; its object is removed a grace later")
@@ -225,16 +229,21 @@ class PackCompactorTest {
             PackInfo pack = publish(old);
             bucket.damage(pack, old.get(0));
             Entry other = fresh(old.get(1));
-            bucket.placeUnpacked(old.get(0));
+            store.place(
+                    PackFixture.unpackedKey(old.get(0)),
+                    encodedAgain(old.get(0)),
+                    ObjectMarks.NONE);
             bucket.placeUnpacked(other);
             List<Entry> newest = List.of(old.get(0), other, old.get(2));
             CompactionReport report = bucket.compact();
             assertEquals(List.of(0L, 0L), List.of(report.removed(), report.lost()));
             assertFound(newest);
-            store.pass(GRACE);
-            assertEquals(2, bucket.compact().removed());
+            for (int i = 0; i < 3; i++) {
+                store.pass(GRACE);
+                assertEquals(0, bucket.compact().lost());
+                assertFound(newest);
+            }
             assertEquals(0, count("/e/"));
-            assertFound(newest);
         }
     }
 
@@ -272,8 +281,7 @@ class PackCompactorTest {
         byte[] other = PackFixture.encoded(entries.entry(100));
         Arrays.fill(other, VERSION_AT, VERSION_AT + 2 * Short.BYTES, (byte) 2);
         Arrays.fill(other, COUNT_AT, COUNT_AT + Short.BYTES, (byte) -1);
-        store.place(
-                PackFixture.unpackedKey(entries.entry(100)), other, ObjectMarks.NONE);
+        store.place(PackFixture.unpackedKey(entries.entry(100)), other, ObjectMarks.NONE);
         Entry large = entries.entry(PackIndex.MAX_ENTRY_BYTES);
         bucket.placeUnpacked(large);
         CompactionReport report = bucket.compact();
@@ -341,8 +349,7 @@ class PackCompactorTest {
             if (at >= 0) {
                 assertArrayEquals(
                         stored.get(at),
-                        Arrays.copyOfRange(
-                                body, (int) location.offset(), (int) location.end()));
+                        Arrays.copyOfRange(body, (int) location.offset(), (int) location.end()));
                 assertEquals(7, location.compileNanos());
             }
         }
@@ -381,10 +388,12 @@ class PackCompactorTest {
         assertTrue(stop(withoutRanges()).contains("more of it than was requested"));
         assertEquals(nonce, bucket.head().nonce());
         CompactionPlan known = plan(); // with the indexes
-        assertEquals(10, bucket.compactor(withoutRanges())
-                .run(known, GRACE, true, _ -> {})
-                .orElseThrow()
-                .packed());
+        assertEquals(
+                10,
+                bucket.compactor(withoutRanges())
+                        .run(known, GRACE, true, _ -> {})
+                        .orElseThrow()
+                        .packed());
         assertFound(all);
         publish(entries(1, 100));
         CompactionReport report = compactOver(wrongRanges());
@@ -433,22 +442,20 @@ class PackCompactorTest {
         bucket.damage(damaged, all.get(1));
         bucket.damage(damaged, all.get(2));
         bucket.placeUnpacked(all.get(2));
-        assertEquals(1, bucket.compact().lostPacks().size());
+        CompactionReport report = bucket.compact();
+        assertEquals(List.of(1L, 1), List.of(report.lost(), report.lostPacks().size()));
         assertFound(all);
         assertEquals(1, bucket.packs().size());
         List<Entry> large = entries(4, 5 << 20);
         PackInfo staying = publish(large);
         bucket.damage(staying, large.get(3));
         bucket.publish(bucket.pack(large.subList(0, 1)));
-        PackInfo behind = bucket.packs().getLast();
-        assertEquals(6, behind.entries());
         assertTrue(bucket.compact().packed() > 0);
         assertFound(all(all, large.subList(0, 3)));
     }
 
     /** Answers for one pack as if it were missing, as far as the flags say. */
-    private ObjectStore missing(
-            PackInfo pack, HeadResult head, Listing listing) {
+    private ObjectStore missing(PackInfo pack, HeadResult head, Listing listing) {
         String key = PackFixture.KEYS.pack(pack.name());
         return new ForwardingStore(store) {
             @Override
@@ -508,8 +515,7 @@ class PackCompactorTest {
         assertEquals(nonce, bucket.head().nonce());
         assertFound(all(gone, sound));
         bucket.placeUnpacked(gone.getFirst());
-        CompactionReport report =
-                compactOver(missing(pack, HeadResult.ABSENT, empty));
+        CompactionReport report = compactOver(missing(pack, HeadResult.ABSENT, empty));
         assertEquals(List.of(pack.name().toString()), report.lostPacks());
         assertEquals(3, report.lost());
         assertTrue(bucket.head().retires(pack.name()));
@@ -592,9 +598,8 @@ class PackCompactorTest {
                 hex(large.get(2))));
         assertEquals(List.of(4L, 2L), List.of(report.leftOut(), report.removed()));
         out.forEach(entry -> assertFalse(bucket.isFound(entry)));
-        List<Entry> kept = all(all, large).stream()
-                .filter(entry -> !out.contains(entry))
-                .toList();
+        List<Entry> kept =
+                all(all, large).stream().filter(entry -> !out.contains(entry)).toList();
         assertFound(kept);
         store.pass(GRACE);
         bucket.compact();
@@ -644,7 +649,8 @@ class PackCompactorTest {
         assertEquals(3, inexact(plan()).waiting());
         store.plan(FaultPlan.when(
                 request -> request.operation().startsWith("DELETE"), new Fault.Lost(DENIED)));
-        assertEquals(List.of(0L, 3L), List.of(bucket.compact().removed(), run(plan()).unremoved()));
+        assertEquals(
+                List.of(0L, 3L), List.of(bucket.compact().removed(), run(plan()).unremoved()));
         store.plan(FaultPlan.SOUND);
         Entry fresh = fresh(all.get(1));
         CompactionReport report = compactOver(new ForwardingStore(store) {
@@ -740,13 +746,12 @@ class PackCompactorTest {
             publish(all.subList(2, 6));
             List<Entry> more = entries(added, 10);
             PackCompactor late = before(() -> more.forEach(bucket::publish));
-            CompactionReport report =
-                    late.run(plan(), GRACE, true, _ -> {}).orElseThrow();
+            CompactionReport report = late.run(plan(), GRACE, true, _ -> {}).orElseThrow();
             assertEquals(1, report.written());
             all.addAll(more);
             assertFound(all);
-            Set<ObjectName> names = Set.copyOf(
-                    bucket.packs().stream().map(PackInfo::name).toList());
+            Set<ObjectName> names =
+                    Set.copyOf(bucket.packs().stream().map(PackInfo::name).toList());
             assertEquals(names.size(), bucket.packs().size());
             assertEquals(1 + added, names.size());
             bucket.compact();

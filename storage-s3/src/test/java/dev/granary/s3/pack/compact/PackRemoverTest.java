@@ -57,8 +57,10 @@ class PackRemoverTest {
         for (PackInfo pack : bucket.packs()) {
             assertTrue(store.keys().contains(PackFixture.KEYS.pack(pack.name())));
         }
-        bucket.head().retired().forEach(one ->
-                assertTrue(store.keys().contains(PackFixture.KEYS.pack(one.name()))));
+        bucket.head()
+                .retired()
+                .forEach(one -> assertTrue(store.keys().stream()
+                        .anyMatch(key -> key.contains(one.name().toString()))));
     }
 
     private void assertFound(List<Entry> all) {
@@ -67,8 +69,7 @@ class PackRemoverTest {
 
     private PackInfo orphan() throws RegisterException {
         return bucket.place(
-                bucket.pack(entries(1)),
-                bucket.register().readOrCreate().head().generation());
+                bucket.pack(entries(1)), bucket.register().readOrCreate().head().generation());
     }
 
     private long objects(String folder) {
@@ -154,9 +155,10 @@ class PackRemoverTest {
         store.plan(FaultPlan.when(
                 request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
         store.pass(GRACE);
-        assertTrue(assertThrows(CompactionException.class, () -> bucket.remover().run(GRACE))
-                .getMessage()
-                .contains("cannot be listed"));
+        assertTrue(
+                assertThrows(CompactionException.class, () -> bucket.remover().run(GRACE))
+                        .getMessage()
+                        .contains("cannot be listed"));
         store.plan(FaultPlan.SOUND);
         assertEquals(3, bucket.packObjects());
         store.pass(GRACE);
@@ -187,9 +189,10 @@ class PackRemoverTest {
     }
 
     private void assertStops() {
-        assertTrue(assertThrows(CompactionException.class, () -> bucket.remover().run(GRACE))
-                .getMessage()
-                .contains("compact --adopt"));
+        assertTrue(
+                assertThrows(CompactionException.class, () -> bucket.remover().run(GRACE))
+                        .getMessage()
+                        .contains("compact --adopt"));
         assertThrows(CompactionException.class, () -> bucket.remover().plan(GRACE));
     }
 
@@ -270,6 +273,7 @@ class PackRemoverTest {
             orphan();
             orphan();
             bucket.compact();
+            store.pass(GRACE);
             run();
             store.pass(GRACE);
             boolean[] isReached = {false};
@@ -359,7 +363,9 @@ class PackRemoverTest {
         bucket.publish(bucket.pack(entries(1)));
         orphan();
         Head before = bucket.head();
-        long now = store.head(HEAD) instanceof HeadResult.Found found ? found.dates().nowMillis() : 0;
+        long now = store.head(HEAD) instanceof HeadResult.Found found
+                ? found.dates().nowMillis()
+                : 0;
         PackRemover dateless = bucket.remover(ahead(Duration.ofMillis(-now)));
         assertEquals(new PackRemover.Removal(0, 0, 1), dateless.run(Duration.ZERO));
         assertEquals(before.nonce(), bucket.head().nonce());
