@@ -2,7 +2,6 @@ package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
-import static dev.granary.testing.BucketAssertions.assertThat;
 import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -11,83 +10,137 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.support.Ticker;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.embedded.ConditionMode;
+import dev.granary.s3.layout.ObjectName;
+import dev.granary.s3.pack.compact.CompactionException;
 import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.register.Change;
+import dev.granary.s3.register.Head;
+import dev.granary.s3.register.Register;
+import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.testing.Race;
+import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
- * Publishing in packs: every listener gets the result of its entry, and no manifest names a missing
- * pack.
+ * Publishing in packs: every listener gets the result of its entry, a stored entry is found, and
+ * the head names no pack that was not written.
  */
 class PackPublisherTest {
+    private static final String HEAD = PackFixture.KEYS.head();
+
     private final PackFixture bucket = new PackFixture("PackPublisherTest");
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("PackPublisherTest");
     private final PackPublisher publisher = bucket.publisher();
     private final List<StoreResult> results = Collections.synchronizedList(new ArrayList<>());
+    private final List<String> evidence = Collections.synchronizedList(new ArrayList<>());
 
     private List<Entry> some(int count) {
-        List<Entry> all = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            all.add(entries.entry(100 + i));
-        }
-        return all;
+        return IntStream.range(0, count).mapToObj(i -> entries.entry(100 + i)).toList();
     }
 
     private void add(List<Entry> all) {
         all.forEach(entry -> assertTrue(publisher.add(entry, results::add)));
     }
 
-    private void assertAllHit(List<Entry> all) {
-        PackReader packs = bucket.reader(store);
-        all.forEach(entry -> assertThat(packs.load(entry.id(), store)).isFinal().isHitOf(entry));
-        packs.close();
+    /** Returns a publisher with a clock and a way of publishing unpacked of its own. */
+    private PackPublisher publisher(
+            ObjectStore over, Ticker ticker, Function<Entry, StoreResult> unpacked) {
+        Register register = new Register(over, PackFixture.KEYS, bucket.random(), ticker);
+        return new PackPublisher(
+                over,
+                PackFixture.KEYS,
+                register,
+                new PackNamer(over, PackFixture.KEYS, register, evidence::add),
+                unpacked,
+                bucket.random(),
+                ticker);
+    }
+
+    private static StoreResult notUnpacked(Entry entry) {
+        throw new AssertionError("published unpacked: " + entry.id());
+    }
+
+    private static void assertStored(List<StoreResult> all) {
+        all.forEach(result -> assertThat(result).isStored());
+    }
+
+    private void assertAllFound(List<Entry> all) {
+        try (PackLookupDriver machine = new PackLookupDriver(bucket)) {
+            assertEquals(List.of(), machine.lost(all));
+        }
+    }
+
+    /** Asserts that every named pack exists, once. */
+    private void assertSoundHead() {
+        Set<ObjectName> names = new HashSet<>();
+        for (PackInfo pack : bucket.packs()) {
+            assertTrue(names.add(pack.name()), () -> "twice: " + pack.name());
+            assertEquals(pack.bytes(), store.body(PackFixture.KEYS.pack(pack.name())).length);
+        }
+    }
+
+    private long unpacked() {
+        return store.keys().stream().filter(key -> key.contains("/e/")).count();
     }
 
     @Test
-    @DisplayName(
-            "R12 100 entries are one pack: written once, before the manifest that names it; every"
-                    + " listener gets the length of its own entry")
+    @DisplayName("100 entries are one pack, written before the head names it; every listener gets"
+            + " the length of its own entry; the first swap is read back")
     void good() {
         List<Entry> all = some(100);
         add(all);
         assertEquals(List.of(), store.namedRequests());
         assertEquals(List.of(), results);
         publisher.finish();
-        assertEquals("PUT pack", store.namedRequests().getFirst());
-        assertEquals(12, store.namedRequests().size());
+        assertEquals(
+                List.of("GET head", "PUT head", "PUT pack", "REPLACE head", "GET head"),
+                store.newRequests());
         assertEquals(100, results.size());
-        long bytes = results.stream()
-                .mapToLong(result -> assertThat(result).isStored())
-                .sum();
-        PackInfo pack = bucket.newest().packs().getFirst();
-        assertEquals(pack.indexOffset() - PackIndex.HEADER_BYTES, bytes);
-        assertAllHit(all);
+        PackInfo pack = bucket.head().recent().getFirst();
+        assertEquals(
+                pack.indexOffset() - PackIndex.HEADER_BYTES,
+                results.stream()
+                        .mapToLong(result -> assertThat(result).isStored())
+                        .sum());
+        assertAllFound(all);
+        store.newRequests();
         publisher.finish();
-        assertEquals(1, bucket.newest().number());
+        assertEquals(List.of(), store.newRequests());
+        List<Entry> more = some(1);
+        assertStored(PackFixture.publish(publisher, more));
+        assertEquals(List.of("GET head", "PUT pack", "REPLACE head"), store.newRequests());
+        assertAllFound(more);
     }
 
     @Test
@@ -99,30 +152,26 @@ class PackPublisherTest {
         assertEquals(2, results.size());
         assertThat(results.getFirst()).isStored();
         assertEquals(results.getFirst(), results.getLast());
-        assertEquals(1, bucket.newest().entries());
+        assertEquals(1, bucket.packs().getFirst().entries());
     }
 
     @Test
     @DisplayName("a full pack is written at once, and another is begun")
     void full() {
-        List<Entry> all = new ArrayList<>();
-        for (int i = 0; i < 9; i++) {
-            all.add(entries.entry(5 << 20));
-        }
+        List<Entry> all =
+                IntStream.range(0, 9).mapToObj(_ -> entries.entry(5 << 20)).toList();
         add(all);
         assertEquals(7, results.size());
         publisher.finish();
         assertEquals(9, results.size());
         assertEquals(
-                List.of(7, 2),
-                bucket.newest().packs().stream().map(PackInfo::entries).toList());
-        assertTrue(bucket.newest().packs().getFirst().bytes() < PackBuilder.FULL_BYTES + (6 << 20));
-        assertAllHit(all);
+                List.of(2, 7), bucket.packs().stream().map(PackInfo::entries).toList());
+        assertTrue(bucket.packs().getLast().bytes() < PackBuilder.FULL_BYTES + (6 << 20));
+        assertAllFound(all);
     }
 
     @Test
-    @DisplayName(
-            "an entry that is too large for a pack is not added, and its listener is not called")
+    @DisplayName("an entry that is too large for a pack is not added, and its listener not called")
     void tooLarge() {
         assertFalse(publisher.add(entries.entry(PackIndex.MAX_ENTRY_BYTES), results::add));
         publisher.finish();
@@ -131,290 +180,354 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("an impossible compile time is no error")
-    void strangeCompileTimes() {
-        EntryMetadata metadata =
-                new EntryMetadata("test", "test", Instant.EPOCH, List.of(), List.of(), "");
+    @DisplayName("a pack is published with the first entry that comes three minutes after its own")
+    void interval() {
+        add(some(2));
+        bucket.ticker.pass(Duration.ofMinutes(3));
+        add(some(1));
+        assertEquals(List.of(), results);
+        bucket.ticker.pass(Duration.ofNanos(1));
+        add(some(1));
+        assertEquals(4, results.size());
+        bucket.ticker.pass(Duration.ofHours(1));
+        add(some(1));
+        assertEquals(4, results.size(), "the time of an empty pack does not count");
+    }
+
+    @Test
+    @DisplayName("P9 an entry that is damaged in its pack is published again: readers take the"
+            + " newest pack first")
+    void again() {
+        List<Entry> all = some(3);
+        bucket.damage(bucket.publish(bucket.pack(all)), all.get(1));
+        assertFalse(bucket.isFound(all.get(1)));
+        assertStored(PackFixture.publish(publisher, List.of(all.get(1))));
+        assertAllFound(all);
+    }
+
+    @Test
+    @DisplayName("another writer adds a pack meanwhile: both are named")
+    void twoWriters() {
+        List<Entry> theirs = some(3);
+        List<Entry> ours = some(3);
+        PackPublisher overtaken = publisher(
+                new ForwardingStore(store) {
+                    private boolean isDone;
+
+                    @Override
+                    public WriteResult replaceIfMatch(
+                            String key, String etag, byte[] body, ObjectMarks marks) {
+                        if (!isDone) {
+                            isDone = true;
+                            assertStored(PackFixture.publish(bucket.publisher(), theirs));
+                        }
+                        return super.replaceIfMatch(key, etag, body, marks);
+                    }
+                },
+                bucket.ticker,
+                PackPublisherTest::notUnpacked);
+        assertStored(PackFixture.publish(overtaken, ours));
+        assertEquals(2, bucket.head().recent().size());
+        assertSoundHead();
+        assertAllFound(theirs);
+        assertAllFound(ours);
+        assertEquals(List.of(), evidence);
+    }
+
+    @Test
+    @DisplayName("the 65th pack and its like fold the recent ones into a base; each pack is named"
+            + " once, with a filter, even if the head had no room for it")
+    void folds() {
         List<Entry> all = new ArrayList<>();
-        for (Duration time : List.of(
-                Duration.ofSeconds(Long.MAX_VALUE),
-                Duration.ofSeconds(Long.MIN_VALUE),
-                Duration.ZERO)) {
-            all.add(Entry.of(entries.id(), entries.entry(10).binaries(), time, metadata));
+        for (int i = 0; i < 130; i++) {
+            Entry entry = entries.entry(100);
+            bucket.publish(pack(entry, i < 70 && i % 2 == 0 ? 1_100 : 0));
+            all.add(entry);
+            assertTrue(bucket.head().recent().size() <= Head.MAX_RECENT);
         }
-        add(all);
-        publisher.finish();
-        assertAllHit(all);
+        assertEquals(2, bucket.head().recent().size());
+        assertEquals(130, bucket.packs().size());
+        assertSoundHead();
+        assertTrue(bucket.packs().stream().allMatch(pack -> pack.filter().isPresent()));
+        assertAllFound(all);
+        assertEquals(2, store.keys().stream().filter(key -> key.contains("/m/")).count());
+    }
+
+    /** Returns a pack of an entry and of that many others, which no lookup asks for. */
+    private PackBuilder.Pack pack(Entry entry, int others) {
+        PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, bucket.random());
+        builder.add(entry.id().hash(), PackFixture.encoded(entry), 1);
+        for (int i = 0; i < others; i++) {
+            builder.add(PackFixture.hash(bucket.random()), new byte[] {1}, 1);
+        }
+        return builder.build();
     }
 
     @Test
-    @DisplayName(
-            "another process has published the same: a duplicate, and the pack is removed; with"
-                    + " one more entry it is not")
-    void duplicate() {
-        List<Entry> all = some(20);
-        Entry more = entries.entry(10);
-        add(all);
-        publisher.finish();
-        results.clear();
-        PackPublisher second = bucket.publisher();
-        all.forEach(entry -> second.add(entry, results::add));
-        second.finish();
-        assertEquals(Collections.nCopies(20, StoreResult.DUPLICATE), results);
-        assertEquals(1, bucket.packObjects());
-        assertEquals(1, bucket.newest().number());
-        results.clear();
-        all.forEach(entry -> second.add(entry, results::add));
-        second.add(more, results::add);
-        second.finish();
-        assertTrue(
-                results.stream().allMatch(StoreResult.Stored.class::isInstance), results::toString);
-        assertEquals(2, bucket.packObjects());
-        assertAllHit(List.of(more));
-    }
-
-    @Test
-    @DisplayName(
-            "R22 eight publishers of the same entries at once: one pack stays, one reports stored,"
-                    + " seven report duplicates, all entries hit")
-    void race() throws Exception {
-        List<Entry> all = some(20);
-        CountDownLatch start = new CountDownLatch(1);
-        List<Future<?>> running = new ArrayList<>();
-        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            for (int i = 0; i < 8; i++) {
-                PackPublisher one = bucket.publisher();
-                running.add(threads.submit(() -> {
-                    start.await();
-                    all.forEach(entry -> one.add(entry, results::add));
-                    one.finish();
-                    return null;
-                }));
+    @DisplayName("200 packs of 8 publishers at once are all named, none is published unpacked, and"
+            + " nothing disproves the server")
+    void atOnce() throws Exception {
+        List<List<Entry>> batches = Stream.generate(() -> some(2)).limit(200).toList();
+        Race.run(8, number -> {
+            PackPublisher one = publisher(store, new TestTicker(), PackPublisherTest::notUnpacked);
+            for (int i = number; i < batches.size(); i += 8) {
+                assertStored(PackFixture.publish(one, batches.get(i)));
             }
-            start.countDown();
-            for (Future<?> each : running) {
-                each.get();
-            }
-        }
-        assertEquals(
-                20,
-                results.stream().filter(StoreResult.Stored.class::isInstance).count());
-        assertEquals(
-                140,
-                results.stream().filter(StoreResult.Duplicate.class::isInstance).count());
-        assertEquals(1, bucket.packObjects());
-        assertAllHit(all);
-    }
-
-    @Test
-    @DisplayName(
-            "R3 the pack cannot be written: every listener gets the cause, no manifest is changed,"
-                    + " and the next pack is another attempt")
-    void packNotWritten() {
-        for (Fault[] faults : List.of(
-                new Fault[] {new Fault.Lost(DENIED)},
-                new Fault[] {
-                    new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT)
-                },
-                new Fault[] {
-                    new Fault.Conflicting(Fault.Moment.BEFORE),
-                    new Fault.Conflicting(Fault.Moment.BEFORE),
-                    new Fault.Conflicting(Fault.Moment.BEFORE)
-                })) {
-            results.clear();
-            store.script(faults);
-            List<Entry> all = some(5);
-            add(all);
-            publisher.finish();
-            assertEquals(5, results.size());
-            results.forEach(result ->
-                    assertTrue(assertThat(result).isFailed().contains("pack"), result::toString));
-            assertEquals(List.of(), store.keys());
-        }
-        results.clear();
-        List<Entry> all = some(5);
-        add(all);
-        publisher.finish();
-        results.forEach(result -> assertThat(result).isStored());
-        assertAllHit(all);
-    }
-
-    @Test
-    @DisplayName("R13 the responses to the pack are lost, or two requests for it conflict: stored")
-    void packResponseLost() {
-        for (Fault[] faults : List.of(
-                new Fault[] {new Fault.AnswerLost(TIMEOUT)},
-                new Fault[] {new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)},
-                new Fault[] {
-                    new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.AnswerLost(TIMEOUT)
-                },
-                new Fault[] {
-                    new Fault.Conflicting(Fault.Moment.BEFORE),
-                    new Fault.AnswerLost(TIMEOUT),
-                    new Fault.Conflicting(Fault.Moment.BEFORE)
-                })) {
-            results.clear();
-            store.keys().forEach(store::remove);
-            List<Entry> all = some(5);
-            store.script(faults);
-            add(all);
-            publisher.finish();
-            results.forEach(result -> assertThat(result).isStored());
-            assertAllHit(all);
-        }
-    }
-
-    @Test
-    @DisplayName(
-            "the manifest cannot be committed: every listener gets the cause, and the pack is not"
-                    + " named")
-    void notCommitted() {
-        add(some(5));
-        store.script(new Fault.None(), new Fault.None(), new Fault.Lost(DENIED));
-        publisher.finish();
-        assertEquals(5, results.size());
-        results.forEach(result ->
-                assertTrue(assertThat(result).isFailed().contains("manifest"), result::toString));
-        assertEquals(1, bucket.packObjects());
-        assertEquals(List.of(), bucket.newest().packs());
-    }
-
-    @Test
-    @DisplayName("R13 the outcome of the commit is unknown: every listener gets that, and the pack"
-            + " stays")
-    void unknownCommit() {
-        List<Entry> all = some(5);
-        add(all);
-        Fault none = new Fault.None();
-        Fault lost = new Fault.AnswerLost(TIMEOUT);
-        store.script(none, none, none, none, none, none, none, lost, lost, lost, lost);
-        publisher.finish();
-        assertEquals(5, results.size());
-        results.forEach(result -> assertThat(result).isUnknown());
-        assertAllHit(all);
-    }
-
-    @Test
-    @DisplayName("R13 the response to the commit was lost and its second attempt conflicts with it:"
-            + " stored, and the pack is not taken for a duplicate")
-    void conflictWithMyself() {
-        List<Entry> all = some(5);
-        add(all);
-        Fault none = new Fault.None();
-        store.script(
-                none,
-                none,
-                none,
-                none,
-                none,
-                none,
-                none,
-                new Fault.AnswerLost(TIMEOUT),
-                new Fault.Conflicting(Fault.Moment.BEFORE));
-        publisher.finish();
-        results.forEach(result -> assertThat(result).isStored());
-        assertEquals(1, bucket.packObjects());
-        assertAllHit(all);
-    }
-
-    @Test
-    @DisplayName("R18 the packs that had the entries are gone: published again, not reported as"
-            + " duplicates")
-    void lostPacks() {
-        List<Entry> all = some(5);
-        bucket.remove(bucket.publish(all.toArray(Entry[]::new)));
-        add(all);
-        publisher.finish();
-        results.forEach(result -> assertThat(result).isStored());
-        assertAllHit(all);
-    }
-
-    @Test
-    @DisplayName(
-            "A3 the presence of the pack with the entries is unknown: no duplicates, another pack"
-                    + " is written")
-    void silentPackOfOthers() {
-        List<Entry> all = some(3);
-        PackInfo pack = bucket.publish(bucket.pack(all));
-        store.plan(FaultPlan.when(
-                request -> request.operation().equals("HEAD")
-                        && request.key().contains(pack.name().hex()),
-                new Fault.Lost(TIMEOUT)));
-        PackFixture.publish(publisher, all).forEach(result -> assertThat(result).isStored());
-        assertEquals(2, bucket.newest().packs().size());
-    }
-
-    @Test
-    @DisplayName(
-            "A1 the presence of the new pack is unknown after its commit: unknown, and no success;"
-                    + " other packs are not requested")
-    void silentNewPack() {
-        bucket.publish(bucket.pack(some(2)));
-        bucket.publish(bucket.pack(some(2)));
-        store.newRequests();
-        PackFixture.publish(publisher, some(2))
-                .forEach(result -> assertThat(result).isStored());
-        assertEquals(2, store.newRequests().stream().filter("HEAD pack"::equals).count());
-        AtomicInteger heads = new AtomicInteger();
-        store.plan(FaultPlan.when(
-                request -> request.operation().equals("HEAD")
-                        && request.key().endsWith(".pack")
-                        && heads.incrementAndGet() > 1,
-                new Fault.Lost(TIMEOUT)));
-        PackFixture.publish(publisher, some(2))
-                .forEach(result -> assertThat(result).isUnknown());
-        assertEquals(4, bucket.newest().number());
-    }
-
-    @Test
-    @DisplayName(
-            "A1 the presence of the new pack is unknown before its commit: failed, and no manifest"
-                    + " names it")
-    void silentNewPackBeforeCommit() {
-        store.plan(FaultPlan.when(
-                request -> request.operation().equals("HEAD") && request.key().endsWith(".pack"),
-                new Fault.Lost(TIMEOUT)));
-        PackFixture.publish(publisher, some(2))
-                .forEach(result -> assertThat(result).isFailed());
-        store.plan(FaultPlan.SOUND);
-        assertEquals(0, bucket.newest().number());
-    }
-
-    @Test
-    @DisplayName(
-            "B9 a publisher is suspended before its commit, and its pack is removed: written anew,"
-                    + " and the removed one is never named")
-    void suspendedBeforeCommit() {
-        AtomicBoolean once = new AtomicBoolean();
-        PackPublisher suspended = bucket.publisher(new ForwardingStore(store) {
-            @Override
-            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-                if (key.contains("/m/0") && once.compareAndSet(false, true)) {
-                    store.pass(BucketRemover.ORPHAN_AGE);
-                    assertEquals(
-                            1,
-                            new BucketRemover(store, PackFixture.KEYS, bucket.log())
-                                    .removeUnused(bucket.unnamedPacks(), List.of()));
-                }
-                WriteResult result = super.putIfAbsent(key, body, marks);
-                assertEquals(
-                        List.of(),
-                        bucket.newest().packs().stream()
-                                .filter(pack ->
-                                        !store.keys().contains(PackFixture.KEYS.pack(pack.name())))
-                                .toList());
-                return result;
-            }
+            return number;
         });
-        List<Entry> all = some(3);
-        PackFixture.publish(suspended, all).forEach(result -> assertThat(result).isStored());
-        assertTrue(once.get());
-        assertAllHit(all);
+        assertEquals(200, bucket.packs().size());
+        assertSoundHead();
+        assertAllFound(batches.stream().flatMap(List::stream).toList());
+        assertEquals(List.of(), evidence);
+    }
+
+    private static List<Fault> faults() {
+        return Fault.each();
+    }
+
+    @ParameterizedTest
+    @MethodSource("faults")
+    @DisplayName("each fault at each request of a first publication and of a fold: every listener"
+            + " gets a result, a stored entry is found, and so is every earlier one")
+    void faults(Fault fault) {
+        for (int packs : List.of(0, 2, Head.MAX_RECENT)) {
+            List<Entry> before = some(packs);
+            before.forEach(bucket::publish);
+            boolean isReached = true;
+            for (int n = 0; isReached; n++) {
+                isReached = isSound(fault, n, before);
+            }
+            store.keys().forEach(store::remove);
+        }
+    }
+
+    /** Checks a publication with a fault of one request; returns false if it sent fewer. */
+    private boolean isSound(Fault fault, int number, List<Entry> before) {
+        PackFixture faulty = new PackFixture("PackPublisherTest");
+        store.keys().forEach(key -> faulty.store.place(key, store.body(key), store.marks(key)));
+        AtomicInteger requests = new AtomicInteger();
+        faulty.store.plan(_ -> requests.getAndIncrement() == number ? fault : new Fault.None());
+        List<Entry> all = some(2);
+        List<StoreResult> now = byEntry(faulty.publisher(), all);
+        boolean isReached = requests.get() > number;
+        faulty.store.land();
+        faulty.store.plan(FaultPlan.SOUND);
+        String when = fault + " at request " + number + " after " + before.size() + " packs";
+        assertEquals(2, now.size(), when);
+        List<Entry> stored = new ArrayList<>(before);
+        for (int i = 0; i < all.size(); i++) {
+            if (now.get(i) instanceof StoreResult.Stored) {
+                stored.add(all.get(i));
+            }
+        }
+        try (PackLookupDriver machine = new PackLookupDriver(faulty)) {
+            assertEquals(List.of(), machine.lost(stored), when);
+        }
+        return isReached;
     }
 
     @Test
-    @DisplayName("R2 the server reports that a new pack exists, and it is missing or truncated: a"
-            + " failure, and no manifest names it")
+    @DisplayName("the outcome of the swap is unknown: the entries are published unpacked as well")
+    void unknownSwap() {
+        List<Entry> all = some(3);
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("PUT match"), new Fault.AnswerLost(TIMEOUT)));
+        add(all.subList(0, 2));
+        publisher.finish();
+        store.plan(FaultPlan.SOUND);
+        assertStored(results);
+        assertEquals(1, bucket.packs().size(), "the next read showed that the swap was done");
+        assertEquals(0, unpacked());
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("PUT match"), new Fault.Lost(TIMEOUT)));
+        add(all.subList(2, 3));
+        publisher.finish();
+        store.plan(FaultPlan.SOUND);
+        assertStored(results);
+        assertEquals(1, unpacked());
+        assertAllFound(all);
+    }
+
+    @Test
+    @DisplayName("a pack cannot be written or named: each listener gets the result of its entry,"
+            + " published unpacked")
+    void unpackedInstead() {
+        for (FaultPlan plan : List.of(
+                FaultPlan.when(request -> request.key().endsWith(".pack"), new Fault.Lost(DENIED)),
+                FaultPlan.when(request -> request.key().endsWith(".pack"), new Fault.Lost(TIMEOUT)),
+                FaultPlan.when(request -> request.key().equals(HEAD), new Fault.Lost(TIMEOUT)),
+                FaultPlan.when(
+                        request -> request.operation().startsWith("PUT")
+                                && request.key().equals(HEAD),
+                        new Fault.Lost(DENIED)))) {
+            List<Entry> all = some(3);
+            StoreResult refused = new StoreResult.Failed("too large for this server");
+            PackPublisher limited = publisher(
+                    store,
+                    bucket.ticker,
+                    entry -> entry.id().equals(all.get(1).id())
+                            ? refused
+                            : new StoreResult.Stored(7));
+            store.plan(plan);
+            assertEquals(
+                    List.of(
+                            (StoreResult) new StoreResult.Stored(7),
+                            refused,
+                            new StoreResult.Stored(7)),
+                    byEntry(limited, all));
+        }
+    }
+
+    private static List<StoreResult> byEntry(PackPublisher publisher, List<Entry> all) {
+        Map<Integer, StoreResult> each = new TreeMap<>();
+        for (int i = 0; i < all.size(); i++) {
+            int index = i;
+            assertTrue(publisher.add(all.get(i), result -> each.put(index, result)));
+        }
+        publisher.finish();
+        return List.copyOf(each.values());
+    }
+
+    @Test
+    @DisplayName("the base is lost: no fold makes a new one of what is left; entries are published"
+            + " unpacked")
+    void lostBase() {
+        for (int i = 0; i < 2 * Head.MAX_RECENT; i++) {
+            bucket.publish(bucket.pack(some(1)));
+        }
+        ObjectName base = bucket.head().base().orElseThrow();
+        store.remove(PackFixture.KEYS.base(base));
+        List<Entry> all = some(2);
+        assertStored(PackFixture.publish(publisher, all));
+        assertEquals(Optional.of(base), bucket.head().base());
+        assertEquals(2, unpacked());
+        assertAllFound(all);
+    }
+
+    @Test
+    @DisplayName("P6 the head was removed: the next publisher begins above it, and does not name"
+            + " the former packs")
+    void headRemoved() {
+        List<Entry> former = some(2);
+        PackInfo old = bucket.publish(bucket.pack(former));
+        Head before = bucket.head();
+        store.remove(HEAD);
+        store.pass(Duration.ofSeconds(1));
+        List<Entry> all = some(2);
+        assertStored(PackFixture.publish(publisher, all));
+        assertTrue(bucket.head().boundary() > before.generation());
+        assertFalse(bucket.head().admits(old.name()));
+        assertEquals(1, bucket.packs().size());
+        assertAllFound(all);
+    }
+
+    @Test
+    @DisplayName("P6 the head was emptied: it is not replaced, since an answer may be wrong;"
+            + " entries are published unpacked")
+    void headEmptied() {
+        bucket.publish(bucket.pack(some(2)));
+        store.place(HEAD, new byte[0], ObjectMarks.NONE);
+        List<Entry> all = some(2);
+        assertStored(PackFixture.publish(publisher, all));
+        assertEquals(0, store.body(HEAD).length);
+        assertEquals(2, unpacked());
+    }
+
+    /** Returns a publisher before whose first swap an event occurs. */
+    private PackPublisher suspended(Runnable event) {
+        return publisher(
+                new ForwardingStore(store) {
+                    private boolean isOver;
+
+                    @Override
+                    public WriteResult replaceIfMatch(
+                            String key, String etag, byte[] body, ObjectMarks marks) {
+                        if (!isOver) {
+                            isOver = true;
+                            event.run();
+                        }
+                        WriteResult result = super.replaceIfMatch(key, etag, body, marks);
+                        assertSoundHead();
+                        return result;
+                    }
+                },
+                bucket.ticker,
+                PackPublisherTest::notUnpacked);
+    }
+
+    @Test
+    @DisplayName("a publisher is suspended before its swap, and its pack is removed meanwhile: it"
+            + " is written again, and the removed one is never named")
+    void belowBoundary() {
+        bucket.publish(bucket.pack(some(1)));
+        List<Entry> all = some(2);
+        PackPublisher late = suspended(() -> {
+            for (int i = 0; i < 3; i++) {
+                try {
+                    bucket.remover().run(Duration.ZERO);
+                } catch (CompactionException e) {
+                    throw new AssertionError(e);
+                }
+            }
+            assertEquals(1, bucket.packObjects(), "the pack of the publisher is gone");
+        });
+        assertStored(PackFixture.publish(late, all));
+        assertEquals(2, bucket.head().recent().size());
+        assertAllFound(all);
+    }
+
+    @Test
+    @DisplayName("the head is removed before the swap: the pack is written again above the new"
+            + " boundary")
+    void headRemovedMeanwhile() {
+        List<Entry> all = some(2);
+        PackPublisher late = suspended(() -> {
+            store.remove(HEAD);
+            store.pass(Duration.ofMinutes(1));
+        });
+        assertStored(PackFixture.publish(late, all));
+        PackInfo named = bucket.packs().getFirst();
+        assertEquals(bucket.head().boundary(), named.name().generation());
+        assertEquals(2, bucket.packObjects());
+        assertAllFound(all);
+    }
+
+    @Test
+    @DisplayName("a server that ignores conditions is disproved by the first swap that another"
+            + " writer overwrote: the entries are published unpacked")
+    void ignoredConditions() throws RegisterException {
+        Register.Stored stale = bucket.register().readOrCreate();
+        List<Entry> all = some(2);
+        store.plan(FaultPlan.always(new Fault.Conditioned(ConditionMode.IGNORED)));
+        PackInfo theirs = bucket.place(bucket.pack(some(1)), stale.head().generation());
+        PackPublisher first = publisher(
+                new ForwardingStore(store) {
+                    @Override
+                    public WriteResult replaceIfMatch(
+                            String key, String etag, byte[] body, ObjectMarks marks) {
+                        WriteResult result = super.replaceIfMatch(key, etag, body, marks);
+                        bucket.register()
+                                .swap(
+                                        Optional.of(stale),
+                                        head -> new Change.Next(head.with(theirs)));
+                        return result;
+                    }
+                },
+                bucket.ticker,
+                entry -> {
+                    bucket.placeUnpacked(entry);
+                    return new StoreResult.Stored(1);
+                });
+        assertEquals(
+                Collections.nCopies(2, new StoreResult.Stored(1)), PackFixture.publish(first, all));
+        assertEquals(1, evidence.size());
+        assertTrue(evidence.getFirst().contains("lost a pack"), evidence::getFirst);
+        assertAllFound(all);
+    }
+
+    @Test
+    @DisplayName("the server reports that a new pack exists, and it is missing or truncated: no"
+            + " head names it")
     void reportedAsThere() {
         for (boolean isCut : List.of(true, false)) {
             PackPublisher reported = bucket.publisher(new ForwardingStore(store) {
@@ -429,18 +542,16 @@ class PackPublisherTest {
                     return WriteResult.PRECONDITION_FAILED;
                 }
             });
-            PackFixture.publish(reported, some(2))
-                    .forEach(result -> assertTrue(
-                            assertThat(result).isFailed().contains("reports that the pack exists"),
-                            result::toString));
-            assertTrue(store.keys().stream().noneMatch(PackFixture.KEYS.manifest(1)::equals));
+            List<Entry> all = some(2);
+            assertStored(PackFixture.publish(reported, all));
+            assertEquals(List.of(), bucket.packs());
+            assertAllFound(all);
         }
     }
 
     @Test
-    @DisplayName(
-            "A7 a store that breaks its contract: every listener gets the failure, and no caller"
-                    + " waits")
+    @DisplayName("a store that breaks its contract: every listener gets the failure, and no caller"
+            + " waits")
     void brokenStore() {
         PackPublisher broken = bucket.publisher(new ForwardingStore(store) {
             @Override
@@ -455,53 +566,16 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "B9 a pack that was named too late is silent when another one is written in its place:"
-                    + " both stay named")
-    void silentLatePack() {
-        AtomicInteger packsWritten = new AtomicInteger();
-        AtomicInteger commits = new AtomicInteger();
-        PackPublisher late = bucket.publisher(new ForwardingStore(store) {
-            @Override
-            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-                if (key.contains("/m/0") && commits.incrementAndGet() == 1) {
-                    store.pass(BucketRemover.LONGEST_COMMIT.plusHours(1));
-                }
-                WriteResult result = super.putIfAbsent(key, body, marks);
-                if (key.endsWith(".pack") && packsWritten.incrementAndGet() == 2) {
-                    String first = bucket.newest().packs().getFirst().name().hex();
-                    store.plan(FaultPlan.when(
-                            request -> request.operation().equals("HEAD")
-                                    && request.key().contains(first),
-                            new Fault.Lost(TIMEOUT)));
-                }
-                return result;
-            }
-        });
-        PackFixture.publish(late, some(2)).forEach(result -> assertThat(result).isStored());
-        assertEquals(2, bucket.newest().packs().size());
-    }
-
-    @Test
-    @DisplayName("B2 B9 without s3:ListBucket a new pack is removed just after its commit: written"
-            + " again")
-    void removedAfterCommit() {
-        AtomicInteger commits = new AtomicInteger();
-        PackPublisher limited = bucket.publisher(new WithoutListing(new ForwardingStore(store) {
-            @Override
-            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-                WriteResult result = super.putIfAbsent(key, body, marks);
-                if (key.contains("/m/0") && commits.incrementAndGet() == 1) {
-                    store.keys().stream()
-                            .filter(name -> name.endsWith(".pack"))
-                            .forEach(store::remove);
-                }
-                return result;
-            }
-        }));
+    @DisplayName("without s3:ListBucket an absent head looks forbidden: entries are published"
+            + " unpacked, and in packs once there is a head")
+    void withoutListing() throws RegisterException {
+        WithoutListing limited = new WithoutListing(store);
+        assertStored(PackFixture.publish(bucket.publisher(limited), some(2)));
+        assertEquals(List.of(2L, 0L), List.of(unpacked(), bucket.packObjects()));
+        bucket.register().readOrCreate();
         List<Entry> all = some(2);
-        PackFixture.publish(limited, all).forEach(result -> assertThat(result).isStored());
-        assertEquals(1, bucket.newest().packs().size());
-        assertAllHit(all);
+        assertStored(PackFixture.publish(bucket.publisher(limited), all));
+        assertEquals(List.of(2L, 1L), List.of(unpacked(), bucket.packObjects()));
+        assertAllFound(all);
     }
 }
