@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * An object store in memory that records its requests, such as {@code GET newest}, {@code HEAD m2},
+ * An object store in memory that records its requests, such as {@code GET head}, {@code GET base},
  * {@code RANGE pack}, {@code GET entry}. A hook may run before each request. Thread-safe.
  */
 public final class RecordingObjectStore extends MemoryObjectStore {
@@ -52,8 +52,8 @@ public final class RecordingObjectStore extends MemoryObjectStore {
         String name = key.substring(key.lastIndexOf('/') + 1);
         String object = name.isEmpty()
                 ? key.substring(key.lastIndexOf('/', key.length() - 2) + 1)
-                : key.contains("/m/") && !name.equals("newest")
-                        ? "m" + Long.parseLong(name)
+                : key.contains("/m/")
+                        ? "base"
                         : key.contains("/p/") ? "pack" : key.contains("/e/") ? "entry" : name;
         synchronized (requests) {
             requests.add(method + " " + object);
