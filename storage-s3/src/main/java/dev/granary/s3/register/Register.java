@@ -2,6 +2,7 @@ package dev.granary.s3.register;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.cache.Sha256;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.layout.ObjectName;
@@ -17,7 +18,6 @@ import dev.granary.s3.write.ImmutableWriter;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -242,22 +242,24 @@ public final class Register {
         return base.name();
     }
 
-    /** Encodes a head with its version, for the local disk. */
+    /** Encodes a head with its version and a hash of both, for the local disk. */
     public static byte[] encode(Stored stored) {
-        byte[] head = stored.head().encode();
-        byte[] etag = (stored.etag() + "\n").getBytes(UTF_8);
-        byte[] all = Arrays.copyOf(etag, etag.length + head.length);
-        System.arraycopy(head, 0, all, etag.length, head.length);
-        return all;
+        String head = new String(stored.head().encode(), UTF_8);
+        String content = stored.etag() + "\n" + head;
+        return (hash(content) + "\n" + content).getBytes(UTF_8);
     }
 
     /** Decodes the result of {@link #encode}. */
     public static Stored decode(byte[] bytes) throws RegisterException {
-        int end = new String(bytes, UTF_8).indexOf('\n');
-        return new Stored(
-                Head.decode(Arrays.copyOfRange(bytes, Math.max(0, end), bytes.length)),
-                new String(bytes, 0, Math.max(0, end), UTF_8),
-                0);
+        String[] lines = new String(bytes, UTF_8).split("\n", 3);
+        if (lines.length < 3 || !lines[0].equals(hash(lines[1] + "\n" + lines[2]))) {
+            throw RegisterException.loss("the local copy of the head is damaged");
+        }
+        return new Stored(Head.decode(lines[2].getBytes(UTF_8)), lines[1], 0);
+    }
+
+    private static String hash(String content) {
+        return Sha256.of(content.getBytes(UTF_8)).hex();
     }
 
     private static byte[] bytes(MemorySegment segment) {
