@@ -149,8 +149,14 @@ public final class Register {
                     }
                     case Change.Next(Head head) -> {
                         Head next = head.next(nonce());
+                        byte[] encoded = next.encode();
+                        if (encoded.length > Head.MAX_BYTES) { // nobody could read it
+                            return ended(
+                                    "the head would be larger than " + Head.MAX_BYTES + " bytes",
+                                    unanswered);
+                        }
                         switch (store.replaceIfMatch(
-                                keys.head(), now.etag(), next.encode(), ObjectMarks.NONE)) {
+                                keys.head(), now.etag(), encoded, ObjectMarks.NONE)) {
                             case WriteResult.Done(String etag) -> {
                                 return new SwapResult.Done(
                                         new Stored(next, etag, now.serverMillis()), true);
@@ -234,6 +240,10 @@ public final class Register {
     /** Writes a base with these packs, and returns its name. */
     public ObjectName writeBase(long generation, List<PackInfo> packs) throws RegisterException {
         Base base = Base.of(generation, packs);
+        if (base.encoded().length > Base.MAX_BYTES) { // nobody could read it
+            throw RegisterException.unusable("the base of " + packs.size()
+                    + " packs would be larger than " + Base.MAX_BYTES + " bytes");
+        }
         Optional<StoreFailure> failure = new ImmutableWriter(store, random, ticker)
                 .write(keys.base(base.name()), base.encoded(), base.name().hash());
         if (failure.isPresent()) {
