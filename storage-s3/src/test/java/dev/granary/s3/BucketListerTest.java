@@ -151,8 +151,7 @@ class BucketListerTest {
     @DisplayName("S6 packs of more than 10,000 targets are reported, not left out in silence")
     void manyTargets() {
         for (int i = 0; i <= 10_000; i++) {
-            packs.store.place(
-                    "v2/opencl/t" + i + "/head", new byte[10], ObjectMarks.NONE);
+            packs.store.place("v2/opencl/t" + i + "/head", new byte[10], ObjectMarks.NONE);
         }
         String message = assertThrows(IOException.class, this::list).toString();
         assertTrue(message.contains("packs of more than 10000 targets"), message);
@@ -165,8 +164,7 @@ class BucketListerTest {
             packs.publish(entries.entry(1));
         } while (packs.head().base().isEmpty());
         packs.store.remove(PackFixture.KEYS.base(packs.head().base().orElseThrow()));
-        assertTrue(
-                assertThrows(IOException.class, this::list).toString().contains("is missing"));
+        assertTrue(assertThrows(IOException.class, this::list).toString().contains("is missing"));
         packs.store.place(PackFixture.KEYS.head(), new byte[50], ObjectMarks.NONE);
         assertTrue(assertThrows(IOException.class, this::list)
                 .toString()

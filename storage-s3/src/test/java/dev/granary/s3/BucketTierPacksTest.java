@@ -82,8 +82,9 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("D6 an entry damaged in a pack: damaged, published unpacked by the next store, then"
-            + " a hit, also in other processes")
+    @DisplayName(
+            "D6 an entry damaged in a pack: damaged, published unpacked by the next store, then"
+                    + " a hit, also in other processes")
     void damaged() {
         PackInfo pack = packs.publish(one, two);
         packs.damage(pack, one);
@@ -96,8 +97,9 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R18 a missing pack: a miss, published unpacked by the next store, then a hit, also"
-            + " in other processes")
+    @DisplayName(
+            "R18 a missing pack: a miss, published unpacked by the next store, then a hit, also"
+                    + " in other processes")
     void lostPack() {
         PackInfo pack = packs.publish(one, two);
         assertThat(load(two.id())).isHitOf(two);
@@ -123,8 +125,9 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R16 with slow requests, a lookup of several ends within its deadline, whichever of"
-            + " them are slow")
+    @DisplayName(
+            "R16 with slow requests, a lookup of several ends within its deadline, whichever of"
+                    + " them are slow")
     void deadline() {
         packs.publish(one);
         for (int millis = 100; millis <= 2000; millis += 100) {
@@ -263,8 +266,9 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("D6 an entry in a pack under the hash of another, or of another target, is damaged,"
-            + " also in a listing")
+    @DisplayName(
+            "D6 an entry in a pack under the hash of another, or of another target, is damaged,"
+                    + " also in a listing")
     void misplaced() {
         Entry other = entries.entry(
                 Id.builder(TestEntries.OTHER_TARGET).field("test", "misplaced").build(), 100);

@@ -123,8 +123,8 @@ class LifecycleDeletionTest {
         }
 
         private void publishPack() {
-            PackPublisher publisher = packed.publisher(
-                    TestEntries.TARGET.path(), tiers.getFirst()::store, _ -> {});
+            PackPublisher publisher =
+                    packed.publisher(TestEntries.TARGET.path(), tiers.getFirst()::store, _ -> {});
             int count = 1 + random.nextInt(4);
             for (int i = 0; i < count; i++) {
                 publisher.add(
@@ -136,8 +136,7 @@ class LifecycleDeletionTest {
         private void compact() {
             PackCompactor compaction = packed.compactor(TestEntries.TARGET.path());
             try {
-                compaction.run(
-                        compaction.plan(Set.of()), Duration.ofSeconds(30), true, _ -> {});
+                compaction.run(compaction.plan(Set.of()), Duration.ofSeconds(30), true, _ -> {});
             } catch (CompactionException e) {
                 assertFalse(String.valueOf(e.getMessage()).isEmpty());
             }

@@ -161,7 +161,8 @@ public abstract class ObjectStoreContract extends ServerChecks {
             + " gone is absent")
     void ifChanged() {
         String key = key();
-        assertThat(store().getIfChanged(key, "0".repeat(32), LIMIT).orElseThrow()).isAbsent();
+        assertThat(store().getIfChanged(key, "0".repeat(32), LIMIT).orElseThrow())
+                .isAbsent();
         String first = place(key, bytes(1000), MARKS);
         for (int i = 0; i < 3; i++) {
             assertEquals(Optional.empty(), store().getIfChanged(key, first, LIMIT));

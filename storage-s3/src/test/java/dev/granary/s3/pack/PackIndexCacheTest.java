@@ -167,8 +167,9 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("D6 any changed byte of a cached index, any truncation: read from the bucket again,"
-            + " hit, and the file is sound again")
+    @DisplayName(
+            "D6 any changed byte of a cached index, any truncation: read from the bucket again,"
+                    + " hit, and the file is sound again")
     void damagedIndex() throws IOException {
         PackInfo pack = bucket.publish(one, two);
         assertHit(one);
@@ -257,8 +258,7 @@ class PackIndexCacheTest {
         bucket.publish(one);
         bucket.publish(two);
         assertHit(one);
-        Files.write(
-                head(), Register.encode(elsewhere.register().read().orElseThrow()));
+        Files.write(head(), Register.encode(elsewhere.register().read().orElseThrow()));
         PackLookupDriver process = process();
         assertThat(process.load(one)).isAbsent();
         nanos += INTERVAL.multipliedBy(2).toNanos();
@@ -319,8 +319,9 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("a head that was confirmed long ago is used at once and compared in the background;"
-            + " a fresh one is not compared")
+    @DisplayName(
+            "a head that was confirmed long ago is used at once and compared in the background;"
+                    + " a fresh one is not compared")
     void age() throws IOException {
         bucket.publish(one);
         assertHit(one);
@@ -342,8 +343,9 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("A5 a head that was confirmed more than three intervals ago shows no absence: it is"
-            + " compared first")
+    @DisplayName(
+            "A5 a head that was confirmed more than three intervals ago shows no absence: it is"
+                    + " compared first")
     void tooOld() throws IOException {
         bucket.publish(one);
         assertHit(one);

@@ -347,7 +347,8 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R18 the base has other content than its name says, or none: as if it were missing")
+    @DisplayName(
+            "R18 the base has other content than its name says, or none: as if it were missing")
     void damagedBase() {
         bucket.publish(one);
         fold();

@@ -114,8 +114,9 @@ class TargetPackReaderThreadsTest {
     }
 
     @Test
-    @DisplayName("R18 packs come and go during lookups by 32 threads: hits have the right bytes, all"
-            + " else is a miss")
+    @DisplayName(
+            "R18 packs come and go during lookups by 32 threads: hits have the right bytes, all"
+                    + " else is a miss")
     void comingAndGoing() throws Exception {
         List<Entry> all =
                 List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));

@@ -118,8 +118,8 @@ class GoldenRegisterTest {
         byte[] head = new String(file("head-v1.json"), UTF_8)
                 .replace("\"format\": 1", "\"format\": 2")
                 .getBytes(UTF_8);
-        assertFalse(assertThrows(RegisterException.class, () -> Head.decode(head))
-                .isLoss());
+        assertFalse(
+                assertThrows(RegisterException.class, () -> Head.decode(head)).isLoss());
         byte[] base = new String(file("base-v1.json"), UTF_8)
                 .replace("\"format\":1", "\"format\":2")
                 .getBytes(UTF_8);

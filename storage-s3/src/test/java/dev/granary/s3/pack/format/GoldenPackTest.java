@@ -52,7 +52,8 @@ class GoldenPackTest {
     }
 
     @Test
-    @DisplayName("D6 a pack of version 2 is read, and written to the same byte, in the order of ids")
+    @DisplayName(
+            "D6 a pack of version 2 is read, and written to the same byte, in the order of ids")
     void goldenPack() throws IOException {
         byte[] golden = file("v2.pack");
         assertArrayEquals(golden, pack().body());
@@ -77,8 +78,7 @@ class GoldenPackTest {
     @Test
     @DisplayName("K15 the keys of the head, of packs and bases")
     void keys() {
-        TargetLayout keys =
-                new BucketLayout(new S3Location("kernels", "team")).target(NAMESPACE);
+        TargetLayout keys = new BucketLayout(new S3Location("kernels", "team")).target(NAMESPACE);
         ObjectName name = new ObjectName(0x18bcfe568fL, FIRST);
         String text = "00000018bcfe568f-" + FIRST.hex();
         assertEquals("team/v2/opencl/some-device/head", keys.head());

@@ -61,7 +61,8 @@ class PackFormatTest {
     }
 
     private static byte[] encodedIndex(PackBuilder.Pack pack) {
-        return Arrays.copyOfRange(pack.body(), (int) pack.info(7).indexOffset(), pack.body().length);
+        return Arrays.copyOfRange(
+                pack.body(), (int) pack.info(7).indexOffset(), pack.body().length);
     }
 
     private static PackIndex index(byte[] encodedIndex, long indexOffset) {

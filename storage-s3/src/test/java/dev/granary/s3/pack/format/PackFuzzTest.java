@@ -55,8 +55,9 @@ class PackFuzzTest {
     }
 
     @Test
-    @DisplayName("Fuzz: a row of a head or base is that of a pack or not, and a sound one is written"
-            + " as it was read")
+    @DisplayName(
+            "Fuzz: a row of a head or base is that of a pack or not, and a sound one is written"
+                    + " as it was read")
     void row() {
         List<byte[]> seeds = Stream.of(
                         PackFixture.info(random, 7, 1),
@@ -147,8 +148,8 @@ class PackFuzzTest {
     @DisplayName("Fuzz: a listed key is that of its pack or its entry, or of neither")
     void keys() {
         ObjectName name = new ObjectName(42, PackFixture.hash(random));
-        String unpackedKey =
-                PackFixture.KEYS.unpackedPrefix() + name.hash().hex().substring(0, 2) + "/" + name.hash().hex();
+        String unpackedKey = PackFixture.KEYS.unpackedPrefix()
+                + name.hash().hex().substring(0, 2) + "/" + name.hash().hex();
         List<byte[]> seeds = List.of(
                 PackFixture.KEYS.pack(name).getBytes(StandardCharsets.UTF_8),
                 PackFixture.KEYS.base(name).getBytes(StandardCharsets.UTF_8),

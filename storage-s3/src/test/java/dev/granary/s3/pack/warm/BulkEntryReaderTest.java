@@ -65,8 +65,7 @@ class BulkEntryReaderTest {
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("BulkEntryReaderTest");
     private final BulkEntryReader reader =
-            new BulkEntryReader(
-                    store, PackFixture.KEYS, PackIndexCache.NONE, bucket.register());
+            new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE, bucket.register());
     private final Taken taken = new Taken();
 
     /**
@@ -155,8 +154,7 @@ class BulkEntryReaderTest {
         PackInfo cut = publish(all.subList(0, 3));
         PackInfo damaged = publish(all.subList(1, 4));
         publish(all.subList(0, 2));
-        BulkReadPlan plan =
-                reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        BulkReadPlan plan = reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true);
         bucket.remove(cut);
         bucket.damage(damaged, all.get(1));
         bucket.damage(damaged, all.get(3));
@@ -165,9 +163,7 @@ class BulkEntryReaderTest {
         assertEquals(List.of(1, 1), List.of(taken.skippedEntries.get(), taken.causes.size()));
         Taken again = new Taken();
         bucket.placeUnpacked(all.get(3));
-        reader.run(
-                reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true),
-                again);
+        reader.run(reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true), again);
         assertEquals(List.of(4, 0), List.of(again.entries.size(), again.skippedEntries.get()));
     }
 
@@ -185,8 +181,8 @@ class BulkEntryReaderTest {
                 first.get(0).id().hash(),
                 first.get(9).id().hash(),
                 second.get(2).id().hash());
-        BulkReadPlan plan = reader.plan(
-                BulkEntryReader.UnpackedEntries.SKIP, id -> !present.contains(id));
+        BulkReadPlan plan =
+                reader.plan(BulkEntryReader.UnpackedEntries.SKIP, id -> !present.contains(id));
         assertEquals(3, plan.present());
         assertEquals(12, plan.entries());
         reader.run(plan, taken);
@@ -194,8 +190,7 @@ class BulkEntryReaderTest {
         expected.addAll(second.subList(0, 5));
         expected.removeIf(entry -> present.contains(entry.id().hash()));
         assertTaken(expected);
-        BulkReadPlan nothing =
-                reader.plan(BulkEntryReader.UnpackedEntries.SKIP, _ -> false);
+        BulkReadPlan nothing = reader.plan(BulkEntryReader.UnpackedEntries.SKIP, _ -> false);
         assertEquals(
                 List.of(15L, 0L, 0L),
                 List.of(nothing.present(), nothing.entries(), nothing.bytes()));
@@ -458,8 +453,7 @@ class BulkEntryReaderTest {
         publish(packed);
         packed.subList(0, 3).forEach(bucket::placeUnpacked);
         unpacked.forEach(bucket::placeUnpacked);
-        BulkReadPlan plan =
-                reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        BulkReadPlan plan = reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true);
         assertEquals(List.of(45L, 40L), List.of(plan.entries(), plan.unpackedEntries()));
         store.newRequests();
         reader.run(plan, taken);
@@ -470,9 +464,7 @@ class BulkEntryReaderTest {
                 40, store.newRequests().stream().filter("GET entry"::equals).count());
         assertEquals(plan.bytes(), taken.received.get());
         assertEquals(
-                0,
-                reader.plan(BulkEntryReader.UnpackedEntries.SKIP, _ -> true)
-                        .unpackedEntries());
+                0, reader.plan(BulkEntryReader.UnpackedEntries.SKIP, _ -> true).unpackedEntries());
     }
 
     @Test
@@ -486,17 +478,15 @@ class BulkEntryReaderTest {
         unpacked.forEach(bucket::placeUnpacked);
         store.plan(FaultPlan.when(
                 request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
-        BulkReadPlan plan =
-                reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        BulkReadPlan plan = reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true);
         assertTrue(
                 plan.unlisted().orElseThrow().contains("AccessDenied"), plan.unlisted()::toString);
         reader.run(plan, taken);
         assertTaken(packed);
         store.plan(FaultPlan.SOUND);
         store.place(PackFixture.unpackedKey(unpacked.get(0)), entries.bytes(50), ObjectMarks.NONE);
-        plan = reader.plan(
-                BulkEntryReader.UnpackedEntries.READ, id -> unpacked.stream()
-                        .anyMatch(entry -> entry.id().hash().equals(id)));
+        plan = reader.plan(BulkEntryReader.UnpackedEntries.READ, id -> unpacked.stream()
+                .anyMatch(entry -> entry.id().hash().equals(id)));
         store.remove(PackFixture.unpackedKey(unpacked.get(1)));
         reader.run(plan, taken);
         assertEquals(2, taken.skippedEntries.get());
