@@ -88,10 +88,10 @@ class BucketListerTest {
                 "opencl/a/b",
                 "opencl/" + "x".repeat(300))) {
             packs.store.place(
-                    "v1/" + target + "/e/" + name.substring(0, 2) + "/" + name,
+                    "v2/" + target + "/e/" + name.substring(0, 2) + "/" + name,
                     new byte[10],
                     ObjectMarks.NONE);
-            packs.store.place("v1/" + target + "/m/newest", new byte[10], ObjectMarks.NONE);
+            packs.store.place("v2/" + target + "/head", new byte[10], ObjectMarks.NONE);
         }
         assertEquals(List.of(), list());
     }
@@ -136,40 +136,38 @@ class BucketListerTest {
                 .toString()
                 .contains("could not be listed: 403 AccessDenied"));
         packs.store.plan(FaultPlan.when(
-                request -> request.key().contains("/p/"), new Fault.Lost(Fault.DENIED)));
+                request -> request.key().contains("/p/"), new Fault.Lost(Fault.TIMEOUT)));
         assertTrue(assertThrows(IOException.class, this::list)
                 .toString()
-                .contains("index of a pack cannot be read: 403"));
+                .contains("index of a pack cannot be read: no answer"));
         packs.store.plan(FaultPlan.when(
-                request -> request.key().contains("/m/"), new Fault.Lost(Fault.DENIED)));
+                request -> request.key().endsWith("/head"), new Fault.Lost(Fault.DENIED)));
         assertTrue(assertThrows(IOException.class, this::list)
                 .toString()
-                .contains("manifest of packs cannot be read: 403"));
+                .contains("head cannot be read: 403"));
     }
 
     @Test
     @DisplayName("S6 packs of more than 10,000 targets are reported, not left out in silence")
     void manyTargets() {
         for (int i = 0; i <= 10_000; i++) {
-            packs.store.place(
-                    "v1/opencl/t" + i + "/m/0000000000000001", new byte[10], ObjectMarks.NONE);
+            packs.store.place("v2/opencl/t" + i + "/head", new byte[10], ObjectMarks.NONE);
         }
         String message = assertThrows(IOException.class, this::list).toString();
         assertTrue(message.contains("packs of more than 10000 targets"), message);
     }
 
     @Test
-    @DisplayName(
-            "D6 with a damaged manifest the listing has the entries of the last sound one before"
-                    + " it")
-    void damagedManifest() throws Exception {
-        packs.publish(one);
-        packs.publish(two);
-        String newest = packs.store.keys().stream()
-                .filter(key -> key.endsWith("/m/0000000000000002"))
-                .findFirst()
-                .orElseThrow();
-        packs.store.place(newest, new byte[50], new ObjectMarks("00".repeat(16), ""));
-        assertEquals(hashes(one), list().stream().map(EntryCatalog.Listed::hash).toList());
+    @DisplayName("D6 with a damaged head or a missing base the listing fails with the cause")
+    void damagedHead() throws Exception {
+        do {
+            packs.publish(entries.entry(1));
+        } while (packs.head().base().isEmpty());
+        packs.store.remove(PackFixture.KEYS.base(packs.head().base().orElseThrow()));
+        assertTrue(assertThrows(IOException.class, this::list).toString().contains("is missing"));
+        packs.store.place(PackFixture.KEYS.head(), new byte[50], ObjectMarks.NONE);
+        assertTrue(assertThrows(IOException.class, this::list)
+                .toString()
+                .contains("the head is damaged"));
     }
 }

@@ -54,7 +54,7 @@ class BucketTierTest {
 
     private static String key(Id id) {
         String hash = id.hash().hex();
-        return "team/kernels/v1/" + id.target().path() + "/e/" + hash.substring(0, 2) + "/" + hash;
+        return "team/kernels/v2/" + id.target().path() + "/e/" + hash.substring(0, 2) + "/" + hash;
     }
 
     private LoadResult.Damaged damaged(Id id) {
@@ -282,14 +282,14 @@ class BucketTierTest {
             tier.store(all.get(i));
         }
         store.place(
-                "team/kernels/v1/" + TestEntries.TARGET.path() + "/c/" + "0".repeat(64),
+                "team/kernels/v2/" + TestEntries.TARGET.path() + "/c/" + "0".repeat(64),
                 new byte[1],
                 ObjectMarks.NONE);
         store.place(
-                "team/kernels/v1/" + TestEntries.TARGET.path() + "/e/00/" + "1".repeat(64),
+                "team/kernels/v2/" + TestEntries.TARGET.path() + "/e/00/" + "1".repeat(64),
                 new byte[1],
                 ObjectMarks.NONE);
-        store.place("team/other/v1/x/y/e/00/" + "0".repeat(64), new byte[1], ObjectMarks.NONE);
+        store.place("team/other/v2/x/y/e/00/" + "0".repeat(64), new byte[1], ObjectMarks.NONE);
         List<EntryCatalog.Listed> listed = new ArrayList<>();
         tier.list(listed::add);
         assertEquals(5, listed.size());
@@ -300,7 +300,7 @@ class BucketTierTest {
             assertEquals(store.body(key(read.id())).length, one.bytes());
         }
         assertEquals(1, tier.statistics().retries());
-        // manifests may be compared first
+        // heads may be compared first
         store.plan(FaultPlan.when(
                 request -> request.operation().equals("LIST"), new Fault.Lost(ERROR_500)));
         assertThrows(IOException.class, () -> tier.list(listed::add));

@@ -4,6 +4,7 @@ import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
@@ -73,7 +74,10 @@ class BulkFetchTest {
     private void publishInPacks() {
         List<StoreResult> results = new ArrayList<>();
         try (BulkBucket bucket = BulkBucket.open(config())) {
-            PackPublisher publisher = bucket.publisher(TestEntries.TARGET.path());
+            PackPublisher publisher = bucket.publisher(
+                    TestEntries.TARGET.path(),
+                    entry -> fail("published unpacked: " + entry.id()),
+                    cause -> fail(cause));
             for (int i = 0; i < IDS; i++) {
                 assertTrue(publisher.add(entry(i), results::add));
             }
@@ -116,21 +120,21 @@ class BulkFetchTest {
         publishUnpacked();
         Map<String, String> output = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
         assertEquals(Integer.toString(LOADS), output.get("hit"), output::toString);
-        // and one for the hint to a manifest
+        // and one for the head
         assertTrue(Integer.parseInt(output.get("gets")) <= LOADS + 1, output::toString);
         assertEquals("0", output.get("heads"));
     }
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R17 R12 the same with packed entries: the manifest and the index are read once")
+    @DisplayName("R17 R12 the same with packed entries: the head and the index are read once")
     @Tag("exhaustive")
     void packs(S3ClientLibrary client) throws Exception {
         publishInPacks();
         Map<String, String> output = fetch(client, CONNECTIONS, REQUEST, REQUEST.multipliedBy(5));
         assertEquals(Integer.toString(LOADS), output.get("hit"), output::toString);
-        // hint, manifest, index
-        assertEquals(Integer.toString(LOADS + 3), output.get("gets"), output::toString);
+        // head, index
+        assertEquals(Integer.toString(LOADS + 2), output.get("gets"), output::toString);
     }
 
     @Test
@@ -153,7 +157,7 @@ class BulkFetchTest {
         Duration deadline = Duration.ofSeconds(8);
         Map<String, String> output = fetch(client, 1, Duration.ofSeconds(4), deadline);
         assertTrue(output.containsKey("late"), output::toString);
-        // absent: the manifest could not be read in time, and there is no unpacked entry
+        // absent: the head could not be read in time, and there is no unpacked entry
         long all = Stream.of("hit", "late", "absent")
                 .mapToLong(result -> Long.parseLong(output.getOrDefault(result, "0")))
                 .sum();

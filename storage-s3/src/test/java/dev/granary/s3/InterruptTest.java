@@ -164,8 +164,8 @@ class InterruptTest {
                     case 0, 1 -> tier.load(one.id());
                     case 2 -> tier.load(TestEntries.id("absent-" + generator.nextInt()));
                     case 3, 4 -> tier.store(one);
-                    case 5 -> tier.duplicates().find(one);
-                    case 6 -> tier.conditionalWrites();
+                    case 5 -> tier.uncached().apply(one.id());
+                    case 6 -> tier.packObstacle();
                     default -> {
                         try {
                             tier.list(listed -> assertFalse(listed.namespace().isEmpty()));

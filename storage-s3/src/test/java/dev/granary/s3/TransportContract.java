@@ -12,15 +12,20 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Deviation;
 import dev.granary.s3.contract.ObjectStoreContract;
 import dev.granary.s3.contract.TestS3;
+import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.TrafficCounter;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
+import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** The contract of object stores for a transport and a server. */
 abstract class TransportContract extends ObjectStoreContract {
@@ -76,6 +81,46 @@ abstract class TransportContract extends ObjectStoreContract {
             StoreFailure failure = assertThat(store.head("key")).isUnavailable();
             assertEquals(StoreFailure.Kind.BROKEN, failure.kind());
             assertTrue(failure.message().contains("Content-Length"), failure::toString);
+        }
+    }
+
+    @Test
+    @DisplayName("P22 a read of a known version that has not changed transfers no body")
+    void unchanged() {
+        TrafficCounter traffic = new TrafficCounter();
+        String key = prefix() + "unchanged-" + UUID.randomUUID();
+        try (ObjectStore store = ObjectStoreFactory.open(config, traffic)) {
+            String etag = assertThat(store.put(key, new byte[1 << 20], ObjectMarks.NONE))
+                    .isDone();
+            assertEquals(Optional.empty(), store.getIfChanged(key, etag, 2 << 20));
+            assertTrue(traffic.receivedBytes() < 1 << 20, () -> traffic.receivedBytes() + " bytes");
+        }
+    }
+
+    @Test
+    @DisplayName("304 to a read of a known version is no failure and one request, as is 200 of a"
+            + " server that ignores the condition")
+    void notModified() throws IOException {
+        try (RawHttpServer raw = new RawHttpServer();
+                ObjectStore store = ObjectStoreFactory.open(S3Config.builder("bucket")
+                        .endpoint(raw.endpoint())
+                        .client(client)
+                        .credentials("key", "secret")
+                        .build())) {
+            AtomicInteger requests = new AtomicInteger();
+            for (String response : List.of(
+                    "HTTP/1.1 304 Not Modified\r\nETag: \"e\"\r\nConnection: close\r\n\r\n",
+                    "HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n",
+                    "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 2\r\nConnection: close\r\n"
+                            + "\r\nab")) {
+                raw.reply(out -> {
+                    requests.incrementAndGet();
+                    out.write(response.getBytes(ISO_8859_1));
+                    out.flush();
+                });
+                assertEquals(Optional.empty(), store.getIfChanged("key", "e", 100), response);
+            }
+            assertEquals(3, requests.get());
         }
     }
 

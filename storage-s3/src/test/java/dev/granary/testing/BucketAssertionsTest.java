@@ -7,16 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.pack.PackAnswer;
 import dev.granary.s3.pack.PackFixture;
-import dev.granary.s3.pack.compact.LeftEntries;
-import dev.granary.s3.pack.compact.PackCompactor;
-import dev.granary.s3.pack.format.Pack;
+import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackIndex;
-import dev.granary.s3.pack.manifest.PackManifest;
-import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
@@ -29,9 +23,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 
 /** Tests of {@link BucketAssertions}: each assertion accepts its own case and no other. */
@@ -98,57 +90,12 @@ class BucketAssertionsTest {
     }
 
     @Test
-    @DisplayName("packs: an assertion accepts its own case only, returns its content, and shows any"
-            + " other result")
-    void packs() {
-        LoadResult damaged = new LoadResult.Damaged(DamageKind.CORRUPT, "byte 7");
-        PackAnswer decided = new PackAnswer.Final(damaged);
-        PackAnswer open = new PackAnswer.Open(damaged);
-        ResultAssertVerifier.eachAcceptsItsOwn(
-                PackAnswer.class,
-                Map.of(
-                        decided, result -> assertThat(result).isFinal().isDamaged(),
-                        open, result -> assertThat(result).isOpen().isDamaged()));
-        ResultAssertVerifier.refuses(result -> assertThat(result).isFinal().isAbsent(), decided);
-        ResultAssertVerifier.refuses(result -> assertThat(result).isOpen().isAbsent(), open);
-        PackManifestLog.Newest newest = new PackManifestLog.Newest.Found(PackManifest.NONE);
-        PackManifestLog.Newest unread = new PackManifestLog.Newest.Unavailable("no answer");
-        ResultAssertVerifier.eachAcceptsItsOwn(
-                PackManifestLog.Newest.class,
-                Map.of(
-                        newest,
-                        result ->
-                                assertSame(PackManifest.NONE, assertThat(result).isFound()),
-                        unread,
-                        result -> assertEquals("no answer", assertThat(result).isUnavailable())));
-        PackManifestLog.Committed<?> done =
-                new PackManifestLog.Committed.Done<>(PackManifest.NONE, "finding");
-        PackManifestLog.Committed<?> overtaken =
-                new PackManifestLog.Committed.Overtaken<>("finding");
-        PackManifestLog.Committed<?> failed = new PackManifestLog.Committed.Failed<>("refused");
-        PackManifestLog.Committed<?> unknown = new PackManifestLog.Committed.Unknown<>("no answer");
-        ResultAssertVerifier.eachAcceptsItsOwn(
-                PackManifestLog.Committed.class,
-                Map.of(
-                        done,
-                                result -> assertSame(
-                                        PackManifest.NONE, assertThat(result).isDone()),
-                        overtaken, result -> assertThat(result).isOvertaken(),
-                        failed,
-                                result -> assertEquals(
-                                        "refused", assertThat(result).isFailed()),
-                        unknown,
-                                result -> assertEquals(
-                                        "no answer", assertThat(result).isUnknown())));
-    }
-
-    @Test
     @DisplayName("decoding: an assertion accepts its own case only, returns its content, and shows"
             + " any other result")
     void decoding() {
-        Pack pack = new PackFixture(getClass().getName())
+        PackBuilder.Pack pack = new PackFixture(getClass().getName())
                 .pack(TestEntries.entry(TestEntries.id("one"), KernelBinaries.of(new byte[10])));
-        long indexOffset = pack.info().indexOffset();
+        long indexOffset = pack.info(1).indexOffset();
         PackIndex.Read index = PackIndex.decode(
                 Arrays.copyOfRange(pack.body(), (int) indexOffset, pack.body().length),
                 indexOffset,
@@ -165,55 +112,5 @@ class BucketAssertionsTest {
         assertThat(noIndex).isBad(DamageKind.CORRUPT);
         ResultAssertVerifier.refuses(
                 result -> assertThat(result).isBad(DamageKind.TRUNCATED), noIndex);
-        PackManifest.Read manifest = new PackManifest.Read.Ok(PackManifest.NONE);
-        PackManifest.Read noManifest = new PackManifest.Read.Bad(DamageKind.CORRUPT, "byte 7");
-        ResultAssertVerifier.eachAcceptsItsOwn(
-                PackManifest.Read.class,
-                Map.of(
-                        manifest,
-                                result -> assertSame(
-                                        PackManifest.NONE, assertThat(result).isOk()),
-                        noManifest,
-                                result -> assertSame(
-                                        noManifest, assertThat(result).isBad())));
-        assertThat(noManifest).isBad(DamageKind.CORRUPT);
-        ResultAssertVerifier.refuses(
-                result -> assertThat(result).isBad(DamageKind.TRUNCATED), noManifest);
-    }
-
-    @Test
-    @DisplayName("compactions: an assertion accepts its own case only, returns its content, and"
-            + " shows any other result")
-    void compactions() {
-        PackCompactor.Planned ready =
-                new PackFixture(getClass().getName()).compaction().plan(Duration.ofDays(1));
-        PackCompactor.Planned unplanned = new PackCompactor.Planned.Unavailable("no answer");
-        ResultAssertVerifier.eachAcceptsItsOwn(
-                PackCompactor.Planned.class,
-                Map.of(
-                        ready,
-                                result -> assertEquals(
-                                        0, assertThat(result).isReady().removed()),
-                        unplanned,
-                                result -> assertEquals(
-                                        "no answer", assertThat(result).isUnavailable())));
-        PackCompactor.Result done = new PackCompactor.Result.Done(
-                3,
-                1,
-                0,
-                0,
-                new LeftEntries(0, List.of(), 0, 0, 0, 0, false),
-                0,
-                PackManifest.UnpackedEntries.POSSIBLE);
-        PackCompactor.Result overtaken = new PackCompactor.Result.Overtaken();
-        PackCompactor.Result failed = new PackCompactor.Result.Failed("no answer");
-        ResultAssertVerifier.eachAcceptsItsOwn(
-                PackCompactor.Result.class,
-                Map.of(
-                        done, result -> assertSame(done, assertThat(result).isDone()),
-                        overtaken, result -> assertThat(result).isOvertaken(),
-                        failed,
-                                result -> assertEquals(
-                                        "no answer", assertThat(result).isFailed())));
     }
 }

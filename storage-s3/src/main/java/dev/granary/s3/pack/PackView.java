@@ -109,8 +109,13 @@ final class PackView {
         return pack.mayContain(id) && !lost.contains(pack.name());
     }
 
-    /** Records that a pack is missing; it is tried again after the next read of the head. */
+    /** Records that a pack is missing; it is tried again after the next comparison of the head. */
     void markLost(PackInfo pack) {
         lost.add(pack.name());
+    }
+
+    /** Takes over the missing packs of an older view, for which the head was just read again. */
+    void addLossesOf(PackView older) {
+        lost.addAll(older.lost);
     }
 }

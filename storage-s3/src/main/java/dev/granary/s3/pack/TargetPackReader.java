@@ -55,7 +55,9 @@ final class TargetPackReader {
         Search last = first;
         if (first.isPackLost() || first.isUnsound() || packs.isRefreshDue(view)) {
             PackView newer = packs.refreshed(store, view);
-            if (!newer.hasHeadOf(view)) {
+            if (newer.hasHeadOf(view)) {
+                newer.addLossesOf(view);
+            } else {
                 last = search(newer, id, decoder, store);
             }
             view = newer;

@@ -14,8 +14,11 @@ import java.util.List;
 
 /** A base: the list of folded packs. Immutable. */
 public final class Base {
-    /** The largest size of a base in bytes. */
-    public static final int MAX_BYTES = 256 << 20;
+    /**
+     * The largest size of a base in bytes, that of some 6 million entries. A hostile one takes 42
+     * times as much memory while it is decoded.
+     */
+    public static final int MAX_BYTES = 16 << 20;
 
     private static final int FORMAT = 1;
 

@@ -2,6 +2,7 @@ package dev.granary.s3.register;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.cache.Sha256;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.layout.ObjectName;
@@ -18,7 +19,6 @@ import dev.granary.s3.write.ImmutableWriter;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -175,8 +175,14 @@ public final class Register {
                     }
                     case Change.Next(Head head) -> {
                         Head next = head.next(nonce());
+                        byte[] encoded = next.encode();
+                        if (encoded.length > Head.MAX_BYTES) { // nobody could read it
+                            return ended(
+                                    "the head would be larger than " + Head.MAX_BYTES + " bytes",
+                                    unanswered);
+                        }
                         switch (store.replaceIfMatch(
-                                keys.head(), now.etag(), next.encode(), ObjectMarks.NONE)) {
+                                keys.head(), now.etag(), encoded, ObjectMarks.NONE)) {
                             case WriteResult.Done(String etag) -> {
                                 return new SwapResult.Done(
                                         new Stored(next, etag, now.serverMillis()), true);
@@ -260,6 +266,10 @@ public final class Register {
     /** Writes a base with these packs, and returns its name. */
     public ObjectName writeBase(long generation, List<PackInfo> packs) throws RegisterException {
         Base base = Base.of(generation, packs);
+        if (base.encoded().length > Base.MAX_BYTES) { // nobody could read it
+            throw RegisterException.unusable("the base of " + packs.size()
+                    + " packs would be larger than " + Base.MAX_BYTES + " bytes");
+        }
         Optional<StoreFailure> failure = new ImmutableWriter(store, random, ticker)
                 .write(keys.base(base.name()), base.encoded(), base.name().hash());
         if (failure.isPresent()) {
@@ -268,22 +278,24 @@ public final class Register {
         return readBase(base.name()).name(); // a server that dropped it would cost all its packs
     }
 
-    /** Encodes a head with its version, for the local disk. */
+    /** Encodes a head with its version and a hash of both, for the local disk. */
     public static byte[] encode(Stored stored) {
-        byte[] head = stored.head().encode();
-        byte[] etag = (stored.etag() + "\n").getBytes(UTF_8);
-        byte[] all = Arrays.copyOf(etag, etag.length + head.length);
-        System.arraycopy(head, 0, all, etag.length, head.length);
-        return all;
+        String head = new String(stored.head().encode(), UTF_8);
+        String content = stored.etag() + "\n" + head;
+        return (hash(content) + "\n" + content).getBytes(UTF_8);
     }
 
     /** Decodes the result of {@link #encode}. */
     public static Stored decode(byte[] bytes) throws RegisterException {
-        int end = new String(bytes, UTF_8).indexOf('\n');
-        return new Stored(
-                Head.decode(Arrays.copyOfRange(bytes, Math.max(0, end), bytes.length)),
-                new String(bytes, 0, Math.max(0, end), UTF_8),
-                0);
+        String[] lines = new String(bytes, UTF_8).split("\n", 3);
+        if (lines.length < 3 || !lines[0].equals(hash(lines[1] + "\n" + lines[2]))) {
+            throw RegisterException.loss("the local copy of the head is damaged");
+        }
+        return new Stored(Head.decode(lines[2].getBytes(UTF_8)), lines[1], 0);
+    }
+
+    private static String hash(String content) {
+        return Sha256.of(content.getBytes(UTF_8)).hex();
     }
 
     private static byte[] bytes(MemorySegment segment) {

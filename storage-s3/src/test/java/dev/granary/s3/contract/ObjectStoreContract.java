@@ -34,6 +34,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
 
@@ -137,7 +138,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @DisplayName("all characters of our keys work")
     void characters() {
         String key =
-                prefix() + "v1/opencl/AZaz09._-/e/0f/" + "0123456789abcdef".repeat(4) + ".pack";
+                prefix() + "v2/opencl/AZaz09._-/e/0f/" + "0123456789abcdef".repeat(4) + ".pack";
         place(key, bytes(5), MARKS);
         assertEquals(5, assertThat(store().get(key, LIMIT)).isFound().bytes().byteSize());
         List<String> listed = new ArrayList<>();
@@ -153,6 +154,33 @@ public abstract class ObjectStoreContract extends ServerChecks {
         assertEquals(1000, assertThat(store().get(key, 1000)).isFound().bytes().byteSize());
         assertEquals(new GetResult.TooLarge(999), store().get(key, 999));
         assertEquals(new GetResult.TooLarge(0), store().get(key, 0));
+    }
+
+    @Test
+    @DisplayName("a read of a known version is empty until the object changes; an object that is"
+            + " gone is absent")
+    void ifChanged() {
+        String key = key();
+        assertThat(store().getIfChanged(key, "0".repeat(32), LIMIT).orElseThrow())
+                .isAbsent();
+        String first = place(key, bytes(1000), MARKS);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(Optional.empty(), store().getIfChanged(key, first, LIMIT));
+        }
+        byte[] body = bytes(2000);
+        String second = place(key, body, MARKS);
+        GetResult.Found found = assertThat(
+                        store().getIfChanged(key, first, LIMIT).orElseThrow())
+                .isFound();
+        assertArrayEquals(body, found.bytes().toArray(ValueLayout.JAVA_BYTE));
+        assertEquals(second, found.etag());
+        assertEquals(MARKS, found.marks());
+        assertAge(found.dates());
+        assertEquals(
+                Optional.of(new GetResult.TooLarge(1999)), store().getIfChanged(key, first, 1999));
+        assertEquals(Optional.empty(), store().getIfChanged(key, second, LIMIT));
+        assertThat(store().delete(key)).isDone();
+        assertThat(store().getIfChanged(key, second, LIMIT).orElseThrow()).isAbsent();
     }
 
     @Test

@@ -1,6 +1,6 @@
 package dev.granary.s3.pack;
 
-import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -8,10 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.pack.format.Pack;
 import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.register.Head;
+import dev.granary.s3.register.Register;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -33,10 +35,12 @@ import java.util.Queue;
 import java.util.stream.Stream;
 
 /**
- * Manifests and indexes that another process has cached on disk: the requests that they save, and
- * that no file there can make a lookup wrong.
+ * Heads, bases and indexes that another process has cached on disk: the requests that they save,
+ * and that no file there can make a lookup wrong.
  */
 class PackIndexCacheTest {
+    private static final Duration INTERVAL = Duration.ofMinutes(1);
+
     private final PackFixture bucket = new PackFixture("PackIndexCacheTest");
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("PackIndexCacheTest");
@@ -48,40 +52,63 @@ class PackIndexCacheTest {
     @TempDir
     private Path directory;
 
-    /** Looks up ids as a new process; the store records the requests. */
-    private PackAnswer load(Entry entry) {
-        store.newRequests();
-        return process().load(entry.id(), store);
-    }
-
-    private PackReader process() {
+    private PackLookupDriver process() {
         RefreshSchedule schedule = new RefreshSchedule(
-                Duration.ofMinutes(1),
+                INTERVAL,
                 Duration.ofSeconds(30),
                 () -> nanos,
                 System::currentTimeMillis,
                 bucket.random());
-        return new PackReader(
-                store, bucket.settings(Optional.of(directory)), schedule, background::add);
+        return new PackLookupDriver(
+                store,
+                new PackReader(
+                        store, bucket.settings(Optional.of(directory)), schedule, background::add));
     }
 
-    private void assertHit(Entry entry) {
-        PackAnswer answer = load(entry);
-        assertEquals(entry.binaries(), assertThat(answer).isFinal().isHit().binaries());
+    /** Looks up an entry as a new process; the store records the requests. */
+    private LoadResult load(Entry entry) {
+        store.newRequests();
+        return process().load(entry);
     }
 
-    private Path manifest() {
-        return directory.resolve(PackFixture.NAMESPACE).resolve("manifest");
+    private void assertHit(Entry entry, String... requests) {
+        assertThat(load(entry)).isHitOf(entry);
+        if (requests.length > 0) {
+            assertEquals(List.of(requests), store.newRequests());
+        }
+    }
+
+    private Path cached(String name) {
+        return directory.resolve(PackFixture.NAMESPACE).resolve(name);
+    }
+
+    private Path head() {
+        return cached("head");
     }
 
     private Path index(PackInfo pack) {
-        return directory.resolve(PackFixture.NAMESPACE).resolve(pack.name().hex() + ".index");
+        return cached(pack.name() + ".index");
+    }
+
+    private Path base() {
+        return cached(bucket.head().base().orElseThrow() + ".base");
     }
 
     private List<String> files() throws IOException {
         try (Stream<Path> files = Files.list(directory.resolve(PackFixture.NAMESPACE))) {
             return files.map(file -> file.getFileName().toString()).sorted().toList();
         }
+    }
+
+    /** Moves the packs into a base, as a publisher does that finds the head full. */
+    private void fold() {
+        while (bucket.head().base().isEmpty()) {
+            bucket.publish(entries.entry(1));
+        }
+    }
+
+    private static void setAge(Path file, Duration age) throws IOException {
+        Files.setLastModifiedTime(file, FileTime.from(Instant.now().minus(age)));
     }
 
     /** Returns all damages of a file: each byte changed, each truncation, an extension. */
@@ -102,7 +129,7 @@ class PackIndexCacheTest {
     @DisplayName("L1 a file that cannot be put in place leaves no temporary file")
     void failedWrite() throws IOException {
         bucket.publish(one, two);
-        Files.createDirectories(manifest().resolve("in-the-way"));
+        Files.createDirectories(head().resolve("in-the-way"));
         assertHit(one);
         assertEquals(
                 List.of(),
@@ -110,19 +137,18 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "R12 the second process on a machine sends no request before the range of the entry")
+    @DisplayName("R12 the second process on a machine sends no request before the range of the"
+            + " entry")
     void secondProcess() throws IOException {
         PackInfo pack = bucket.publish(one, two);
-        assertHit(one);
-        assertEquals(6, store.newRequests().size());
-        assertHit(two);
-        assertEquals(List.of("RANGE pack"), store.newRequests());
-        assertEquals(
-                List.of("manifest", pack.name().hex() + ".index").stream()
-                        .sorted()
-                        .toList(),
-                files());
+        assertHit(one, "GET head", "RANGE pack", "RANGE pack");
+        assertHit(two, "RANGE pack");
+        assertEquals(List.of(pack.name() + ".index", "head"), files());
+        fold();
+        setAge(head(), Duration.ofHours(1));
+        assertThat(load(entries.entry(1))).isAbsent();
+        assertHit(two, "RANGE pack");
+        assertTrue(files().contains(base().getFileName().toString()));
     }
 
     @Test
@@ -141,15 +167,6 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("R12 the absence of packs is cached, too")
-    void noPacks() {
-        assertEquals(PackAnswer.NOT_PACKED, load(one));
-        assertEquals(List.of("GET newest"), store.newRequests());
-        assertEquals(PackAnswer.NOT_PACKED, load(one));
-        assertEquals(List.of(), store.newRequests());
-    }
-
-    @Test
     @DisplayName(
             "D6 any changed byte of a cached index, any truncation: read from the bucket again,"
                     + " hit, and the file is sound again")
@@ -159,34 +176,47 @@ class PackIndexCacheTest {
         byte[] sound = Files.readAllBytes(index(pack));
         for (byte[] damaged : damages(sound)) {
             Files.write(index(pack), damaged);
-            assertHit(two);
-            assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
+            assertHit(two, "RANGE pack", "RANGE pack");
             assertArrayEquals(sound, Files.readAllBytes(index(pack)));
         }
     }
 
     @Test
-    @DisplayName(
-            "D6 any changed byte of a cached manifest, any truncation: read from the bucket again,"
-                    + " hit, and the file is sound again")
-    void damagedManifest() throws IOException {
+    @DisplayName("D6 any changed byte of a cached head, any truncation: read from the bucket again,"
+            + " hit, and the file is sound again")
+    void damagedHead() throws IOException {
         bucket.publish(one, two);
         assertHit(one);
-        byte[] sound = Files.readAllBytes(manifest());
+        byte[] sound = Files.readAllBytes(head());
         for (byte[] damaged : damages(sound)) {
-            Files.write(manifest(), damaged);
-            assertHit(two);
-            assertEquals(
-                    List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack"),
-                    store.newRequests());
-            assertArrayEquals(sound, Files.readAllBytes(manifest()));
+            Files.write(head(), damaged);
+            assertHit(two, "GET head", "RANGE pack");
+            assertArrayEquals(sound, Files.readAllBytes(head()));
         }
     }
 
     @Test
-    @DisplayName(
-            "D6 the cached indexes of two packs of the same length are swapped: each is detected,"
-                    + " and read again")
+    @DisplayName("D6 a cached base that is damaged or missing: head and base are read from the"
+            + " bucket again, hit, and the file is sound again")
+    void damagedBase() throws IOException {
+        bucket.publish(one);
+        fold();
+        assertHit(one, "GET head", "GET base", "RANGE pack", "RANGE pack");
+        byte[] sound = Files.readAllBytes(base());
+        byte[] changed = sound.clone();
+        changed[sound.length / 2] ^= 1;
+        for (byte[] damaged : List.of(changed, Arrays.copyOf(sound, 100), new byte[0])) {
+            Files.write(base(), damaged);
+            assertHit(one, "GET head", "GET base", "RANGE pack");
+            assertArrayEquals(sound, Files.readAllBytes(base()));
+        }
+        Files.delete(base());
+        assertHit(one, "GET head", "GET base", "RANGE pack");
+    }
+
+    @Test
+    @DisplayName("D6 the cached indexes of two packs of the same length are swapped: each is"
+            + " detected, and read again")
     void swappedIndexes() throws IOException {
         Entry[][] halves = new Entry[2][16];
         for (int i = 0; i < 2 * 16; i++) {
@@ -197,6 +227,7 @@ class PackIndexCacheTest {
         assertEquals(first.indexOffset(), second.indexOffset());
         assertHit(halves[0][0]);
         assertHit(halves[1][0]);
+        setAge(head(), Duration.ofHours(1));
         byte[] retained = Files.readAllBytes(index(first));
         Files.write(index(first), Files.readAllBytes(index(second)));
         Files.write(index(second), retained);
@@ -206,41 +237,42 @@ class PackIndexCacheTest {
     }
 
     /** Returns a pack whose entries have the same total size, whatever their ids. */
-    private Pack sameLength(Entry... of) {
+    private PackBuilder.Pack sameLength(Entry... of) {
         PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, bucket.random());
+        int bytes = 0;
         for (Entry entry : of) {
-            builder.add(entry.id().hash(), PackFixture.encoded(entry), 0);
+            byte[] encoded = PackFixture.encoded(entry);
+            builder.add(entry.id().hash(), encoded, 0);
+            bytes += encoded.length;
         }
-        long padding = 64_000 - builder.bytes();
-        builder.add(PackFixture.hash(bucket.random()), entries.bytes((int) padding), 0);
+        builder.add(PackFixture.hash(bucket.random()), entries.bytes(64_000 - bytes), 0);
         return builder.build();
     }
 
     @Test
-    @DisplayName("D6 a cached manifest of another bucket: misses until it is compared, then hits")
-    void foreignManifest() throws IOException {
+    @DisplayName("D6 a cached head of another bucket: misses until it is compared, then hits")
+    void foreignHead() throws Exception {
         PackFixture elsewhere = new PackFixture("PackIndexCacheTest.elsewhere");
-        for (int i = 0; i < 5; i++) {
-            elsewhere.publish(entries.entry(10));
-        }
-        elsewhere.seal();
+        elsewhere.store.pass(Duration.ofDays(1));
+        elsewhere.publish(entries.entry(10));
         bucket.publish(one);
         bucket.publish(two);
         assertHit(one);
-        Files.write(manifest(), elsewhere.newest().encode());
-        PackReader process = process();
-        assertEquals(PackAnswer.ABSENT, process.load(one.id(), store));
-        nanos += Duration.ofMinutes(2).toNanos();
-        PackAnswer ignored = process.load(one.id(), store);
+        Files.write(head(), Register.encode(elsewhere.register().read().orElseThrow()));
+        PackLookupDriver process = process();
+        assertThat(process.load(one)).isAbsent();
+        nanos += INTERVAL.multipliedBy(2).toNanos();
+        assertThat(process.load(entries.entry(1))).isAbsent();
         background.remove().run();
-        assertThat(process.load(one.id(), store)).isFinal().isHit();
-        assertHit(two);
+        assertThat(process.load(one)).isHitOf(one);
+        assertThat(process.load(two)).isHitOf(two);
+        setAge(head(), Duration.ofHours(1));
+        assertHit(two); // after a comparison, although the other head has a higher generation
     }
 
     @Test
-    @DisplayName(
-            "R18 the bucket was emptied and filled again since the manifest was cached: hits after"
-                    + " one comparison, for all processes")
+    @DisplayName("R18 the bucket was emptied and filled again since the head was cached: hits after"
+            + " one comparison, for all processes")
     void emptiedBucket() {
         for (int i = 0; i < 5; i++) {
             bucket.publish(entries.entry(10));
@@ -248,83 +280,122 @@ class PackIndexCacheTest {
         bucket.publish(one);
         assertHit(one);
         store.keys().forEach(store::remove);
+        store.pass(Duration.ofSeconds(1));
         bucket.publish(one, two);
-        assertHit(one);
-        assertHit(two);
-        assertEquals(List.of("RANGE pack"), store.newRequests());
+        assertHit(one, "RANGE pack", "GET entry", "GET head", "RANGE pack", "RANGE pack");
+        assertHit(two, "RANGE pack");
     }
 
     @Test
-    @DisplayName("a manifest that was confirmed long ago is used at once and compared in the"
-            + " background; a fresh one is not compared")
+    @DisplayName("R18 the bucket was emptied: the cached head leaves with the first comparison")
+    void emptied() {
+        bucket.publish(one);
+        assertHit(one);
+        store.keys().forEach(store::remove);
+        assertThat(load(one)).isAbsent();
+        assertFalse(Files.exists(head()));
+        assertThat(load(one)).isAbsent();
+        assertEquals(List.of("GET head", "GET entry"), store.newRequests());
+    }
+
+    @Test
+    @DisplayName("P17 a cached head is replaced by one of a higher generation only: a process that"
+            + " was suspended stores nothing old")
+    void suspended() throws Exception {
+        bucket.publish(one);
+        Register.Stored old = bucket.register().read().orElseThrow();
+        PackInfo second = bucket.publish(two);
+        assertHit(two);
+        byte[] newer = Files.readAllBytes(head());
+        PackIndexCache cache = bucket.indexCache(directory);
+        cache.store(old, old.head().recent());
+        assertArrayEquals(newer, Files.readAllBytes(head()));
+        assertTrue(Files.exists(index(second)));
+        bucket.publish(entries.entry(1));
+        Register.Stored newest = bucket.register().read().orElseThrow();
+        cache.store(newest, newest.head().recent());
+        Head cached = cache.head().orElseThrow().stored().head();
+        assertEquals(newest.head().generation(), cached.generation());
+    }
+
+    @Test
+    @DisplayName(
+            "a head that was confirmed long ago is used at once and compared in the background;"
+                    + " a fresh one is not compared")
     void age() throws IOException {
         bucket.publish(one);
         assertHit(one);
-        PackReader fresh = process();
-        fresh.load(one.id(), store);
-        fresh.load(one.id(), store);
+        PackLookupDriver fresh = process();
+        fresh.load(one);
+        fresh.load(one);
         assertTrue(background.isEmpty());
-        Files.setLastModifiedTime(
-                manifest(), FileTime.from(Instant.now().minus(Duration.ofHours(1))));
-        PackReader late = process();
+        setAge(head(), Duration.ofHours(1));
+        PackLookupDriver late = process();
         store.newRequests();
-        late.load(one.id(), store);
-        late.load(one.id(), store);
+        late.load(one);
+        late.load(one);
         assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
         assertEquals(1, background.size());
         background.remove().run();
-        assertTrue(Files.getLastModifiedTime(manifest())
+        assertTrue(Files.getLastModifiedTime(head())
                 .toInstant()
                 .isAfter(Instant.now().minus(Duration.ofMinutes(10))));
     }
 
     @Test
     @DisplayName(
-            "D17 indexes of unnamed packs, and temporary files of ended processes, are removed;"
-                    + " those of running processes are not")
-    void sweep() throws IOException {
-        PackInfo old = bucket.publish(one);
+            "A5 a head that was confirmed more than three intervals ago shows no absence: it is"
+                    + " compared first")
+    void tooOld() throws IOException {
+        bucket.publish(one);
         assertHit(one);
-        Path dead = manifest().resolveSibling("manifest-0000.part");
-        Path underWay = manifest().resolveSibling("manifest-0001.part");
-        Path foreign = manifest().resolveSibling("README");
-        for (Path file : List.of(dead, underWay, foreign)) {
-            Files.write(file, new byte[1]);
-        }
-        Files.setLastModifiedTime(dead, FileTime.from(Instant.now().minus(Duration.ofHours(2))));
-        PackInfo with = bucket.replace(old, one);
-        assertHit(one);
-        assertEquals(
-                Stream.of(
-                                "README",
-                                "manifest",
-                                "manifest-0001.part",
-                                with.name().hex() + ".index")
-                        .sorted()
-                        .toList(),
-                files());
-        assertFalse(Files.exists(index(old)));
+        bucket.publish(two);
+        assertThat(load(two)).isAbsent();
+        setAge(head(), INTERVAL.multipliedBy(4));
+        assertHit(two, "GET entry", "GET head", "RANGE pack", "RANGE pack");
     }
 
     @Test
-    @DisplayName(
-            "D16 a cache that is no directory, or has directories in place of files: every lookup"
-                    + " reads the bucket, and hits")
+    @DisplayName("D17 bases, indexes of unnamed packs, and temporary files of ended processes are"
+            + " removed; those of running processes are not")
+    void sweep() throws Exception {
+        bucket.publish(one);
+        fold();
+        assertHit(one);
+        Path old = base();
+        assertTrue(Files.exists(old));
+        Path dead = cached("head-0000.part");
+        Path underWay = cached("head-0001.part");
+        Path foreign = cached("README");
+        for (Path file : List.of(dead, underWay, foreign)) {
+            Files.write(file, new byte[1]);
+        }
+        setAge(dead, Duration.ofHours(2));
+        bucket.compact();
+        assertFalse(old.equals(base()));
+        setAge(head(), Duration.ofHours(1));
+        assertThat(load(entries.entry(1))).isAbsent();
+        assertEquals(
+                Stream.of("README", base().getFileName().toString(), "head", "head-0001.part")
+                        .sorted()
+                        .toList(),
+                files());
+    }
+
+    @Test
+    @DisplayName("D16 a cache that is no directory, or has directories in place of files: every"
+            + " lookup reads the bucket, and hits")
     void unusable() throws IOException {
         PackInfo pack = bucket.publish(one);
-        Files.createDirectories(manifest());
+        Files.createDirectories(head());
         Files.createDirectories(index(pack));
         assertHit(one);
         assertHit(one);
         Path file = directory.resolve("a-file");
         Files.write(file, new byte[1]);
-        PackReader onFile = new PackReader(
-                store,
-                bucket.settings(Optional.of(file)),
-                Duration.ofMinutes(1),
-                Duration.ofSeconds(1),
-                () -> nanos);
-        assertThat(onFile.load(one.id(), store)).isFinal().isHit();
+        try (PackLookupDriver onFile = new PackLookupDriver(bucket, store, Optional.of(file))) {
+            assertThat(onFile.load(one)).isHitOf(one);
+        }
     }
 
     @Test

@@ -27,12 +27,19 @@ public final class PackLookupDriver implements AutoCloseable {
 
     /** Creates a machine that sends its requests to {@code store}. */
     public PackLookupDriver(PackFixture bucket, ObjectStore store, Optional<Path> indexDirectory) {
-        this.store = store;
-        this.packs = new PackReader(
+        this(
                 store,
-                bucket.settings(indexDirectory),
-                Duration.ofMinutes(1),
-                Duration.ofSeconds(5));
+                new PackReader(
+                        store,
+                        bucket.settings(indexDirectory),
+                        Duration.ofMinutes(1),
+                        Duration.ofSeconds(5)));
+    }
+
+    /** Creates a machine with its own clock and threads. */
+    PackLookupDriver(ObjectStore store, PackReader packs) {
+        this.store = store;
+        this.packs = packs;
     }
 
     public LoadResult load(Entry entry) {

@@ -1,18 +1,21 @@
 package dev.granary.s3.pack;
 
 import static dev.granary.s3.contract.Fault.TIMEOUT;
-import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.register.Head;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 
@@ -21,19 +24,21 @@ import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.stream.Stream;
 
 /**
- * Lookups in packs: the number of requests, and the handling of a pack, an index or a bucket that
- * does not match the manifest.
+ * Lookups in packs: the number of requests, and the handling of a pack, an index, a base or a
+ * bucket that does not match the head.
  */
 class TargetPackReaderTest {
     private static final Duration INTERVAL = Duration.ofMinutes(1);
-    private static final List<String> FIRST_LOOK_UP =
-            List.of("GET newest", "HEAD m1", "HEAD m2", "GET m1", "RANGE pack", "RANGE pack");
+    private static final List<String> FIRST_HIT = List.of("GET head", "RANGE pack", "RANGE pack");
+    private static final String MISS = "GET entry";
 
     private final PackFixture bucket = new PackFixture("TargetPackReaderTest");
     private final RecordingObjectStore store = bucket.store;
@@ -42,195 +47,238 @@ class TargetPackReaderTest {
     private final Entry two = entries.entry(200);
     private final Queue<Runnable> background = new ArrayDeque<>();
     private long nanos = 1_000_000_000_000L;
-    private final PackReader packs = new PackReader(
-            store,
-            bucket.settings(Optional.empty()),
-            new RefreshSchedule(
-                    INTERVAL, Duration.ofSeconds(30), () -> nanos, () -> 0, bucket.random()),
-            background::add);
+    private final PackLookupDriver machine = machine();
 
-    private PackAnswer load(Id id) {
+    private PackLookupDriver machine() {
+        return new PackLookupDriver(
+                store,
+                new PackReader(
+                        store,
+                        bucket.settings(Optional.empty()),
+                        new RefreshSchedule(
+                                INTERVAL,
+                                Duration.ofSeconds(30),
+                                () -> nanos,
+                                () -> 0,
+                                bucket.random()),
+                        background::add));
+    }
+
+    private LoadResult load(Entry entry) {
         store.newRequests();
-        return packs.load(id, store);
+        return machine.load(entry);
     }
 
-    private void assertHit(Entry entry) {
-        assertThat(load(entry.id())).isFinal().isHitOf(entry);
-    }
-
-    private void assertLoad(PackAnswer expected, Id id, String... requests) {
-        assertEquals(expected, load(id));
+    private void assertHit(Entry entry, String... requests) {
+        assertThat(load(entry)).isHitOf(entry);
         assertEquals(List.of(requests), store.newRequests());
     }
 
-    /** A time longer than a manifest is used without a comparison. */
+    private void assertAbsent(Entry entry, String... requests) {
+        assertThat(load(entry)).isAbsent();
+        assertEquals(List.of(requests), store.newRequests());
+    }
+
+    /** A time longer than a head is used without a comparison. */
     private void passInterval() {
         nanos += INTERVAL.multipliedBy(2).toNanos();
     }
 
-    /** Returns an id that the filter of a pack wrongly accepts. */
-    private Id falsePositive(PackInfo pack) {
-        Id id = entries.id();
-        while (!pack.filter().mayContain(id.hash())) {
-            id = entries.id();
+    private void passMaxAge() {
+        nanos += INTERVAL.multipliedBy(RefreshSchedule.MAX_AGE).toNanos() + 1_000_000;
+    }
+
+    /** Lets the machine compare its head, as a lookup after the interval does. */
+    private void refresh() {
+        passInterval();
+        load(entries.entry(1));
+        background.remove().run();
+    }
+
+    /** Moves the packs into a base, as a publisher does that finds the head full. */
+    private void fold() {
+        while (!bucket.head().isFull()) {
+            bucket.publish(entries.entry(1));
         }
-        return id;
+        bucket.publish(entries.entry(1));
+        assertTrue(bucket.head().base().isPresent());
     }
 
     @Test
-    @DisplayName("R12 the first lookup reads hint, manifest and index; then a hit is one range")
+    @DisplayName("R12 the first lookup reads head and index; then a hit is one range, and a miss is"
+            + " one request")
     void requests() {
-        bucket.publish(one, two);
-        assertHit(one);
-        assertEquals(FIRST_LOOK_UP, store.newRequests());
-        assertHit(two);
-        assertEquals(List.of("RANGE pack"), store.newRequests());
+        bucket.publish(one);
+        bucket.publish(two);
+        assertThat(load(one)).isHitOf(one);
+        assertEquals(FIRST_HIT, store.newRequests());
+        assertHit(two, "RANGE pack", "RANGE pack");
+        assertHit(one, "RANGE pack");
+        assertHit(two, "RANGE pack");
+        assertAbsent(entries.entry(1), MISS);
         assertEquals(List.of(), List.copyOf(background));
     }
 
     @Test
-    @DisplayName("R12 a target without packs: one request, and then none")
+    @DisplayName("R12 the first lookup of an entry in a folded pack takes four requests")
+    void folded() {
+        bucket.publish(one);
+        fold();
+        assertHit(one, "GET head", "GET base", "RANGE pack", "RANGE pack");
+        assertHit(one, "RANGE pack");
+    }
+
+    @Test
+    @DisplayName("R12 a target without packs: the head is requested once")
     void noPacks() {
-        assertLoad(PackAnswer.NOT_PACKED, one.id(), "GET newest");
-        assertLoad(PackAnswer.NOT_PACKED, one.id());
-        assertLoad(PackAnswer.NOT_PACKED, two.id());
+        assertAbsent(one, "GET head", MISS);
+        assertAbsent(one, MISS);
+        bucket.placeUnpacked(two);
+        assertHit(two, MISS);
     }
 
     @Test
-    @DisplayName("R12 10,000 ids in no pack cost no request; a false positive of a filter costs one"
-            + " index, once")
-    void absent() {
-        bucket.seal();
-        bucket.publish(one, two);
-        load(one.id());
-        for (int i = 0; i < 10_000; i++) {
-            assertLoad(PackAnswer.ABSENT, entries.id());
-        }
-        PackInfo later = bucket.publish(
-                Stream.generate(() -> entries.entry(5)).limit(12).toArray(Entry[]::new));
-        passInterval();
-        load(one.id());
-        background.remove().run();
-        assertLoad(PackAnswer.ABSENT, falsePositive(later), "RANGE pack");
-        for (int i = 0; i < 100; i++) {
-            assertLoad(PackAnswer.ABSENT, falsePositive(later));
+    @DisplayName("R12 a false positive of a filter costs one index, once")
+    void falsePositive() {
+        PackInfo pack = bucket.publish(
+                Stream.generate(() -> entries.entry(5)).limit(4).toArray(Entry[]::new));
+        assertAbsent(falsePositive(pack), "GET head", "RANGE pack", MISS);
+        for (int i = 0; i < 10; i++) {
+            assertAbsent(falsePositive(pack), MISS);
         }
     }
 
-    @Test
-    @DisplayName(
-            "a pack was replaced and removed meanwhile: the manifest is read once more, and the"
-                    + " new pack has the entry")
-    void replaced() {
-        PackInfo old = bucket.publish(one, two);
-        assertHit(one);
-        bucket.replace(old, one, two);
-        assertHit(two);
-        assertEquals(
-                List.of(
-                        "RANGE pack",
-                        "HEAD m2",
-                        "HEAD m4",
-                        "HEAD m3",
-                        "GET newest",
-                        "GET m2",
-                        "RANGE pack",
-                        "RANGE pack"),
-                store.newRequests());
-        assertHit(one);
-        assertEquals(List.of("RANGE pack"), store.newRequests());
+    private Entry falsePositive(PackInfo pack) {
+        Id id = entries.id();
+        while (!pack.mayContain(id.hash())) {
+            id = entries.id();
+        }
+        return entries.entry(id, 1);
     }
 
     @Test
-    @DisplayName(
-            "a pack whose index was never read was replaced meanwhile: found in the new pack, too")
-    void replacedBeforeItsIndexWasRead() {
+    @DisplayName("R12 in a target of 1,000 packs a lookup reads about one index: the filters have"
+            + " 16 bits for each id")
+    void thousandPacks() {
+        List<Entry> all = new ArrayList<>();
+        for (int i = 0; i < 1000; i++) {
+            List<Entry> some = Stream.generate(() -> entries.entry(1)).limit(8).toList();
+            bucket.publish(bucket.pack(some));
+            all.add(some.getFirst());
+        }
+        int indexes = 0;
+        for (int i = 0; i < 200; i++) {
+            Entry wanted = all.get(entries.random().nextInt(all.size()));
+            try (PackLookupDriver fresh = machine()) {
+                store.newRequests();
+                assertThat(fresh.load(wanted)).isHitOf(wanted);
+                List<String> requests = store.newRequests();
+                assertEquals(List.of("GET head", "GET base"), requests.subList(0, 2));
+                indexes += requests.size() - 3;
+            }
+        }
+        assertTrue(indexes < 400, indexes + " indexes for 200 lookups");
+    }
+
+    @Test
+    @DisplayName("a pack was compacted and removed meanwhile: the head is read once more, and the"
+            + " new pack has the entry")
+    void replaced() throws Exception {
+        PackInfo old = bucket.publish(one);
+        PackInfo other = bucket.publish(two);
+        assertHit(one, "GET head", "RANGE pack", "RANGE pack");
+        bucket.compact();
+        bucket.remove(old);
+        bucket.remove(other);
+        assertHit(one, "RANGE pack", MISS, "GET head", "GET base", "RANGE pack", "RANGE pack");
+        assertHit(two, "RANGE pack");
+    }
+
+    @Test
+    @DisplayName("a pack whose index was never read was compacted meanwhile: found in the new pack,"
+            + " too")
+    void replacedBeforeItsIndexWasRead() throws Exception {
         bucket.publish(one);
         PackInfo old = bucket.publish(two);
-        assertHit(one);
-        bucket.replace(old, two);
-        assertHit(two);
-        assertEquals(
-                List.of(
-                        "RANGE pack",
-                        "HEAD m3",
-                        "HEAD m5",
-                        "HEAD m4",
-                        "GET newest",
-                        "GET m3",
-                        "RANGE pack",
-                        "RANGE pack"),
-                store.newRequests());
+        assertHit(one, "GET head", "RANGE pack", "RANGE pack");
+        bucket.compact();
+        bucket.remove(old);
+        assertHit(two, "RANGE pack", MISS, "GET head", "GET base", "RANGE pack", "RANGE pack");
     }
 
     @Test
-    @DisplayName(
-            "R18 a pack is gone without a replacement: a miss, and not requested again before the"
-                    + " manifest is read again")
+    @DisplayName("R18 a pack is gone without a replacement: a miss, and not requested again before"
+            + " the next comparison of the head")
     void missing() {
         PackInfo gone = bucket.publish(one, two);
-        assertHit(one);
+        assertHit(one, "GET head", "RANGE pack", "RANGE pack");
         bucket.remove(gone);
-        assertLoad(
-                PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
-        assertLoad(PackAnswer.NOT_PACKED, one.id());
-        assertLoad(PackAnswer.NOT_PACKED, two.id());
-        assertFalse(packs.isKnown(one.id()));
-        passInterval();
-        assertLoad(PackAnswer.NOT_PACKED, one.id());
-        background.remove().run();
-        assertLoad(
-                PackAnswer.NOT_PACKED, one.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
-        assertLoad(PackAnswer.NOT_PACKED, one.id());
+        assertAbsent(one, "RANGE pack", MISS, "GET head");
+        assertAbsent(one, MISS);
+        assertAbsent(two, MISS);
+        refresh();
+        assertAbsent(one, "RANGE pack", MISS, "GET head");
+        assertAbsent(one, MISS);
     }
 
     @Test
     @DisplayName("R18 a pack is gone before its index was read: a miss, and not requested again")
     void missingBeforeItsIndexWasRead() {
         bucket.remove(bucket.publish(one, two));
-        assertLoad(
-                PackAnswer.NOT_PACKED,
-                one.id(),
-                "GET newest",
-                "HEAD m1",
-                "HEAD m2",
-                "GET m1",
-                "RANGE pack");
-        assertLoad(PackAnswer.NOT_PACKED, one.id());
-        assertLoad(PackAnswer.NOT_PACKED, two.id());
+        assertAbsent(one, "GET head", "RANGE pack", MISS, "GET head");
+        assertAbsent(one, MISS);
+        assertAbsent(two, MISS);
     }
 
     @Test
-    @DisplayName("R18 in a sealed target an id of a lost pack may have an unpacked entry: it is"
-            + " compiled and published again")
-    void missingAndSealed() {
-        PackInfo gone = bucket.publish(one, two);
-        bucket.seal();
-        assertHit(one);
-        bucket.remove(gone);
-        for (int i = 0; i < 3; i++) {
-            assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
-        }
-        assertLoad(PackAnswer.NOT_PACKED, two.id());
-    }
-
-    @Test
-    @DisplayName("R18 a pack is gone, and a younger one has the entry, too: found there")
+    @DisplayName("R18 a pack is gone, and another one has the entry, too: found there")
     void missingButElsewhere() {
-        PackInfo gone = bucket.publish(one);
         bucket.publish(one, two);
-        assertHit(one);
+        PackInfo gone = bucket.publish(one);
+        assertHit(one, "GET head", "RANGE pack", "RANGE pack");
         bucket.remove(gone);
-        assertHit(one);
+        assertHit(one, "RANGE pack", "RANGE pack", "RANGE pack");
+        assertHit(one, "RANGE pack");
+    }
+
+    @Test
+    @DisplayName("R18 a pack is gone, and the entry is unpacked, too: found there")
+    void missingButUnpacked() {
+        bucket.remove(bucket.publish(one));
+        bucket.placeUnpacked(one);
+        assertHit(one, "GET head", "RANGE pack", MISS);
+        assertHit(one, MISS);
+    }
+
+    @Test
+    @DisplayName("R18 an entry is damaged in one pack: the next pack, the unpacked entry, then the"
+            + " newest head are tried")
+    void damagedInOnePack() {
+        PackInfo first = bucket.publish(one);
+        PackInfo second = bucket.publish(one);
+        bucket.damage(second, one);
+        assertHit(one, "GET head", "RANGE pack", "RANGE pack", "RANGE pack", "RANGE pack");
+        bucket.damage(first, one);
+        bucket.placeUnpacked(one);
+        assertHit(one, "RANGE pack", "RANGE pack", MISS);
+        store.remove(PackFixture.unpackedKey(one));
+        bucket.publish(one);
+        assertHit(one, "RANGE pack", "RANGE pack", MISS, "GET head", "RANGE pack", "RANGE pack");
+    }
+
+    @Test
+    @DisplayName("D6 an entry that is damaged wherever it is: reported with the cause, and the head"
+            + " is read once")
+    void damagedEntry() {
+        PackInfo pack = bucket.publish(one, two);
+        bucket.damage(pack, one);
+        assertThat(load(one)).isDamaged(DamageKind.CORRUPT);
         assertEquals(
-                List.of(
-                        "RANGE pack",
-                        "HEAD m3",
-                        "HEAD m2",
-                        "GET newest",
-                        "RANGE pack",
-                        "RANGE pack"),
+                List.of("GET head", "RANGE pack", "RANGE pack", MISS, "GET head"),
                 store.newRequests());
+        assertHit(two, "RANGE pack");
+        bucket.placeUnpacked(one);
+        assertHit(one, "RANGE pack", MISS);
     }
 
     @Test
@@ -239,19 +287,17 @@ class TargetPackReaderTest {
     void emptiedAndFilledAgain() {
         bucket.publish(one);
         bucket.publish(two);
-        bucket.seal();
-        assertHit(one);
-        assertHit(two);
+        assertThat(load(one)).isHitOf(one);
+        assertThat(load(two)).isHitOf(two);
         store.keys().forEach(store::remove);
-        assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
+        assertAbsent(one, "RANGE pack", MISS, "GET head");
+        store.pass(Duration.ofSeconds(1));
         Entry three = entries.entry(30);
         bucket.publish(one, three);
-        passInterval();
-        load(entries.id());
-        background.remove().run();
-        assertHit(one);
-        assertHit(three);
-        assertLoad(PackAnswer.NOT_PACKED, two.id());
+        refresh();
+        assertHit(one, "RANGE pack", "RANGE pack");
+        assertHit(three, "RANGE pack");
+        assertAbsent(two, MISS);
     }
 
     @Test
@@ -262,175 +308,210 @@ class TargetPackReaderTest {
         byte[] body = store.body(PackFixture.KEYS.pack(bad.name()));
         body[body.length - 1] ^= 1;
         store.place(PackFixture.KEYS.pack(bad.name()), body, ObjectMarks.NONE);
-        assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
-        assertLoad(PackAnswer.NOT_PACKED, one.id());
-        assertHit(two);
+        assertAbsent(one, "GET head", "RANGE pack", MISS, "GET head");
+        assertAbsent(one, MISS);
+        assertHit(two, "RANGE pack", "RANGE pack");
     }
 
     @Test
-    @DisplayName(
-            "D6 a damaged entry: reported once, with the cause; then it may be unpacked, even in a"
-                    + " sealed target")
-    void damagedEntry() {
-        PackInfo pack = bucket.publish(one, two);
-        bucket.seal();
-        bucket.damage(pack, one);
-        assertThat(load(one.id())).isOpen().isDamaged(DamageKind.CORRUPT);
-        assertLoad(PackAnswer.NOT_PACKED, one.id());
-        assertFalse(packs.isKnown(one.id()));
-        assertHit(two);
-        assertTrue(packs.isKnown(two.id()));
-        assertLoad(PackAnswer.ABSENT, entries.id());
-    }
-
-    @Test
-    @DisplayName(
-            "A1 a lost pack that a newer manifest still names does not end the lookup: the next"
-                    + " pack has the entry")
+    @DisplayName("A1 a lost pack that a newer head still names does not end the lookup: the next"
+            + " pack has the entry")
     void lostBeforeNewer() {
         PackInfo gone = bucket.publish(one);
-        assertHit(one);
+        assertThat(load(one)).isHitOf(one);
         bucket.remove(gone);
-        assertEquals(PackAnswer.NOT_PACKED, load(one.id()));
+        assertThat(load(one)).isAbsent();
         bucket.publish(one);
-        nanos += INTERVAL.multipliedBy(RefreshSchedule.MAX_AGE + 1).toNanos();
-        assertHit(one);
+        passMaxAge();
+        assertThat(load(one)).isHitOf(one);
+    }
+
+    @Test
+    @DisplayName("R18 the base is missing: recent packs and unpacked entries are found, and the"
+            + " base is requested again with the next head")
+    void missingBase() {
+        bucket.publish(one);
+        fold();
+        bucket.publish(two);
+        ObjectName base = bucket.head().base().orElseThrow();
+        byte[] body = store.body(PackFixture.KEYS.base(base));
+        store.remove(PackFixture.KEYS.base(base));
+        assertHit(two, "GET head", "GET base", "RANGE pack", "RANGE pack");
+        assertAbsent(one, MISS);
+        bucket.placeUnpacked(one);
+        assertHit(one, MISS);
+        store.remove(PackFixture.unpackedKey(one));
+        store.place(PackFixture.KEYS.base(base), body, ObjectMarks.NONE);
+        refresh();
+        assertHit(one, "RANGE pack", "RANGE pack");
     }
 
     @Test
     @DisplayName(
-            "impossible responses to a range: more bytes than requested are damage, 416 is a lost"
-                    + " pack, silence is recorded as nothing")
+            "R18 the base has other content than its name says, or none: as if it were missing")
+    void damagedBase() {
+        bucket.publish(one);
+        fold();
+        String key = PackFixture.KEYS.base(bucket.head().base().orElseThrow());
+        byte[] body = store.body(key);
+        for (byte[] damaged :
+                List.of(new byte[0], Arrays.copyOf(body, body.length - 1), new byte[body.length])) {
+            store.place(key, damaged, ObjectMarks.NONE);
+            try (PackLookupDriver fresh = machine()) {
+                assertThat(fresh.load(one)).isAbsent();
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("R16 the base cannot be read now: an entry that is not found is unavailable, not"
+            + " absent, and the base is requested again after five seconds")
+    void silenceAtTheBase() {
+        bucket.publish(one);
+        fold();
+        store.script(new Fault.None(), new Fault.Lost(TIMEOUT));
+        assertThat(load(one)).isUnavailable();
+        assertThat(load(one)).isUnavailable();
+        assertEquals(List.of(MISS), store.newRequests());
+        nanos += Duration.ofSeconds(5).toNanos();
+        assertHit(one, MISS, "GET head", "GET base", "RANGE pack", "RANGE pack");
+    }
+
+    @Test
+    @DisplayName("impossible responses to a range: more bytes than requested are damage, 416 is a"
+            + " lost pack, silence is recorded as nothing")
     void strangeAnswers() {
         bucket.publish(one, two);
-        assertHit(one);
+        assertThat(load(one)).isHitOf(one);
         store.script(new Fault.Lost(TIMEOUT));
-        assertThat(load(one.id())).isFinal().isUnavailable();
-        assertHit(one);
+        assertThat(load(one)).isUnavailable();
+        assertHit(one, "RANGE pack");
         store.script(new Fault.Changed(Fault.Change.LONGER));
-        assertThat(load(one.id())).isOpen().isDamaged(DamageKind.EXTENDED);
+        assertThat(load(one)).isDamaged(DamageKind.EXTENDED);
         store.script(new Fault.Lost(new StoreFailure(
                 StoreFailure.Kind.NOT_SUPPORTED, 416, "InvalidRange", "too short")));
-        assertLoad(
-                PackAnswer.NOT_PACKED, two.id(), "RANGE pack", "HEAD m2", "HEAD m1", "GET newest");
+        assertAbsent(two, "RANGE pack", MISS, "GET head");
     }
 
     @Test
     @DisplayName("an index that cannot be read now: unavailable, and the next lookup reads it")
     void silenceAtTheIndex() {
         bucket.publish(one);
-        store.script(
-                new Fault.None(),
-                new Fault.None(),
-                new Fault.None(),
-                new Fault.None(),
-                new Fault.Lost(TIMEOUT));
-        assertThat(load(one.id())).isFinal().isUnavailable();
-        assertHit(one);
-        assertEquals(List.of("RANGE pack", "RANGE pack"), store.newRequests());
+        store.script(new Fault.None(), new Fault.Lost(TIMEOUT));
+        assertThat(load(one)).isUnavailable();
+        assertHit(one, "RANGE pack", "RANGE pack");
     }
 
     @Test
-    @DisplayName(
-            "R16 the bucket is silent at the first lookup: the entry may be unpacked; requested"
-                    + " again after five seconds, before absence is reported")
+    @DisplayName("R16 the bucket is silent at the first lookup: the entry may be unpacked; the head"
+            + " is requested again after five seconds, before absence is reported")
     void silenceAtTheBeginning() {
         bucket.publish(one);
         store.script(new Fault.Lost(TIMEOUT));
         for (int i = 0; i < 3; i++) {
-            assertThat(load(one.id())).isOpen().isUnavailable();
-            assertEquals(i == 0 ? List.of("GET newest") : List.of(), store.newRequests());
+            assertThat(load(one)).isUnavailable();
+            assertEquals(i == 0 ? List.of("GET head", MISS) : List.of(MISS), store.newRequests());
         }
+        bucket.placeUnpacked(two);
+        assertHit(two, MISS);
         nanos += Duration.ofSeconds(5).toNanos();
-        assertHit(one);
+        assertHit(one, MISS, "GET head", "RANGE pack", "RANGE pack");
     }
 
     @Test
-    @DisplayName(
-            "a manifest is compared in the background, by one thread at a time, after 0.5 to 1.5"
-                    + " intervals")
-    void refresh() {
+    @DisplayName("a head is compared in the background, by one thread at a time, after 0.5 to 1.5"
+            + " intervals")
+    void comparison() {
         bucket.publish(one);
-        assertHit(one);
+        assertThat(load(one)).isHitOf(one);
         bucket.publish(two);
         nanos += INTERVAL.toNanos() / 2 - 1;
-        assertLoad(PackAnswer.NOT_PACKED, two.id());
+        assertAbsent(two, MISS);
         assertTrue(background.isEmpty());
         nanos += INTERVAL.toNanos() + 2;
         for (int i = 0; i < 10; i++) {
-            assertLoad(PackAnswer.NOT_PACKED, two.id());
+            assertAbsent(two, MISS);
         }
         assertEquals(1, background.size());
+        store.newRequests();
         background.remove().run();
-        assertEquals(
-                List.of("HEAD m2", "HEAD m4", "HEAD m3", "GET newest", "GET m2"),
-                store.newRequests());
-        assertHit(two);
-        assertHit(one);
-        assertEquals(List.of("RANGE pack"), store.newRequests());
+        assertEquals(List.of("GET head"), store.newRequests());
+        assertHit(two, "RANGE pack", "RANGE pack");
+        assertHit(one, "RANGE pack");
         assertTrue(background.isEmpty());
     }
 
     @Test
-    @DisplayName(
-            "R16 the bucket is silent when the manifest is compared: the known one stays, and the"
-                    + " comparison is retried")
-    void silenceAtTheRefresh() {
+    @DisplayName("A5 a head older than three intervals shows no absence: it is read again first,"
+            + " and without a response the entry is unavailable")
+    void oldHead() {
         bucket.publish(one);
-        assertHit(one);
+        assertThat(load(one)).isHitOf(one);
+        bucket.publish(two);
+        passMaxAge();
+        store.plan(FaultPlan.when(
+                request -> request.key().endsWith("/head"), new Fault.Lost(TIMEOUT)));
+        assertThat(load(two)).isUnavailable();
+        assertEquals(List.of(MISS, "GET head"), store.newRequests());
+        assertHit(one, "RANGE pack");
+        store.plan(FaultPlan.SOUND);
+        nanos += Duration.ofSeconds(5).toNanos();
+        assertHit(two, MISS, "GET head", "RANGE pack", "RANGE pack");
+        assertAbsent(entries.entry(1), MISS);
+    }
+
+    @Test
+    @DisplayName("R16 the bucket is silent when the head is compared: the known one stays, and the"
+            + " comparison is retried")
+    void silenceAtTheComparison() {
+        bucket.publish(one);
+        assertThat(load(one)).isHitOf(one);
         bucket.publish(two);
         passInterval();
-        assertHit(one);
+        assertHit(one, "RANGE pack");
         store.script(new Fault.Lost(TIMEOUT));
         background.remove().run();
-        assertHit(one);
-        assertEquals(List.of("RANGE pack"), store.newRequests());
+        assertHit(one, "RANGE pack");
         assertTrue(background.isEmpty());
         nanos += Duration.ofSeconds(5).toNanos();
-        assertHit(one);
+        assertHit(one, "RANGE pack");
         background.remove().run();
-        assertHit(two);
+        assertThat(load(two)).isHitOf(two);
     }
 
     @Test
-    @DisplayName("D6 a damaged manifest at the comparison: the known one stays")
-    void damagedManifest() {
+    @DisplayName("D6 a damaged head at the comparison: the known one stays")
+    void damagedHead() {
         bucket.publish(one);
-        assertHit(one);
-        bucket.publish(two);
-        store.place(
-                PackFixture.KEYS.manifest(2), new byte[50], new ObjectMarks("00".repeat(16), ""));
-        passInterval();
-        assertHit(one);
-        background.remove().run();
-        assertHit(one);
-        assertEquals(List.of("RANGE pack"), store.newRequests());
+        assertThat(load(one)).isHitOf(one);
+        store.place(PackFixture.KEYS.head(), new byte[50], ObjectMarks.NONE);
+        refresh();
+        assertHit(one, "RANGE pack");
+        assertAbsent(two, MISS);
+    }
+
+    @Test
+    @DisplayName("a pack whose filter the head had no room for is found by its index")
+    void withoutFilter() {
+        Entry[] many = Stream.generate(() -> entries.entry(1)).limit(40_000).toArray(Entry[]::new);
+        bucket.publish(one);
+        bucket.publish(many);
+        Head head = bucket.head();
+        assertTrue(head.recent().getFirst().filter().isEmpty());
+        assertHit(many[7], "GET head", "RANGE pack", "RANGE pack");
+        assertHit(one, "RANGE pack", "RANGE pack");
+        assertAbsent(two, MISS);
     }
 
     @Test
     @DisplayName("an executor that rejects tasks does not affect lookups")
     void closed() {
-        PackReader closing = new PackReader(
-                store,
-                bucket.settings(Optional.empty()),
-                INTERVAL,
-                Duration.ofSeconds(1),
-                () -> nanos);
+        PackLookupDriver closing = new PackLookupDriver(bucket);
         bucket.publish(one);
-        assertThat(closing.load(one.id(), store)).isFinal().isHit();
+        assertThat(closing.load(one)).isHitOf(one);
         closing.close();
-        passInterval();
-        assertThat(closing.load(one.id(), store)).isFinal().isHit();
-        assertThat(closing.load(one.id(), store)).isFinal().isHit();
-    }
-
-    @Test
-    @DisplayName("R11 the packs of one target are not used for another")
-    void targets() {
-        bucket.publish(one);
-        Id other = Id.builder(TestEntries.OTHER_TARGET).field("test", "other").build();
-        assertLoad(PackAnswer.NOT_PACKED, other, "GET newest");
-        assertHit(one);
-        assertEquals(FIRST_LOOK_UP, store.newRequests());
+        bucket.ticker.pass(INTERVAL.multipliedBy(2));
+        assertThat(closing.load(one)).isHitOf(one);
+        assertThat(closing.load(one)).isHitOf(one);
     }
 }

@@ -1,6 +1,6 @@
 package dev.granary.s3.pack;
 
-import static dev.granary.testing.BucketAssertions.assertThat;
+import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
@@ -32,16 +32,18 @@ class TargetPackReaderThreadsTest {
     private final PackFixture bucket = new PackFixture("TargetPackReaderThreadsTest");
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("TargetPackReaderThreadsTest");
-    private final PackReader packs = new PackReader(
+    private final PackLookupDriver machine = new PackLookupDriver(
             store,
-            bucket.settings(Optional.empty()),
-            new RefreshSchedule(
-                    Duration.ofMinutes(1),
-                    Duration.ofMinutes(1),
-                    () -> 0,
-                    () -> 0,
-                    bucket.random()),
-            Runnable::run);
+            new PackReader(
+                    store,
+                    bucket.settings(Optional.empty()),
+                    new RefreshSchedule(
+                            Duration.ofMinutes(1),
+                            Duration.ofMinutes(1),
+                            () -> 0,
+                            () -> 0,
+                            bucket.random()),
+                    Runnable::run));
     private final CyclicBarrier together = new CyclicBarrier(THREADS);
 
     private void meet() {
@@ -53,18 +55,18 @@ class TargetPackReaderThreadsTest {
     }
 
     /** Returns the result of each thread; all begin at once. */
-    private List<PackAnswer> loadAll(List<Entry> wanted) throws Exception {
-        List<Future<PackAnswer>> answers = new ArrayList<>();
+    private List<LoadResult> loadAll(List<Entry> wanted) throws Exception {
+        List<Future<LoadResult>> answers = new ArrayList<>();
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             for (int i = 0; i < THREADS; i++) {
                 Entry entry = wanted.get(i % wanted.size());
                 answers.add(threads.submit(() -> {
                     meet();
-                    return packs.load(entry.id(), store);
+                    return machine.load(entry);
                 }));
             }
-            List<PackAnswer> all = new ArrayList<>();
-            for (Future<PackAnswer> answer : answers) {
+            List<LoadResult> all = new ArrayList<>();
+            for (Future<LoadResult> answer : answers) {
                 all.add(answer.get());
             }
             return all;
@@ -72,30 +74,30 @@ class TargetPackReaderThreadsTest {
     }
 
     @Test
-    @DisplayName(
-            "R12 32 threads at the first lookup: hint, manifest and each index are read once, then"
-                    + " each entry")
+    @DisplayName("R12 32 threads at the first lookup: the head and each index are read once, then"
+            + " each entry")
     void firstLookup() throws Exception {
         List<Entry> all =
                 List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));
         bucket.publish(all.get(0), all.get(1));
         bucket.publish(all.get(2), all.get(3));
         store.newRequests();
-        for (PackAnswer answer : loadAll(all)) {
-            assertThat(answer).isFinal().isHit();
+        for (LoadResult answer : loadAll(all)) {
+            assertThat(answer).isHit();
         }
-        List<String> notes = store.newRequests();
-        assertEquals(List.of("GET newest", "HEAD m2", "HEAD m3", "GET m2"), notes.subList(0, 4));
+        List<String> requests = store.newRequests();
+        assertEquals("GET head", requests.getFirst());
         assertEquals(
-                Collections.nCopies(2 + THREADS, "RANGE pack"), notes.subList(4, notes.size()));
+                Collections.nCopies(2 + THREADS, "RANGE pack"),
+                requests.subList(1, requests.size()));
     }
 
     @Test
-    @DisplayName("32 threads find the same pack missing at once: the manifest is read again once")
+    @DisplayName("32 threads find the same pack missing at once: the head is read again once")
     void oneRefresh() throws Exception {
         Entry entry = entries.entry(10);
         PackInfo gone = bucket.publish(entry);
-        assertThat(packs.load(entry.id(), store)).isFinal().isHit();
+        assertThat(machine.load(entry)).isHit();
         bucket.remove(gone);
         store.newRequests();
         AtomicInteger first = new AtomicInteger();
@@ -104,10 +106,11 @@ class TargetPackReaderThreadsTest {
                 meet();
             }
         });
-        assertEquals(Collections.nCopies(THREADS, PackAnswer.NOT_PACKED), loadAll(List.of(entry)));
-        List<String> expected = new ArrayList<>(Collections.nCopies(THREADS, "RANGE pack"));
-        expected.addAll(List.of("HEAD m2", "HEAD m1", "GET newest"));
-        assertEquals(expected, store.newRequests());
+        loadAll(List.of(entry)).forEach(answer -> assertThat(answer).isAbsent());
+        List<String> expected = new ArrayList<>(Collections.nCopies(THREADS, "GET entry"));
+        expected.add("GET head");
+        expected.addAll(Collections.nCopies(THREADS, "RANGE pack"));
+        assertEquals(expected, store.newRequests().stream().sorted().toList());
     }
 
     @Test
@@ -125,21 +128,15 @@ class TargetPackReaderThreadsTest {
                 store.place(
                         PackFixture.KEYS.pack(pack.name()), entries.bytes(100), ObjectMarks.NONE);
             }
-            List<PackAnswer> answers = loadAll(all);
+            List<LoadResult> answers = loadAll(all);
             for (int i = 0; i < THREADS; i++) {
-                if (answers.get(i) instanceof PackAnswer.Final(LoadResult.Hit hit)) {
-                    assertEquals(all.get(i % all.size()).binaries(), hit.entry().binaries());
+                if (answers.get(i) instanceof LoadResult.Hit hit) {
+                    assertThat(hit).isHitOf(all.get(i % all.size()));
                 }
             }
         }
-        assertThat(new PackReader(
-                                store,
-                                bucket.settings(Optional.empty()),
-                                Duration.ofMinutes(1),
-                                Duration.ofSeconds(1),
-                                () -> 0)
-                        .load(all.getFirst().id(), store))
-                .isFinal()
-                .isHit();
+        try (PackLookupDriver fresh = new PackLookupDriver(bucket)) {
+            assertThat(fresh.load(all.getFirst())).isHitOf(all.getFirst());
+        }
     }
 }

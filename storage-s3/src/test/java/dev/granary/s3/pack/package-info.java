@@ -1,4 +1,4 @@
-/** Tests of packs and manifests. */
+/** Tests of packs. */
 @NullMarked
 package dev.granary.s3.pack;
 

@@ -4,12 +4,15 @@ import static dev.granary.testing.BucketAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Sha256;
+import dev.granary.s3.config.S3Location;
+import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
-import dev.granary.s3.pack.manifest.PackManifest;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -24,29 +27,21 @@ import java.util.Objects;
 import java.util.random.RandomGenerator;
 
 /**
- * A pack and a manifest of version 1 as stored in buckets: they stay readable, and are written byte
- * for byte. A golden file never changes; another version adds files. {@link #main} wrote them.
+ * A pack of format version 2 as stored in buckets: it stays readable, and is written byte for byte.
+ * A golden file never changes; another version adds files. {@link #main} wrote it. Beside it are
+ * those of {@code GoldenRegisterTest}, which name it.
  */
 class GoldenPackTest {
     private static final String NAMESPACE = "opencl/some-device";
     private static final Sha256 FIRST = Sha256.of("first".getBytes(US_ASCII));
     private static final Sha256 SECOND = Sha256.of("second".getBytes(US_ASCII));
 
-    private static Pack pack() {
+    private static PackBuilder.Pack pack() {
         RandomGenerator fixed = () -> 0x0123456789abcdefL;
         PackBuilder builder = new PackBuilder(NAMESPACE, fixed);
-        builder.add(FIRST, "entry one".getBytes(US_ASCII), 1_000_000_007L);
         builder.add(SECOND, "another entry".getBytes(US_ASCII), 42);
+        builder.add(FIRST, "entry one".getBytes(US_ASCII), 1_000_000_007L);
         return builder.build();
-    }
-
-    private static PackManifest manifest() {
-        PackManifest one = PackManifest.NONE.plus(pack().info());
-        return new PackManifest(
-                2,
-                PackManifest.UnpackedEntries.NONE,
-                one.packs(),
-                List.of(new PackManifest.Retired(FIRST, 2)));
     }
 
     private static byte[] file(String name) throws IOException {
@@ -57,9 +52,10 @@ class GoldenPackTest {
     }
 
     @Test
-    @DisplayName("D6 a pack of version 1 is read, and written to the same byte")
+    @DisplayName(
+            "D6 a pack of version 2 is read, and written to the same byte, in the order of ids")
     void goldenPack() throws IOException {
-        byte[] golden = file("v1.pack");
+        byte[] golden = file("v2.pack");
         assertArrayEquals(golden, pack().body());
         int indexOffset = PackIndex.HEADER_BYTES + "entry oneanother entry".length();
         PackIndex.Read read = PackIndex.decode(
@@ -74,38 +70,26 @@ class GoldenPackTest {
                 "another entry",
                 new String(golden, (int) second.offset(), second.length(), US_ASCII));
         assertEquals(2, index.size());
+        List<Long> offsets =
+                index.locations().stream().map(PackLocation::offset).toList();
+        assertEquals(offsets.stream().sorted().toList(), offsets);
     }
 
     @Test
-    @DisplayName("D6 a manifest of version 1 is read, and written to the same byte")
-    void goldenManifest() throws IOException {
-        byte[] golden = file("v1.manifest");
-        assertArrayEquals(golden, manifest().encode());
-        PackManifest read = assertThat(PackManifest.decode(golden)).isOk();
-        assertEquals(2, read.number());
-        assertEquals(PackManifest.UnpackedEntries.NONE, read.unpackedEntries());
-        assertEquals(List.of(new PackManifest.Retired(FIRST, 2)), read.retired());
-        PackInfo pack = read.packs().getFirst();
-        assertEquals(pack().info().name(), pack.name());
-        assertEquals(1, pack.since());
-        assertEquals(
-                List.of(true, true),
-                List.of(pack.filter().mayContain(FIRST), pack.filter().mayContain(SECOND)));
-    }
-
-    @Test
-    @DisplayName("K15 the keys of packs, manifests and the hint")
+    @DisplayName("K15 the keys of the head, of packs and bases")
     void keys() {
-        TargetLayout keys = new TargetLayout("team/v1/", NAMESPACE);
-        assertEquals("team/v1/opencl/some-device/p/" + FIRST.hex() + ".pack", keys.pack(FIRST));
-        assertEquals("team/v1/opencl/some-device/m/0000000000000042", keys.manifest(42));
-        assertEquals("team/v1/opencl/some-device/m/newest", keys.hint());
+        TargetLayout keys = new BucketLayout(new S3Location("kernels", "team")).target(NAMESPACE);
+        ObjectName name = new ObjectName(0x18bcfe568fL, FIRST);
+        String text = "00000018bcfe568f-" + FIRST.hex();
+        assertEquals("team/v2/opencl/some-device/head", keys.head());
+        assertEquals("team/v2/opencl/some-device/p/" + text + ".pack", keys.pack(name));
+        assertEquals("team/v2/opencl/some-device/m/" + text, keys.base(name));
+        assertEquals(name, ObjectName.parse(text).orElseThrow());
+        assertTrue(ObjectName.parse(text.substring(1)).isEmpty());
     }
 
-    /** Writes the files of a new version into the given directory. */
+    /** Writes the file of a new version into the given directory. */
     public static void main(String[] arguments) throws IOException {
-        Path directory = Path.of(arguments[0]);
-        Files.write(directory.resolve("v1.pack"), pack().body());
-        Files.write(directory.resolve("v1.manifest"), manifest().encode());
+        Files.write(Path.of(arguments[0]).resolve("v2.pack"), pack().body());
     }
 }

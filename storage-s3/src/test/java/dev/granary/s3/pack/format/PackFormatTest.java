@@ -8,9 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonObject;
+
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.pack.PackFixture;
 import dev.granary.testing.TestSeed;
 
@@ -50,15 +53,16 @@ class PackFormatTest {
         return entries;
     }
 
-    private Pack pack(Map<Sha256, byte[]> entries) {
+    private PackBuilder.Pack pack(Map<Sha256, byte[]> entries) {
         PackBuilder builder = new PackBuilder(NAMESPACE, random);
         entries.forEach((id, bytes) -> builder.add(id, bytes, id.prefix()));
         assertEquals(entries.size(), builder.size());
         return builder.build();
     }
 
-    private static byte[] encodedIndex(Pack pack) {
-        return Arrays.copyOfRange(pack.body(), (int) pack.info().indexOffset(), pack.body().length);
+    private static byte[] encodedIndex(PackBuilder.Pack pack) {
+        return Arrays.copyOfRange(
+                pack.body(), (int) pack.info(7).indexOffset(), pack.body().length);
     }
 
     private static PackIndex index(byte[] encodedIndex, long indexOffset) {
@@ -78,13 +82,13 @@ class PackFormatTest {
             + " time, and no other is found")
     void roundTrip(int count) {
         Map<Sha256, byte[]> entries = entries(count, 300);
-        Pack pack = pack(entries);
-        PackInfo info = pack.info();
-        assertEquals(Sha256.of(pack.body()), info.name());
+        PackBuilder.Pack pack = pack(entries);
+        PackInfo info = pack.info(7);
+        assertEquals(new ObjectName(7, Sha256.of(pack.body())), info.name());
+        assertEquals(info.name().hash(), pack.hash());
         assertEquals(pack.body().length, info.bytes());
         assertEquals(info.bytes() - info.indexOffset(), info.indexBytes());
         assertEquals(count, info.entries());
-        assertTrue(info.isPlausible());
         PackIndex index = index(encodedIndex(pack), info.indexOffset());
         assertTrue(info.isIndexedBy(index));
         assertEquals(count, index.locations().size());
@@ -100,6 +104,7 @@ class PackFormatTest {
             assertEquals(Optional.empty(), index.find(PackFixture.hash(random)));
         }
         List<PackLocation> locations = index.locations();
+        assertEquals(pack.locations(), List.copyOf(locations));
         for (int i = 1; i < count; i++) {
             assertTrue(
                     Arrays.compareUnsigned(
@@ -107,6 +112,7 @@ class PackFormatTest {
                                     locations.get(i).id().bytes())
                             < 0,
                     "not sorted");
+            assertEquals(locations.get(i - 1).end(), locations.get(i).offset());
         }
     }
 
@@ -131,9 +137,9 @@ class PackFormatTest {
                 IllegalArgumentException.class,
                 () -> builder.add(PackFixture.hash(random), new byte[most.length + 1], 0));
         assertEquals(2, builder.size());
-        assertEquals(1L + most.length, builder.bytes());
-        Pack pack = builder.build();
-        PackIndex index = index(encodedIndex(pack), pack.info().indexOffset());
+        assertTrue(builder.isFull());
+        PackBuilder.Pack pack = builder.build();
+        PackIndex index = index(encodedIndex(pack), pack.info(7).indexOffset());
         assertEquals(1, index.find(small).orElseThrow().length());
         PackLocation location = index.find(large).orElseThrow();
         assertTrue(Arrays.equals(
@@ -144,16 +150,16 @@ class PackFormatTest {
     @DisplayName("no two packs have the same name, even with the same entries")
     void names() {
         Map<Sha256, byte[]> entries = entries(3, 10);
-        assertFalse(pack(entries).info().name().equals(pack(entries).info().name()));
+        assertFalse(pack(entries).info(7).name().equals(pack(entries).info(7).name()));
     }
 
     @Test
     @DisplayName("D6 any changed byte of an index, any truncation, trailing bytes: bad, never an"
             + " exception, never a wrong location")
     void corruptionMatrix() {
-        Pack pack = pack(entries(5, 50));
+        PackBuilder.Pack pack = pack(entries(5, 50));
         byte[] encodedIndex = encodedIndex(pack);
-        long offset = pack.info().indexOffset();
+        long offset = pack.info(7).indexOffset();
         for (int i = 0; i < encodedIndex.length; i++) {
             for (int bit = 0; bit < Byte.SIZE; bit++) {
                 byte[] changed = encodedIndex.clone();
@@ -191,9 +197,9 @@ class PackFormatTest {
     @DisplayName(
             "T5 hostile numbers in the footer with valid checksums are refused, and take no memory")
     void hostileFooter() {
-        Pack pack = pack(entries(5, 50));
+        PackBuilder.Pack pack = pack(entries(5, 50));
         byte[] encodedIndex = encodedIndex(pack);
-        long offset = pack.info().indexOffset();
+        long offset = pack.info(7).indexOffset();
         assertEquals(5, index(resealed(encodedIndex, _ -> {}, _ -> {}), offset).size());
         for (int count :
                 new int[] {-1, 0, 4, 6, Integer.MAX_VALUE, Integer.MIN_VALUE, 5 + (1 << 29)}) {
@@ -221,12 +227,12 @@ class PackFormatTest {
         assertEquals(
                 DamageKind.TOO_NEW,
                 bad(
-                        resealed(encodedIndex, _ -> {}, footer -> footer.putInt(VERSION_AT, 2)),
+                        resealed(encodedIndex, _ -> {}, footer -> footer.putInt(VERSION_AT, 3)),
                         offset));
         assertEquals(
                 DamageKind.TOO_OLD,
                 bad(
-                        resealed(encodedIndex, _ -> {}, footer -> footer.putInt(VERSION_AT, 0)),
+                        resealed(encodedIndex, _ -> {}, footer -> footer.putInt(VERSION_AT, 1)),
                         offset));
     }
 
@@ -235,9 +241,9 @@ class PackFormatTest {
             "T5 locations outside of the entries, invalid lengths and unordered ids are refused"
                     + " with valid checksums")
     void hostileRows() {
-        Pack pack = pack(entries(5, 50));
+        PackBuilder.Pack pack = pack(entries(5, 50));
         byte[] encodedIndex = encodedIndex(pack);
-        long end = pack.info().indexOffset();
+        long end = pack.info(7).indexOffset();
         int offsetAt = 2 * PackIndex.ROW_BYTES + Sha256.BYTES;
         int lengthAt = offsetAt + Long.BYTES;
         for (long offset : new long[] {
@@ -280,11 +286,32 @@ class PackFormatTest {
     }
 
     @Test
+    @DisplayName("T5 a row of a head or base with lengths that are not those of a pack is refused")
+    void hostileInfo() {
+        JsonObject row = pack(entries(5, 50)).info(7).json();
+        assertEquals(row, PackInfo.of(row).json());
+        for (String field : List.of("bytes", "indexOffset", "entries")) {
+            for (long wrong : new long[] {
+                -1, 0, 4, row.get(field).getAsLong() + 1, Long.MAX_VALUE, Long.MIN_VALUE, 1L << 32
+            }) {
+                JsonObject hostile = row.deepCopy();
+                hostile.addProperty(field, wrong);
+                assertThrows(RuntimeException.class, () -> PackInfo.of(hostile), field);
+            }
+        }
+        for (String wrong : List.of("", "0", "../x", "f".repeat(16) + "-" + "0".repeat(64))) {
+            JsonObject hostile = row.deepCopy();
+            hostile.addProperty("name", wrong);
+            assertThrows(RuntimeException.class, () -> PackInfo.of(hostile));
+        }
+    }
+
+    @Test
     @DisplayName("R11 the pack of another target is refused")
     void otherTarget() {
-        Pack pack = pack(entries(2, 50));
+        PackBuilder.Pack pack = pack(entries(2, 50));
         PackIndex.Read read = PackIndex.decode(
-                encodedIndex(pack), pack.info().indexOffset(), TestEntries.OTHER_TARGET.path());
+                encodedIndex(pack), pack.info(7).indexOffset(), TestEntries.OTHER_TARGET.path());
         assertThat(read).isBad(DamageKind.WRONG_KEY);
     }
 
@@ -299,8 +326,8 @@ class PackFormatTest {
             one.put(PackFixture.hash(random), new byte[20]);
             other.put(PackFixture.hash(random), new byte[20]);
         }
-        Pack pack = pack(one);
-        PackIndex foreign = index(encodedIndex(pack(other)), pack.info().indexOffset());
-        assertFalse(pack.info().isIndexedBy(foreign));
+        PackBuilder.Pack pack = pack(one);
+        PackIndex foreign = index(encodedIndex(pack(other)), pack.info(7).indexOffset());
+        assertFalse(pack.info(7).isIndexedBy(foreign));
     }
 }
