@@ -1,8 +1,14 @@
 package dev.granary.s3.history;
 
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
+
+import dev.granary.s3.pack.PackPublisher;
 
 import org.jspecify.annotations.Nullable;
 
@@ -16,7 +22,10 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
@@ -30,12 +39,15 @@ final class Machine {
     private final String name;
     private final boolean mayList;
     private final S3Config config;
-    private final Optional<Path> manifestFile;
+    private final Optional<Path> headFile;
     private final long skewMillis;
     private final Wire wire;
     private final RandomGenerator random;
     private final Deque<Runnable> backgroundTasks = new ArrayDeque<>();
+    private final String namespace;
     private TestProcess process;
+    private PackPublisher publisher;
+    private Function<Id, LoadResult> uncached;
     private @Nullable Work work;
     private long lastFaultMillis;
     private int isFrozenFor;
@@ -43,7 +55,7 @@ final class Machine {
     /** The task that a process is running. */
     static final class Work {
         private final String task;
-        private final Ledger.Remover remover;
+        private final Set<Id> leavingOut;
         private final long fromMillis;
         private final int mark;
         private Fibers.@Nullable Fiber fiber;
@@ -52,9 +64,9 @@ final class Machine {
         private boolean isUndisturbed;
         private boolean hasReadRemovedState;
 
-        Work(String task, Ledger.Remover remover, long fromMillis, int mark) {
+        Work(String task, Set<Id> leavingOut, long fromMillis, int mark) {
             this.task = task;
-            this.remover = remover;
+            this.leavingOut = leavingOut;
             this.fromMillis = fromMillis;
             this.mark = mark;
         }
@@ -65,6 +77,11 @@ final class Machine {
 
         Fibers.Fiber fiber() {
             return Objects.requireNonNull(fiber);
+        }
+
+        /** Returns the ids that the task removes on purpose. */
+        Set<Id> leavingOut() {
+            return leavingOut;
         }
 
         String task() {
@@ -122,11 +139,19 @@ final class Machine {
         this.skewMillis = kind.skewMillis();
         kind.indexDirectory().ifPresent(config::packIndexCache);
         this.config = config.build();
-        this.manifestFile = kind.indexDirectory()
-                .map(indexDirectory -> indexDirectory.resolve(namespace).resolve("manifest"));
+        this.headFile = kind.indexDirectory()
+                .map(indexDirectory -> indexDirectory.resolve(namespace).resolve("head"));
         this.wire = new Wire(bucket, ledger, this);
         this.random = locked(random);
+        this.namespace = namespace;
         this.process = start();
+        this.publisher = startPublisher();
+        this.uncached = process.tier().uncached();
+    }
+
+    private PackPublisher startPublisher() {
+        return process.packed()
+                .publisher(namespace, process.tier()::store, process.tier()::disprove);
     }
 
     private static RandomGenerator locked(SplittableRandom random) {
@@ -154,6 +179,40 @@ final class Machine {
         process.close();
         backgroundTasks.clear();
         process = start();
+        publisher = startPublisher();
+        uncached = process.tier().uncached();
+    }
+
+    /** Publishes an entry as {@code granary populate} does. */
+    void upload(Entry entry, int times, BiConsumer<StoreResult, String> whenDone) {
+        switch (uncached.apply(entry.id())) {
+            case LoadResult.Hit(Entry there) ->
+                whenDone.accept(
+                        there.contentHash().equals(entry.contentHash())
+                                ? StoreResult.DUPLICATE
+                                : StoreResult.DIVERGENT,
+                        "looked up");
+            case LoadResult.Damaged _ ->
+                whenDone.accept(process.tier().store(entry), "unpacked, damaged");
+            case LoadResult.Absent _, LoadResult.Unavailable _ -> {
+                if (process.tier().packObstacle().isPresent()) {
+                    whenDone.accept(process.tier().store(entry), "unpacked, no packs");
+                    return;
+                }
+                for (int i = 0; i < times; i++) {
+                    String source = i == 0 ? "in a pack" : "in a pack, the second time";
+                    if (!publisher.add(entry, result -> whenDone.accept(result, source))) {
+                        throw new IllegalStateException("Too large for a pack");
+                    }
+                }
+            }
+        }
+    }
+
+    /** Ends an upload. */
+    void finishUpload() {
+        uncached = process.tier().uncached();
+        publisher.finish();
     }
 
     void close() {
@@ -190,7 +249,7 @@ final class Machine {
             lastFaultMillis = bucket.nowMillis();
         }
         work = null;
-        stampManifestFile();
+        stampHeadFile();
     }
 
     /** Returns true if a process was, or might have been, suspended in the task. */
@@ -224,14 +283,14 @@ final class Machine {
         }
     }
 
-    /** Sets the time of the manifest file to the time of the history. */
-    void stampManifestFile() {
-        if (manifestFile.isPresent() && Files.exists(manifestFile.get())) {
+    /** Sets the time of the head file to the time of the history. */
+    void stampHeadFile() {
+        if (headFile.isPresent() && Files.exists(headFile.get())) {
             try {
-                long real = Files.getLastModifiedTime(manifestFile.get()).toMillis();
+                long real = Files.getLastModifiedTime(headFile.get()).toMillis();
                 if (real > bucket.nowMillis() + History.FAR_MILLIS) {
                     Files.setLastModifiedTime(
-                            manifestFile.get(),
+                            headFile.get(),
                             FileTime.fromMillis(bucket.nowMillis() + skewMillis));
                 }
             } catch (IOException e) {
@@ -280,8 +339,8 @@ final class Machine {
         work().hasReadRemovedState = true;
     }
 
-    Ledger.Remover remover() {
-        return work().remover;
+    boolean hasOtherClock() {
+        return history.hasOtherClock();
     }
 
     int lag() {
