@@ -126,6 +126,34 @@ public final class Register {
     }
 
     /**
+     * Begins a new register in place of a head that is damaged, as two reads show. For a tool that
+     * a person runs: the new head names nothing.
+     *
+     * @return the new head, or the one that is there if it is sound
+     */
+    public Stored restart() throws RegisterException {
+        GetResult read = get();
+        try {
+            Optional<Stored> there = stored(read);
+            return there.isPresent() ? there.get() : readOrCreate();
+        } catch (RegisterException e) {
+            if (!e.isLoss() || !(read instanceof GetResult.Found)) {
+                throw e;
+            }
+        }
+        GetResult.Found damaged = (GetResult.Found) read;
+        Head first = Head.first(damaged.dates().nowMillis(), nonce());
+        if (first.generation() == 0) {
+            throw RegisterException.unusable("the server sends no date");
+        }
+        WriteResult replaced = store.replaceIfMatch(
+                keys.head(), damaged.etag(), first.encode(), ObjectMarks.NONE);
+        return replaced instanceof WriteResult.Done(String etag)
+                ? new Stored(first, etag, first.generation())
+                : readOrCreate();
+    }
+
+    /**
      * Replaces the head by what {@code change} makes of it, again and again until no other writer
      * was faster. The function may be called any number of times, each time with the head of that
      * moment.

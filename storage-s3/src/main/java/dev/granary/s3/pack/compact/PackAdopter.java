@@ -59,7 +59,7 @@ public final class PackAdopter {
     /** Adopts all sound packs that no head names; returns their number. */
     public long run() throws CompactionException {
         try {
-            Register.Stored now = withoutLostBase(register.readOrCreate());
+            Register.Stored now = withoutLostBase(head());
             Set<ObjectName> known = new HashSet<>();
             Set<Sha256> contents = new HashSet<>();
             for (PackInfo pack : register.packs(now.head())) {
@@ -83,6 +83,18 @@ public final class PackAdopter {
             return adopted;
         } catch (RegisterException e) {
             throw CompactionException.of(e);
+        }
+    }
+
+    /** Returns the head, that of a new register if it is damaged. */
+    private Register.Stored head() throws RegisterException {
+        try {
+            return register.readOrCreate();
+        } catch (RegisterException e) {
+            if (!e.isLoss()) {
+                throw e;
+            }
+            return register.restart();
         }
     }
 
