@@ -459,7 +459,11 @@ final class History {
         }
         if (isAcknowledged) {
             everAcknowledged.add(id);
-            if (!work.hasReadRemovedState() && !ledger.isRemovedSince(id, work.mark())) {
+            // a HEAD does not show damage that keeps the length
+            boolean isByHead = result instanceof StoreResult.Duplicate
+                    && !source.equals("looked up")
+                    && ledger.isUnpackedTouched(id);
+            if (!isByHead && !work.hasReadRemovedState() && !ledger.isRemovedSince(id, work.mark())) {
                 ledger.acknowledge(
                         id,
                         machine.name() + ": " + result + ", " + source,
