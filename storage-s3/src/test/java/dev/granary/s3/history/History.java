@@ -6,18 +6,12 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.BulkBucket;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
-import dev.granary.s3.pack.PackFixture;
-import dev.granary.s3.pack.compact.CompactionException;
-import dev.granary.s3.pack.compact.CompactionReport;
-import dev.granary.s3.pack.compact.PackCompactor;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 import dev.granary.s3.pack.warm.SequentialReading;
-import dev.granary.s3.register.Head;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectMarks;
 
@@ -39,26 +33,21 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 
 /**
  * One random history of a fleet over one bucket. All random choices derive from its number and the
  * seed, also which machine sends the next request. Time is that of the bucket's clock. The same
  * number thus gives the same history.
  */
-final class History {
+final class History implements Course {
     /** A time further ahead than any skew, which only the real clock has. */
     static final long FAR_MILLIS = TimeUnit.DAYS.toMillis(3650) / 10;
 
-    private static final Map<String, byte[]> NEARLY_FULL = nearlyFull();
     private static final String NAMESPACE = TestEntries.TARGET.path();
-    private static final Duration GRACE = Duration.ofDays(1);
 
     /** The time after which processes with an older state find an acknowledged entry. */
     private static final long VISIBLE_AFTER_MILLIS = TimeUnit.MINUTES.toMillis(10);
 
-    private static final String DONE = "done";
-    private static final int ATTEMPTS = 5;
 
     /** The number of attempts at the end: the circuit breaker of a process may still be open. */
     private static final int LAST_ATTEMPTS = 2;
@@ -123,34 +112,10 @@ final class History {
                                 : ConditionalWriteSupport.FULL),
                 ObjectMarks.NONE);
         if (has(Feature.NEARLY_FULL)) {
-            NEARLY_FULL.forEach(this::place);
+            FullTarget.NEARLY_FULL.place(bucket, ledger);
         }
         makeEntries(new TestEntries(name));
         makeMachines(directory);
-    }
-
-    /** Places an object that a process has written before. */
-    private void place(String key, byte[] body) {
-        bucket.put(key, body, ObjectMarks.NONE);
-        if (key.equals(ledger.keys().head())) {
-            ledger.headChanged(true);
-        } else {
-            ledger.written(key, body);
-        }
-    }
-
-    /** Returns the objects of a target whose next but one publication folds. */
-    private static Map<String, byte[]> nearlyFull() {
-        PackFixture fixture = new PackFixture("nearly full");
-        TestEntries maker = new TestEntries("nearly full");
-        for (int i = 0; i < Head.MAX_RECENT - 1; i++) {
-            fixture.publish(maker.entry(maker.id(), 20));
-        }
-        Map<String, byte[]> objects = new LinkedHashMap<>();
-        fixture.store.keys().stream()
-                .sorted((a, b) -> Boolean.compare(a.endsWith("/head"), b.endsWith("/head")))
-                .forEach(key -> objects.put(key, fixture.store.body(key)));
-        return objects;
     }
 
     private S3ConfigBuilder config() {
@@ -226,12 +191,13 @@ final class History {
 
     // ---- called by the machines
 
-    void trace(Supplier<String> line) {
+    @Override
+    public void trace(Supplier<String> line) {
         trace.add(line);
     }
 
-    /** Lets other machines run, at random. */
-    void yieldTurn(Machine machine) {
+    @Override
+    public void yieldTurn(Machine machine, String method, String key) {
         bucket.pass(1 + random.nextInt(15));
         if (!isOver && random.nextDouble() < switchRate) {
             machine.stampHeadFile();
@@ -239,7 +205,9 @@ final class History {
         }
     }
 
-    Disturbance fault(Machine.Work work, String method) {
+    @Override
+    public Disturbance fault(Machine machine, String method, String key) {
+        Machine.Work work = machine.work();
         if (isOver || random.nextDouble() >= faultRate) {
             return Disturbance.NONE;
         }
@@ -264,12 +232,13 @@ final class History {
         };
     }
 
-    /** Returns true if the next response has the date of the second clock. */
-    boolean hasOtherClock() {
+    @Override
+    public boolean hasOtherClock() {
         return has(Feature.TWO_CLOCKS) && !isOver && random.nextInt(3) == 0;
     }
 
-    int lag() {
+    @Override
+    public int lag() {
         return random.nextInt(1, 10);
     }
 
@@ -497,40 +466,8 @@ final class History {
     }
 
     private void compact(Machine machine, Set<Id> without, boolean isAdopting) {
-        String outcome = tryCompact(machine, without, isAdopting);
+        String outcome = machine.compact(without, isAdopting);
         trace(() -> "  " + machine.name() + " has compacted: " + outcome);
-    }
-
-    /** Compacts as {@code granary compact} does; returns the outcome, {@code done} if complete. */
-    private static String tryCompact(Machine machine, Set<Id> without, boolean isAdopting) {
-        Optional<String> obstacle = machine.process().tier().packObstacle();
-        if (obstacle.isPresent()) {
-            return obstacle.get();
-        }
-        Set<String> names = without.stream()
-                .map(id -> id.hash().hex())
-                .collect(Collectors.toUnmodifiableSet());
-        BulkBucket packed = machine.process().packed();
-        try {
-            if (isAdopting) {
-                packed.adopter(NAMESPACE, machine.process().tier()::disprove).run();
-            }
-            PackCompactor compactor = packed.compactor(NAMESPACE);
-            for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-                Optional<CompactionReport> report = compactor.run(
-                        compactor.plan(names),
-                        GRACE,
-                        machine.process().tier().honoursConditionalDelete(),
-                        _ -> {});
-                if (report.isPresent()) {
-                    packed.remover(NAMESPACE).run(GRACE);
-                    return DONE;
-                }
-            }
-            return "overtaken";
-        } catch (CompactionException e) {
-            return String.valueOf(e.getMessage());
-        }
     }
 
     private void warm(Machine machine) {
@@ -769,12 +706,12 @@ final class History {
         for (int i = 0; i < runs; i++) {
             Machine machine = able.get(random.nextInt(able.size()));
             runWithoutFaults(machine, "compact at the end", () -> {
-                String outcome = tryCompact(machine, Set.of(), isAdopting);
-                if (!outcome.equals(DONE)) {
+                String outcome = machine.compact(Set.of(), isAdopting);
+                if (!outcome.equals(Machine.DONE)) {
                     pass(true, BREAKER_OPEN_MILLIS);
-                    outcome = tryCompact(machine, Set.of(), isAdopting);
+                    outcome = machine.compact(Set.of(), isAdopting);
                 }
-                if (!outcome.equals(DONE)) {
+                if (!outcome.equals(Machine.DONE)) {
                     throw new Violation(
                             Shape.STUCK, "compacting without faults ends in " + outcome);
                 }

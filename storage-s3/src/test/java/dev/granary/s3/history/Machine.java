@@ -4,11 +4,15 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.s3.BulkBucket;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
 
 import dev.granary.s3.pack.PackPublisher;
+import dev.granary.s3.pack.compact.CompactionException;
+import dev.granary.s3.pack.compact.CompactionReport;
+import dev.granary.s3.pack.compact.PackCompactor;
 
 import org.jspecify.annotations.Nullable;
 
@@ -27,14 +31,18 @@ import java.util.SplittableRandom;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import java.util.random.RandomGenerator;
 
 /** A machine of the fleet, with one process at a time, which runs one task at a time. */
 final class Machine {
+    static final String DONE = "done";
+    static final Duration GRACE = Duration.ofDays(1);
+    private static final int COMPACTIONS = 5;
     private static final long ONE_PAUSE_MILLIS = 10;
     private static final long LONG_MILLIS = 30_000;
 
-    private final History history;
+    private final Course course;
     private final Bucket bucket;
     private final String name;
     private final boolean mayList;
@@ -125,14 +133,14 @@ final class Machine {
     record Kind(String name, boolean mayList, Optional<Path> indexDirectory, long skewMillis) {}
 
     Machine(
-            History history,
+            Course course,
             Bucket bucket,
             Ledger ledger,
             S3ConfigBuilder config,
             Kind kind,
             String namespace,
             SplittableRandom random) {
-        this.history = history;
+        this.course = course;
         this.bucket = bucket;
         this.name = kind.name();
         this.mayList = kind.mayList();
@@ -209,6 +217,44 @@ final class Machine {
         }
     }
 
+    /**
+     * Compacts as {@code granary compact} does.
+     *
+     * @param without the ids to be left out
+     * @param isAdopting true if packs that no head names are adopted before
+     * @return the outcome, {@code done} if complete
+     */
+    String compact(Set<Id> without, boolean isAdopting) {
+        Optional<String> obstacle = process.tier().packObstacle();
+        if (obstacle.isPresent()) {
+            return obstacle.get();
+        }
+        Set<String> names = without.stream()
+                .map(id -> id.hash().hex())
+                .collect(Collectors.toUnmodifiableSet());
+        BulkBucket packed = process.packed();
+        try {
+            if (isAdopting) {
+                packed.adopter(namespace, process.tier()::disprove).run();
+            }
+            PackCompactor compactor = packed.compactor(namespace);
+            for (int attempt = 0; attempt < COMPACTIONS; attempt++) {
+                Optional<CompactionReport> report = compactor.run(
+                        compactor.plan(names),
+                        GRACE,
+                        process.tier().honoursConditionalDelete(),
+                        _ -> {});
+                if (report.isPresent()) {
+                    packed.remover(namespace).run(GRACE);
+                    return DONE;
+                }
+            }
+            return "overtaken";
+        } catch (CompactionException e) {
+            return String.valueOf(e.getMessage());
+        }
+    }
+
     /** Ends an upload. */
     void finishUpload() {
         uncached = process.tier().uncached();
@@ -257,7 +303,7 @@ final class Machine {
         return bucket.nowMillis() - one.fromMillis() > LONG_MILLIS;
     }
 
-    /** Freezes the process for that many steps of the history. */
+    /** Freezes the process for that many steps of the course. */
     void freeze(int steps) {
         isFrozenFor = steps;
     }
@@ -283,7 +329,7 @@ final class Machine {
         }
     }
 
-    /** Sets the time of the head file to the time of the history. */
+    /** Sets the time of the head file to the time of the course. */
     void stampHeadFile() {
         if (headFile.isPresent() && Files.exists(headFile.get())) {
             try {
@@ -316,8 +362,8 @@ final class Machine {
         if (now.isUndisturbed) {
             return Disturbance.NONE;
         }
-        history.yieldTurn(this);
-        Disturbance fault = history.fault(now, method);
+        course.yieldTurn(this, method, key);
+        Disturbance fault = course.fault(this, method, key);
         if (fault != Disturbance.NONE) {
             now.addFault(fault);
             lastFaultMillis = bucket.nowMillis();
@@ -326,12 +372,12 @@ final class Machine {
     }
 
     void answered(String method, String key, Disturbance fault, Supplier<String> result) {
-        history.trace(() -> "    " + name + " " + method + " " + Ledger.shorten(key) + " -> "
+        course.trace(() -> "    " + name + " " + method + " " + Ledger.shorten(key) + " -> "
                 + result.get() + (fault == Disturbance.NONE ? "" : "   ! " + fault));
     }
 
     void landed(String method, String key, String result) {
-        history.trace(() ->
+        course.trace(() ->
                 "  late: " + name + " " + method + " " + Ledger.shorten(key) + " -> " + result);
     }
 
@@ -340,10 +386,10 @@ final class Machine {
     }
 
     boolean hasOtherClock() {
-        return history.hasOtherClock();
+        return course.hasOtherClock();
     }
 
     int lag() {
-        return history.lag();
+        return course.lag();
     }
 }
