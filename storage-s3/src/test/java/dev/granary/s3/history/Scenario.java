@@ -9,6 +9,9 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectMarks;
+import dev.granary.testing.TestSeed;
+
+import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -29,8 +32,8 @@ final class Scenario implements Course {
 
     /** A choice that the schedule made: one of {@code options} actors, the current one first. */
     private record Step(int options, int chosen, int switchesBefore, boolean mayContinue) {
-        boolean hasAnother(int maxSwitches) {
-            return chosen + 1 < options && switchesBefore + (mayContinue ? 1 : 0) <= maxSwitches;
+        boolean hasAnother() {
+            return chosen + 1 < options && switchesBefore + (mayContinue ? 1 : 0) <= 1;
         }
     }
 
@@ -49,6 +52,7 @@ final class Scenario implements Course {
     record Fault(String machine, String method, int number, Disturbance what) {}
 
     private final List<Integer> schedule;
+    private final Optional<SplittableRandom> random;
     private final List<Step> steps = new ArrayList<>();
     private final Trace trace = new Trace(true);
     private final Fibers fibers = new Fibers();
@@ -61,9 +65,10 @@ final class Scenario implements Course {
     private final Ledger ledger;
     private Runnable check = () -> {};
 
-    private Scenario(List<Integer> schedule, Bucket.Matching matching) {
+    private Scenario(List<Integer> schedule, Optional<SplittableRandom> random) {
         this.schedule = schedule;
-        this.bucket = new Bucket(matching, true);
+        this.random = random;
+        this.bucket = new Bucket(Bucket.Matching.HONORED, true);
         this.ledger = new Ledger(bucket, config().build(), NAMESPACE, false);
         S3Config config = config().build();
         bucket.put(
@@ -77,35 +82,44 @@ final class Scenario implements Course {
     }
 
     /**
-     * Runs a scenario under each schedule with at most that many switches away from an actor that
-     * could go on.
+     * Runs a scenario under each schedule with at most one switch away from an actor that could go
+     * on, and then under random ones.
      *
-     * @param maxRuns the number of runs after which the search ends
-     * @return the number of runs
+     * @param maxRuns the largest number of runs of either kind
      */
-    static int explore(int maxSwitches, int maxRuns, Consumer<Scenario> setUp) {
-        return explore(Bucket.Matching.HONORED, maxSwitches, maxRuns, setUp);
+    static void explore(int maxRuns, Consumer<Scenario> setUp) {
+        List<Integer> schedule = new ArrayList<>();
+        for (int run = 0; run < maxRuns && schedule != null; run++) {
+            Scenario scenario = new Scenario(schedule, Optional.empty());
+            scenario.run(setUp);
+            schedule = scenario.nextSchedule();
+        }
+        for (int run = 0; run < maxRuns; run++) {
+            SplittableRandom random = new SplittableRandom(TestSeed.VALUE + run);
+            new Scenario(List.of(), Optional.of(random)).run(setUp);
+        }
     }
 
-    static int explore(
-            Bucket.Matching matching, int maxSwitches, int maxRuns, Consumer<Scenario> setUp) {
-        List<Integer> schedule = new ArrayList<>();
-        for (int runs = 1; ; runs++) {
-            Scenario scenario = new Scenario(schedule, matching);
-            scenario.run(setUp);
-            int last = scenario.steps.size() - 1;
-            while (last >= 0 && !scenario.steps.get(last).hasAnother(maxSwitches)) {
-                last--;
-            }
-            if (last < 0 || runs == maxRuns) {
-                return runs;
-            }
-            schedule = new ArrayList<>();
-            for (Step step : scenario.steps.subList(0, last)) {
-                schedule.add(step.chosen());
-            }
-            schedule.add(scenario.steps.get(last).chosen() + 1);
+    /** Returns the schedule after this one in the order of the search; null after the last. */
+    private @Nullable List<Integer> nextSchedule() {
+        int last = steps.size() - 1;
+        while (last >= 0 && !steps.get(last).hasAnother()) {
+            last--;
         }
+        if (last < 0) {
+            return null;
+        }
+        List<Integer> next = new ArrayList<>();
+        steps.subList(0, last).forEach(step -> next.add(step.chosen()));
+        next.add(steps.get(last).chosen() + 1);
+        return next;
+    }
+
+    private int choose(int options, boolean mayContinue) {
+        if (random.isPresent()) {
+            return mayContinue && random.get().nextInt(10) < 6 ? 0 : random.get().nextInt(options);
+        }
+        return steps.size() < schedule.size() ? schedule.get(steps.size()) : 0;
     }
 
     private void run(Consumer<Scenario> setUp) {
@@ -116,7 +130,7 @@ final class Scenario implements Course {
             int switches = 0;
             for (List<Actor> open = open(current); !open.isEmpty(); open = open(current)) {
                 boolean mayContinue = current.equals(Optional.of(open.getFirst()));
-                int chosen = steps.size() < schedule.size() ? schedule.get(steps.size()) : 0;
+                int chosen = choose(open.size(), mayContinue);
                 steps.add(new Step(open.size(), chosen, switches, mayContinue));
                 switches += mayContinue && chosen > 0 ? 1 : 0;
                 Actor next = open.get(chosen);
