@@ -11,6 +11,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.time.Duration;
 import java.util.List;
@@ -345,6 +346,40 @@ class ScenariosTest {
             run.actor("compactor", run::compact);
             run.remover(() -> first(run, "/head"));
             run.actor("adopter", ScenariosTest::adopt);
+        });
+    }
+
+    @Test
+    @DisplayName("the head is emptied: adoption begins a new register with all packs")
+    void headEmptied() {
+        explore(run -> {
+            Entry entry = run.entry();
+            placePacks(run, entry, run.entry());
+            String head = run.ledger().keys().head();
+            run.ledger().beforeRemoval(head);
+            run.bucket().damage(head, false, _ -> new byte[0]);
+            run.ledger().headChanged(false);
+            run.actor("adopter", ScenariosTest::adopt);
+            run.actor("other", ScenariosTest::adopt);
+            run.actor("publisher", machine -> run.publish(machine, run.entry()));
+            run.check(() -> {
+                run.before(ScenariosTest::adopt);
+                assertEquals(List.of(), run.ledger().lost(Set.of(entry.id()), true));
+            });
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6})
+    @DisplayName("a late answer after the first swap does not disprove the server's conditions")
+    void staleHead(int number) {
+        explore(run -> {
+            placePacks(run, run.entry());
+            run.fault("publisher", "GET", number, Disturbance.STALE);
+            run.actor("publisher", machine -> {
+                run.publish(machine, run.entry());
+                assertEquals(Optional.empty(), machine.process().tier().packObstacle());
+            });
         });
     }
 }
