@@ -146,8 +146,8 @@ public final class Register {
         if (first.generation() == 0) {
             throw RegisterException.unusable("the server sends no date");
         }
-        WriteResult replaced = store.replaceIfMatch(
-                keys.head(), damaged.etag(), first.encode(), ObjectMarks.NONE);
+        WriteResult replaced =
+                store.replaceIfMatch(keys.head(), damaged.etag(), first.encode(), ObjectMarks.NONE);
         return replaced instanceof WriteResult.Done(String etag)
                 ? new Stored(first, etag, first.generation())
                 : readOrCreate();

@@ -108,7 +108,11 @@ final class Bucket {
     /** Writes an object unconditionally. */
     synchronized WriteResult put(String key, byte[] body, ObjectMarks marks) {
         Stored next = new Stored(
-                body.clone(), keepsMarks ? marks : ObjectMarks.NONE, "v" + versions++, nowMillis, Optional.empty());
+                body.clone(),
+                keepsMarks ? marks : ObjectMarks.NONE,
+                "v" + versions++,
+                nowMillis,
+                Optional.empty());
         changed(key, next);
         return new WriteResult.Done(next.etag());
     }
@@ -136,11 +140,7 @@ final class Bucket {
             changed(
                     key,
                     new Stored(
-                            there.body(),
-                            there.marks(),
-                            there.etag(),
-                            there.writtenMillis(),
-                            lie),
+                            there.body(), there.marks(), there.etag(), there.writtenMillis(), lie),
                     true);
         }
     }
@@ -172,8 +172,7 @@ final class Bucket {
 
     private WriteResult ifMatch(String key, String etag, Supplier<WriteResult> write) {
         return switch (matching) {
-            case HONORED ->
-                isVersion(key, etag) ? write.get() : WriteResult.PRECONDITION_FAILED;
+            case HONORED -> isVersion(key, etag) ? write.get() : WriteResult.PRECONDITION_FAILED;
             case REFUSED -> WriteResult.failed(Disturbance.NOT_IMPLEMENTED);
             case IGNORED -> write.get();
         };

@@ -48,7 +48,6 @@ final class History implements Course {
     /** The time after which processes with an older state find an acknowledged entry. */
     private static final long VISIBLE_AFTER_MILLIS = TimeUnit.MINUTES.toMillis(10);
 
-
     /** The number of attempts at the end: the circuit breaker of a process may still be open. */
     private static final int LAST_ATTEMPTS = 2;
 
@@ -99,7 +98,9 @@ final class History implements Course {
         this.bucket = new Bucket(
                 !has(Feature.CREATE_ONLY) && !has(Feature.IGNORED)
                         ? Bucket.Matching.HONORED
-                        : isWeaker || has(Feature.IGNORED) ? Bucket.Matching.IGNORED : Bucket.Matching.REFUSED,
+                        : isWeaker || has(Feature.IGNORED)
+                                ? Bucket.Matching.IGNORED
+                                : Bucket.Matching.REFUSED,
                 !has(Feature.STRIPPED_METADATA));
         this.config = config().build();
         this.ledger = new Ledger(bucket, config, NAMESPACE, has(Feature.NO_LISTING));
@@ -293,11 +294,7 @@ final class History implements Course {
             }
             case 2 -> {
                 Id id = anyEntry().id();
-                begin(
-                        machine,
-                        "load " + Ledger.name(id),
-                        Set.of(),
-                        () -> load(machine, id));
+                begin(machine, "load " + Ledger.name(id), Set.of(), () -> load(machine, id));
             }
             case 3 -> {
                 if (has(Feature.COMPACTION)) {
@@ -335,7 +332,9 @@ final class History implements Course {
         begin(
                 machine,
                 "compact" + (isAdopting ? ", adopt" : "")
-                        + without.stream().map(id -> ", without " + Ledger.name(id)).toList(),
+                        + without.stream()
+                                .map(id -> ", without " + Ledger.name(id))
+                                .toList(),
                 without,
                 () -> compact(machine, without, isAdopting));
     }
@@ -403,9 +402,7 @@ final class History implements Course {
             enqueue(entry);
             int times = has(Feature.DUPLICATE_ADDS) && random.nextBoolean() ? 2 : 1;
             machine.upload(
-                    entry,
-                    times,
-                    (result, source) -> recordResult(machine, entry, result, source));
+                    entry, times, (result, source) -> recordResult(machine, entry, result, source));
         }
         machine.finishUpload();
     }
@@ -432,7 +429,9 @@ final class History implements Course {
             boolean isByHead = result instanceof StoreResult.Duplicate
                     && !source.equals("looked up")
                     && ledger.isUnpackedTouched(id);
-            if (!isByHead && !work.hasReadRemovedState() && !ledger.isRemovedSince(id, work.mark())) {
+            if (!isByHead
+                    && !work.hasReadRemovedState()
+                    && !ledger.isRemovedSince(id, work.mark())) {
                 ledger.acknowledge(
                         id,
                         machine.name() + ": " + result + ", " + source,
@@ -497,8 +496,7 @@ final class History implements Course {
         try {
             BulkEntryReader reader =
                     SequentialReading.of(machine.process().packed().bulkReader(NAMESPACE));
-            BulkReadPlan plan =
-                    reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true);
+            BulkReadPlan plan = reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true);
             reader.run(plan, new BulkEntryReader.Receiver() {
                 @Override
                 public void entries(List<BulkEntryReader.Arrival> arrivals) {
@@ -576,7 +574,8 @@ final class History implements Course {
     /** Returns the key of any object except for the marker and the head. */
     private Optional<String> anyKey() {
         List<String> found = bucket.objects().keySet().stream()
-                .filter(key -> !key.endsWith("granary.json") && !key.equals(ledger.keys().head()))
+                .filter(key -> !key.endsWith("granary.json")
+                        && !key.equals(ledger.keys().head()))
                 .toList();
         return found.isEmpty()
                 ? Optional.empty()
@@ -621,7 +620,8 @@ final class History implements Course {
         heads.add(stored.get().body());
         // a deleter below a boundary does not stop when an earlier head comes back
         boolean mayBeSetBack = machines.stream()
-                .noneMatch(machine -> !machine.isIdle() && machine.work().task().contains("compact"));
+                .noneMatch(
+                        machine -> !machine.isIdle() && machine.work().task().contains("compact"));
         int how = random.nextInt(mayBeSetBack ? 3 : 2);
         trace(() -> "the head is " + List.of("removed", "emptied", "set back").get(how));
         bucket.land();
@@ -675,8 +675,7 @@ final class History implements Course {
             pass(true, BREAKER_OPEN_MILLIS);
         }
         all.stream().filter(this::isUnacknowledged).findFirst().ifPresent(entry -> {
-            throw new Violation(
-                    Shape.STUCK, Ledger.name(entry.id()) + " cannot be published");
+            throw new Violation(Shape.STUCK, Ledger.name(entry.id()) + " cannot be published");
         });
         compactAtEnd(false);
         Machine last = anyMachine();

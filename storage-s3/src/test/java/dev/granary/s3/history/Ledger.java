@@ -183,8 +183,7 @@ final class Ledger {
 
     private Optional<Head> storedHead() {
         try {
-            return new Register(
-                            new FaultFreeStore(bucket, true), keys, () -> 0, Ticker.SYSTEM)
+            return new Register(new FaultFreeStore(bucket, true), keys, () -> 0, Ticker.SYSTEM)
                     .read()
                     .map(Register.Stored::head);
         } catch (RegisterException e) {

@@ -8,7 +8,6 @@ import dev.granary.s3.BulkBucket;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
-
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.compact.CompactionException;
 import dev.granary.s3.pack.compact.CompactionReport;
@@ -31,8 +30,8 @@ import java.util.SplittableRandom;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 
 /** A machine of the fleet, with one process at a time, which runs one task at a time. */
 final class Machine {
@@ -229,9 +228,8 @@ final class Machine {
         if (obstacle.isPresent()) {
             return obstacle.get();
         }
-        Set<String> names = without.stream()
-                .map(id -> id.hash().hex())
-                .collect(Collectors.toUnmodifiableSet());
+        Set<String> names =
+                without.stream().map(id -> id.hash().hex()).collect(Collectors.toUnmodifiableSet());
         BulkBucket packed = process.packed();
         try {
             if (isAdopting) {
@@ -336,8 +334,7 @@ final class Machine {
                 long real = Files.getLastModifiedTime(headFile.get()).toMillis();
                 if (real > bucket.nowMillis() + History.FAR_MILLIS) {
                     Files.setLastModifiedTime(
-                            headFile.get(),
-                            FileTime.fromMillis(bucket.nowMillis() + skewMillis));
+                            headFile.get(), FileTime.fromMillis(bucket.nowMillis() + skewMillis));
                 }
             } catch (IOException e) {
                 throw new UncheckedIOException(e);

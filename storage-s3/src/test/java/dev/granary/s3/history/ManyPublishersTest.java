@@ -35,9 +35,8 @@ class ManyPublishersTest {
     private static final Duration ROUND_TRIP = Duration.ofMillis(20);
 
     private final Fibers fibers = new Fibers();
-    private final PriorityQueue<Waiting> waiting =
-            new PriorityQueue<>(Comparator.comparingLong(Waiting::until)
-                    .thenComparingInt(Waiting::number));
+    private final PriorityQueue<Waiting> waiting = new PriorityQueue<>(
+            Comparator.comparingLong(Waiting::until).thenComparingInt(Waiting::number));
     private final List<Fibers.Fiber> all = new ArrayList<>();
     private long now;
     private int current;
@@ -77,8 +76,7 @@ class ManyPublishersTest {
         }
 
         @Override
-        public WriteResult replaceIfMatch(
-                String key, String etag, byte[] body, ObjectMarks marks) {
+        public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
             pause(ROUND_TRIP);
             return super.replaceIfMatch(key, etag, body, marks);
         }

@@ -117,7 +117,9 @@ final class Scenario implements Course {
 
     private int choose(int options, boolean mayContinue) {
         if (random.isPresent()) {
-            return mayContinue && random.get().nextInt(10) < 6 ? 0 : random.get().nextInt(options);
+            return mayContinue && random.get().nextInt(10) < 6
+                    ? 0
+                    : random.get().nextInt(options);
         }
         return steps.size() < schedule.size() ? schedule.get(steps.size()) : 0;
     }
@@ -224,8 +226,7 @@ final class Scenario implements Course {
     void actor(String name, Set<Id> leavingOut, Consumer<Machine> task) {
         Machine machine = machine(name);
         ledger.withdraw(leavingOut);
-        machine.begin(
-                new Machine.Work(name, leavingOut, bucket.nowMillis(), ledger.mark()));
+        machine.begin(new Machine.Work(name, leavingOut, bucket.nowMillis(), ledger.mark()));
         Fibers.Fiber fiber = fibers.start(() -> task.accept(machine));
         machine.work().setFiber(fiber);
         actors.add(new Actor(fiber, Optional.of(machine)));
@@ -272,8 +273,7 @@ final class Scenario implements Course {
     /** Publishes entries in one pack. */
     void publish(Machine machine, Entry... entries) {
         for (Entry entry : entries) {
-            machine.upload(
-                    entry, 1, (result, source) -> record(machine, entry, result, source));
+            machine.upload(entry, 1, (result, source) -> record(machine, entry, result, source));
         }
         machine.finishUpload();
     }

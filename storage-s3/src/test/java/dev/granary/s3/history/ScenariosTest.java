@@ -66,8 +66,7 @@ class ScenariosTest {
 
     private static void adopt(Machine machine) {
         try {
-            long ignored =
-                    machine.process().packed().adopter(PLACE, _ -> {}).run();
+            long ignored = machine.process().packed().adopter(PLACE, _ -> {}).run();
         } catch (CompactionException e) {
             // other writers were faster
         }
@@ -263,8 +262,7 @@ class ScenariosTest {
             run.check(() -> {
                 // a compaction that began before may carry it; the next run leaves it out
                 run.before(machine -> run.compact(machine, left.id()));
-                assertEquals(
-                        List.of(left.id()), run.ledger().lost(Set.of(left.id()), true));
+                assertEquals(List.of(left.id()), run.ledger().lost(Set.of(left.id()), true));
             });
         });
     }

@@ -72,9 +72,7 @@ final class Wire implements ObjectStore {
     /** Sends a request; a process without a verdict publishes no packs, so one fault is enough. */
     private Disturbance request(String method, String key) {
         Disturbance fault = machine.request(method, key);
-        return key.endsWith("granary.json") && fault != Disturbance.LOST
-                ? Disturbance.NONE
-                : fault;
+        return key.endsWith("granary.json") && fault != Disturbance.LOST ? Disturbance.NONE : fault;
     }
 
     /** Returns a response of the server's second clock. */
@@ -92,7 +90,8 @@ final class Wire implements ObjectStore {
     private static ServerTimestamps ahead(ServerTimestamps dates) {
         return dates.equals(ServerTimestamps.NONE)
                 ? dates
-                : new ServerTimestamps(dates.lastModifiedMillis(), dates.nowMillis() + AHEAD_MILLIS);
+                : new ServerTimestamps(
+                        dates.lastModifiedMillis(), dates.nowMillis() + AHEAD_MILLIS);
     }
 
     /** Returns a marker without an age, so that no process probes the server. */
