@@ -166,8 +166,10 @@ public final class PackNamer {
         }
         try {
             Optional<Register.Stored> now = register.read();
-            isVerified = true;
-            if (now.isPresent() && !isThere(pack, now.get().head())) {
+            // an older head is a late answer or was put back, which proves nothing
+            isVerified = now.isPresent()
+                    && now.get().head().generation() >= done.now().head().generation();
+            if (isVerified && !isThere(pack, now.get().head())) {
                 String evidence = "a head lost a pack that had just been added";
                 disproved.accept(evidence);
                 return new Named.Failed(evidence + ": conditional writes are not exact");

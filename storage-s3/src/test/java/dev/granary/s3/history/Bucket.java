@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 
 /**
  * The objects of a bucket and their earlier states, so that a lagging server can be simulated.
@@ -33,7 +34,16 @@ final class Bucket {
     /** An object. */
     // never compared: objects are distinguished by their ETags
     @SuppressWarnings("ArrayRecordComponent")
-    record Stored(byte[] body, ObjectMarks marks, String etag, long writtenMillis) {}
+    record Stored(
+            byte[] body, ObjectMarks marks, String etag, long writtenMillis, Optional<Lie> lie) {}
+
+    /** A wrong answer to each read of an object. */
+    enum Lie {
+        FAILURE,
+        ABSENT,
+        CUT,
+        OTHER_BYTES
+    }
 
     /** A change of one key; a loss is a removal or a truncation. */
     private record Change(
@@ -98,28 +108,51 @@ final class Bucket {
     /** Writes an object unconditionally. */
     synchronized WriteResult put(String key, byte[] body, ObjectMarks marks) {
         Stored next = new Stored(
-                body.clone(), keepsMarks ? marks : ObjectMarks.NONE, "v" + versions++, nowMillis);
+                body.clone(),
+                keepsMarks ? marks : ObjectMarks.NONE,
+                "v" + versions++,
+                nowMillis,
+                Optional.empty());
         changed(key, next);
         return new WriteResult.Done(next.etag());
     }
 
-    /** Truncates an object. */
-    synchronized void cut(String key) {
+    /** Changes the body of an object, with or without another ETag. */
+    synchronized void damage(String key, boolean isEtagKept, UnaryOperator<byte[]> change) {
         Stored there = objects.get(key);
         if (there != null) {
             changed(
                     key,
                     new Stored(
-                            Arrays.copyOf(there.body(), there.body().length / 3),
+                            change.apply(there.body().clone()),
                             there.marks(),
-                            "v" + versions++,
-                            nowMillis),
+                            isEtagKept ? there.etag() : "v" + versions++,
+                            nowMillis,
+                            there.lie()),
+                    true);
+        }
+    }
+
+    /** Gives a wrong answer to reads of an object, until it is written again; empty ends that. */
+    synchronized void lie(String key, Optional<Lie> lie) {
+        Stored there = objects.get(key);
+        if (there != null && !there.lie().equals(lie)) {
+            changed(
+                    key,
+                    new Stored(
+                            there.body(), there.marks(), there.etag(), there.writtenMillis(), lie),
                     true);
         }
     }
 
     synchronized WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
         return objects.containsKey(key) ? WriteResult.PRECONDITION_FAILED : put(key, body, marks);
+    }
+
+    /** Returns true if an object has that ETag. */
+    synchronized boolean isVersion(String key, String etag) {
+        Stored there = objects.get(key);
+        return there != null && there.etag().equals(etag);
     }
 
     synchronized WriteResult replace(String key, String etag, byte[] body, ObjectMarks marks) {
@@ -138,12 +171,8 @@ final class Bucket {
     }
 
     private WriteResult ifMatch(String key, String etag, Supplier<WriteResult> write) {
-        Stored there = objects.get(key);
         return switch (matching) {
-            case HONORED ->
-                there != null && there.etag().equals(etag)
-                        ? write.get()
-                        : WriteResult.PRECONDITION_FAILED;
+            case HONORED -> isVersion(key, etag) ? write.get() : WriteResult.PRECONDITION_FAILED;
             case REFUSED -> WriteResult.failed(Disturbance.NOT_IMPLEMENTED);
             case IGNORED -> write.get();
         };
@@ -214,10 +243,14 @@ final class Bucket {
 
     /** Returns a range of an object, as a server does. */
     GetResult get(Optional<Stored> stored, long offset, long length, long limit) {
-        if (stored.isEmpty()) {
+        Optional<Lie> lie = stored.flatMap(Stored::lie);
+        if (stored.isEmpty() || lie.equals(Optional.of(Lie.ABSENT))) {
             return new GetResult.Absent(nowMillis());
         }
-        byte[] body = stored.get().body();
+        if (lie.equals(Optional.of(Lie.FAILURE))) {
+            return new GetResult.Unavailable(Disturbance.ERROR_500);
+        }
+        byte[] body = lie.isEmpty() ? stored.get().body() : wrong(stored.get().body(), lie.get());
         long from = Math.min(offset, body.length);
         long count = Math.min(length, body.length - from);
         if (count > limit) {
@@ -229,6 +262,14 @@ final class Bucket {
                 stored.get().etag(),
                 dates(stored.get()),
                 stored.get().marks());
+    }
+
+    private static byte[] wrong(byte[] body, Lie lie) {
+        byte[] other = Arrays.copyOf(body, lie == Lie.CUT ? body.length / 2 : body.length);
+        for (int i = 0; lie == Lie.OTHER_BYTES && i < other.length; i += 16) {
+            other[i] ^= 1;
+        }
+        return other;
     }
 
     HeadResult head(Optional<Stored> stored) {

@@ -24,6 +24,8 @@ enum Disturbance {
     STALE(Kind.FALSE),
     /** The body is that of another object beside it. */
     SWAPPED(Kind.FALSE),
+    /** The object has more bytes than the reader takes, or than its memory holds. */
+    TOO_LARGE(Kind.FALSE),
     /** Metadata and dates are missing in the response. */
     BARE(Kind.FALSE),
     /** 409 to a write that has landed, as when a proxy sends it twice. */

@@ -9,32 +9,40 @@ enum Feature {
     UNPACKED(0.6),
     /** An entry is added twice to one publisher of packs. */
     DUPLICATE_ADDS(0.2),
-    /** Packs are compacted. */
-    COMPACTION(0.7),
-    /** A compaction may seal the target. */
-    SEALING(0.25),
+    /** Packs are compacted, and unused ones removed. */
+    COMPACTION(0.75),
+    /** A compaction may leave out an id. */
+    LEAVING_OUT(0.2),
+    /** A compaction may adopt packs that no head names. */
+    ADOPTION(0.3),
+    /** The target has almost as many recent packs as a head takes. */
+    NEARLY_FULL(0.1),
     /** Nodes are warmed. */
     WARMING(0.4),
-    /** Machines cache manifests and indexes on disk, for later processes. */
+    /** Machines cache heads and indexes on disk, for later processes. */
     INDEX_CACHES(0.6),
     /** Machines share one index cache, as processes of one machine do. */
     SHARED_INDEX_CACHE(0.2),
     /** Wall clocks of machines are skewed. */
     SKEW(0.3),
+    /** Some responses have the date of a second clock of the server, 25 hours ahead. */
+    TWO_CLOCKS(0.15),
     /** Hours and days pass. */
     DAYS(0.7),
     /** A process may be suspended between any two requests, for days. */
-    SUSPENSION(0.4),
-    /** A lifecycle rule removes old objects. */
-    RULE(0.4),
-    /** The rule removes some of the old objects at a time, in any order. */
-    RAGGED_RULE(0.3),
-    /** The owner removes objects at random. */
+    SUSPENSION(0.5),
+    /** The owner removes objects at random, but not the head. */
     REMOVAL(0.3),
-    /** Objects are truncated in the bucket. */
+    /** Objects are truncated or changed in the bucket, with or without another ETag. */
     DAMAGE(0.2),
+    /** The server gives the same wrong answer for an object until it is written again. */
+    LIES(0.15),
+    /** The head is removed, emptied, or set back to an earlier one. */
+    HEAD_LOSS(0.2),
     /** The server supports no condition but create-if-absent. */
-    CREATE_ONLY(0.3),
+    CREATE_ONLY(0.08),
+    /** The server ignores If-Match, in spite of the verdict. */
+    IGNORED(0.08),
     /** The server, or a proxy, strips user metadata from all objects. */
     STRIPPED_METADATA(0.08),
     /** Some machines may not list, and receive 403 for absent objects. */

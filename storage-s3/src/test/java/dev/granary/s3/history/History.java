@@ -6,23 +6,20 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.s3.DuplicateFinder;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
-import dev.granary.s3.pack.PackPublisher;
-import dev.granary.s3.pack.compact.PackCompactor;
-import dev.granary.s3.pack.manifest.PackManifest;
-import dev.granary.s3.pack.manifest.PackManifestLog;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 import dev.granary.s3.pack.warm.SequentialReading;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectMarks;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -42,17 +39,14 @@ import java.util.function.Supplier;
  * seed, also which machine sends the next request. Time is that of the bucket's clock. The same
  * number thus gives the same history.
  */
-final class History {
+final class History implements Course {
     /** A time further ahead than any skew, which only the real clock has. */
     static final long FAR_MILLIS = TimeUnit.DAYS.toMillis(3650) / 10;
 
     private static final String NAMESPACE = TestEntries.TARGET.path();
-    private static final Duration GRACE = Duration.ofDays(1);
 
     /** The time after which processes with an older state find an acknowledged entry. */
     private static final long VISIBLE_AFTER_MILLIS = TimeUnit.MINUTES.toMillis(10);
-
-    private static final int ATTEMPTS = 5;
 
     /** The number of attempts at the end: the circuit breaker of a process may still be open. */
     private static final int LAST_ATTEMPTS = 2;
@@ -77,7 +71,7 @@ final class History {
     private final Map<Id, Entry> outbox = new LinkedHashMap<>();
     private final Set<Id> enqueued = new LinkedHashSet<>();
     private final Set<Id> everAcknowledged = new HashSet<>();
-    private long lostPacksForgotten;
+    private final List<byte[]> heads = new ArrayList<>();
     private boolean isOver;
 
     History(long number, Path directory, boolean isTraced) {
@@ -89,6 +83,10 @@ final class History {
                 features.add(feature);
             }
         }
+        if (has(Feature.HEAD_LOSS)) {
+            // the date of a new register must not be below that of the old one
+            features.remove(Feature.TWO_CLOCKS);
+        }
         this.faultRate = has(Feature.FAULTS) ? List.of(0.01, 0.04, 0.1).get(random.nextInt(3)) : 0;
         int kinds = random.nextInt(1, 5);
         for (int i = 0; i < kinds; i++) {
@@ -98,9 +96,11 @@ final class History {
         this.retention = Duration.ofDays(random.nextBoolean() ? 90 : 10);
         boolean isWeaker = random.nextBoolean();
         this.bucket = new Bucket(
-                !has(Feature.CREATE_ONLY)
+                !has(Feature.CREATE_ONLY) && !has(Feature.IGNORED)
                         ? Bucket.Matching.HONORED
-                        : isWeaker ? Bucket.Matching.IGNORED : Bucket.Matching.REFUSED,
+                        : isWeaker || has(Feature.IGNORED)
+                                ? Bucket.Matching.IGNORED
+                                : Bucket.Matching.REFUSED,
                 !has(Feature.STRIPPED_METADATA));
         this.config = config().build();
         this.ledger = new Ledger(bucket, config, NAMESPACE, has(Feature.NO_LISTING));
@@ -112,6 +112,9 @@ final class History {
                                 ? ConditionalWriteSupport.CREATE_ONLY
                                 : ConditionalWriteSupport.FULL),
                 ObjectMarks.NONE);
+        if (has(Feature.NEARLY_FULL)) {
+            FullTarget.NEARLY_FULL.place(bucket, ledger);
+        }
         makeEntries(new TestEntries(name));
         makeMachines(directory);
     }
@@ -187,27 +190,25 @@ final class History {
         return trace.events();
     }
 
-    /** Returns the number of lost packs that publishers removed from manifests. */
-    long lostPacksForgotten() {
-        return lostPacksForgotten;
-    }
-
     // ---- called by the machines
 
-    void trace(Supplier<String> line) {
+    @Override
+    public void trace(Supplier<String> line) {
         trace.add(line);
     }
 
-    /** Lets other machines run, at random. */
-    void yieldTurn(Machine machine) {
+    @Override
+    public void yieldTurn(Machine machine, String method, String key) {
         bucket.pass(1 + random.nextInt(15));
         if (!isOver && random.nextDouble() < switchRate) {
-            machine.stampManifestFile();
+            machine.stampHeadFile();
             machine.work().fiber().yieldTurn();
         }
     }
 
-    Disturbance fault(Machine.Work work, String method) {
+    @Override
+    public Disturbance fault(Machine machine, String method, String key) {
+        Machine.Work work = machine.work();
         if (isOver || random.nextDouble() >= faultRate) {
             return Disturbance.NONE;
         }
@@ -226,13 +227,19 @@ final class History {
             case NONE -> false;
             case LOST, LATE, REFUSED -> true;
             case ANSWER_LOST, CONFLICT, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED -> !isRead;
-            case TRUNCATED, SWAPPED -> method.equals("GET") || method.equals("RANGE");
+            case TRUNCATED, SWAPPED, TOO_LARGE -> method.equals("GET") || method.equals("RANGE");
             case STALE -> isRead;
             case BARE -> isRead && !method.equals("LIST");
         };
     }
 
-    int lag() {
+    @Override
+    public boolean hasOtherClock() {
+        return has(Feature.TWO_CLOCKS) && !isOver && random.nextInt(3) == 0;
+    }
+
+    @Override
+    public int lag() {
         return random.nextInt(1, 10);
     }
 
@@ -281,36 +288,22 @@ final class History {
                     begin(
                             machine,
                             "store " + Ledger.name(entry.id()),
-                            Ledger.Remover.PUBLISHER,
+                            Set.of(),
                             () -> storeUnpacked(machine, entry));
                 }
             }
             case 2 -> {
                 Id id = anyEntry().id();
-                begin(
-                        machine,
-                        "load " + Ledger.name(id),
-                        Ledger.Remover.PUBLISHER,
-                        () -> load(machine, id));
+                begin(machine, "load " + Ledger.name(id), Set.of(), () -> load(machine, id));
             }
             case 3 -> {
                 if (has(Feature.COMPACTION)) {
-                    PackManifest.UnpackedEntries unpackedEntries =
-                            has(Feature.SEALING) && random.nextBoolean()
-                                    ? PackManifest.UnpackedEntries.NONE
-                                    : PackManifest.UnpackedEntries.POSSIBLE;
-                    begin(
-                            machine,
-                            unpackedEntries == PackManifest.UnpackedEntries.NONE
-                                    ? "compact and seal"
-                                    : "compact",
-                            Ledger.Remover.COMPACTOR,
-                            () -> compact(machine, unpackedEntries));
+                    beginCompaction(machine);
                 }
             }
             case 4 -> {
                 if (has(Feature.WARMING)) {
-                    begin(machine, "warm", Ledger.Remover.PUBLISHER, () -> warm(machine));
+                    begin(machine, "warm", Set.of(), () -> warm(machine));
                 }
             }
             case 5 -> {
@@ -325,10 +318,25 @@ final class History {
                                 + some.stream()
                                         .map(entry -> Ledger.name(entry.id()))
                                         .toList(),
-                        Ledger.Remover.PUBLISHER,
+                        Set.of(),
                         () -> populate(machine, some));
             }
         }
+    }
+
+    private void beginCompaction(Machine machine) {
+        Set<Id> without = has(Feature.LEAVING_OUT) && random.nextBoolean()
+                ? Set.of(anyEntry().id())
+                : Set.of();
+        boolean isAdopting = has(Feature.ADOPTION) && random.nextBoolean();
+        begin(
+                machine,
+                "compact" + (isAdopting ? ", adopt" : "")
+                        + without.stream()
+                                .map(id -> ", without " + Ledger.name(id))
+                                .toList(),
+                without,
+                () -> compact(machine, without, isAdopting));
     }
 
     private int draw(int... weights) {
@@ -344,10 +352,11 @@ final class History {
         return index;
     }
 
-    private void begin(Machine machine, String what, Ledger.Remover remover, Runnable task) {
+    private void begin(Machine machine, String what, Set<Id> leavingOut, Runnable task) {
         trace(() -> machine.name() + " begins: " + what);
-        Machine.Work work = new Machine.Work(what, remover, bucket.nowMillis(), ledger.mark());
+        Machine.Work work = new Machine.Work(what, leavingOut, bucket.nowMillis(), ledger.mark());
         machine.begin(work);
+        ledger.withdraw(leavingOut);
         boolean isBefore = random.nextBoolean();
         boolean isAfter = random.nextInt(5) > 0;
         work.setFiber(fibers.start(() -> {
@@ -387,41 +396,15 @@ final class History {
         recordResult(machine, entry, machine.process().tier().store(entry), "unpacked");
     }
 
-    /**
-     * Publishes as {@code granary populate} and the outbox do: after a lookup has found a pack
-     * lost, lost packs are removed from the manifest.
-     */
+    /** Publishes as {@code granary populate} and the outbox do. */
     private void populate(Machine machine, List<Entry> some) {
-        PackPublisher publisher = machine.process().packed().publisher(NAMESPACE);
-        DuplicateFinder duplicates = machine.process().tier().duplicates();
-        boolean hasForgotten = false;
         for (Entry entry : some) {
             enqueue(entry);
-            Optional<StoreResult> there = duplicates.find(entry);
-            if (!hasForgotten && duplicates.hasFoundMissingPack(entry.id())) {
-                hasForgotten = true;
-                PackPublisher.Forgotten forgotten = publisher.forgetLost();
-                lostPacksForgotten +=
-                        forgotten instanceof PackPublisher.Forgotten.Done(int packs) ? packs : 0;
-                trace(() -> "  " + machine.name() + " has found a lost pack: " + forgotten);
-            }
-            if (there.isPresent()) {
-                recordResult(machine, entry, there.get(), "looked up");
-                continue;
-            }
             int times = has(Feature.DUPLICATE_ADDS) && random.nextBoolean() ? 2 : 1;
-            for (int i = 0; i < times; i++) {
-                String source = i == 0 ? "in a pack" : "in a pack, the second time";
-                if (!publisher.add(entry, result -> recordResult(machine, entry, result, source))) {
-                    recordResult(
-                            machine,
-                            entry,
-                            machine.process().tier().store(entry),
-                            "unpacked, too large");
-                }
-            }
+            machine.upload(
+                    entry, times, (result, source) -> recordResult(machine, entry, result, source));
         }
-        publisher.finish();
+        machine.finishUpload();
     }
 
     private void enqueue(Entry entry) {
@@ -437,27 +420,24 @@ final class History {
         boolean isAcknowledged = result instanceof StoreResult.Stored
                 || result instanceof StoreResult.Duplicate
                 || result instanceof StoreResult.Divergent;
-        if (isAcknowledged || isOutboxEntryDropped(result)) {
+        if (isAcknowledged) {
             outbox.remove(id);
         }
         if (isAcknowledged) {
             everAcknowledged.add(id);
-            if (!work.hasReadRemovedState() && !ledger.isRemovedSince(id, work.mark())) {
+            // a HEAD does not show damage that keeps the length
+            boolean isByHead = result instanceof StoreResult.Duplicate
+                    && !source.equals("looked up")
+                    && ledger.isUnpackedTouched(id);
+            if (!isByHead
+                    && !work.hasReadRemovedState()
+                    && !ledger.isRemovedSince(id, work.mark())) {
                 ledger.acknowledge(
                         id,
                         machine.name() + ": " + result + ", " + source,
                         source.endsWith("second time"));
             }
         }
-    }
-
-    /**
-     * Returns true if the upload queue drops the entry. All refusals in histories are temporary, so
-     * that the next process tries again.
-     */
-    private static boolean isOutboxEntryDropped(StoreResult result) {
-        return result instanceof StoreResult.Refused
-                && Boolean.getBoolean("granary.histories.forgetting");
     }
 
     private void load(Machine machine, Id id) {
@@ -478,53 +458,30 @@ final class History {
                 && machine.mayList()
                 && ledger.lost(Set.of(id), true).isEmpty()) {
             throw new Violation(
-                    Shape.B7_ABSENT_BY_OLD_STATE,
+                    Shape.ABSENT_BY_OLD_STATE,
                     machine.name() + " gets " + result + " for " + Ledger.name(id)
                             + ", which a new process finds, acknowledged by: " + before.get());
         }
     }
 
-    private void compact(Machine machine, PackManifest.UnpackedEntries unpackedEntries) {
-        Object outcome = tryCompact(machine, unpackedEntries);
+    private void compact(Machine machine, Set<Id> without, boolean isAdopting) {
+        String outcome = machine.compact(without, isAdopting);
         trace(() -> "  " + machine.name() + " has compacted: " + outcome);
-    }
-
-    private static Object tryCompact(
-            Machine machine, PackManifest.UnpackedEntries unpackedEntries) {
-        Object last = "nothing";
-        for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-            switch (machine.process().packed().compactor(NAMESPACE).plan(GRACE)) {
-                case PackCompactor.Planned.Unavailable unavailable -> {
-                    return unavailable;
-                }
-                case PackCompactor.Planned.Ready ready -> {
-                    last = machine.process()
-                            .packed()
-                            .compactor(NAMESPACE)
-                            .run(ready.plan(), unpackedEntries, _ -> {});
-                    if (!(last instanceof PackCompactor.Result.Overtaken)) {
-                        return last;
-                    }
-                }
-            }
-        }
-        return last;
     }
 
     private void warm(Machine machine) {
         machine.runUndisturbed(() -> {
             Optional<Set<Sha256>> warmedIds = warmedIds(machine);
             trace(() -> "  " + machine.name() + " is warmed with " + warmedIds.map(Set::size));
-            if (warmedIds.isEmpty() && machine.millisSinceFault() < BREAKER_OPEN_MILLIS) {
-                return; // the breaker is open after faults, which is reported
+            if (warmedIds.isEmpty()) {
+                return; // the head or base is damaged, or the breaker open, which is reported
             }
-            Set<Sha256> arrived = warmedIds.orElse(Set.of());
+            Set<Sha256> arrived = warmedIds.get();
             for (List<Entry> one : entries) {
                 Id id = one.getFirst().id();
                 if (ledger.acknowledged(id).isPresent()
                         && !arrived.contains(id.hash())
-                        && machine.mayList()
-                        && bucket.keepsMarks()) {
+                        && machine.mayList()) {
                     throw new Violation(
                             Shape.NOT_WARMED,
                             machine.name() + " was warmed without receiving " + Ledger.name(id));
@@ -533,18 +490,13 @@ final class History {
         });
     }
 
-    /** Returns the ids that were received; empty if the newest manifest cannot be read. */
+    /** Returns the ids that were received; empty if the packs cannot be read. */
     private static Optional<Set<Sha256>> warmedIds(Machine machine) {
         Set<Sha256> arrived = ConcurrentHashMap.newKeySet();
-        if (!(machine.process().packed().manifests(NAMESPACE).newest(PackManifest.NONE)
-                instanceof PackManifestLog.Newest.Found(PackManifest newest))) {
-            return Optional.empty();
-        }
         try {
             BulkEntryReader reader =
                     SequentialReading.of(machine.process().packed().bulkReader(NAMESPACE));
-            BulkReadPlan plan =
-                    reader.plan(newest, BulkEntryReader.UnpackedEntries.READ, _ -> true);
+            BulkReadPlan plan = reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true);
             reader.run(plan, new BulkEntryReader.Receiver() {
                 @Override
                 public void entries(List<BulkEntryReader.Arrival> arrivals) {
@@ -561,6 +513,8 @@ final class History {
                     // unused
                 }
             });
+        } catch (IOException e) {
+            return Optional.empty();
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }
@@ -572,7 +526,7 @@ final class History {
     private void changeBucket() {
         boolean mayTakeLong =
                 has(Feature.SUSPENSION) || machines.stream().allMatch(Machine::isIdle);
-        switch (draw(4, 3, 3, 3, 4, 1, 1, 1)) {
+        switch (draw(4, 3, 3, 3, 2, 2, 2, 2, 1)) {
             case 1 -> pass(mayTakeLong, TimeUnit.MINUTES.toMillis(random.nextInt(1, 30)));
             case 2 ->
                 pass(
@@ -583,21 +537,26 @@ final class History {
                         mayTakeLong && has(Feature.DAYS),
                         TimeUnit.HOURS.toMillis(random.nextLong(24, retention.toHours())));
             case 4 -> {
-                if (has(Feature.RULE)) {
-                    applyRule();
-                }
-            }
-            case 5 -> {
                 if (has(Feature.REMOVAL)) {
                     anyKey().ifPresent(this::remove);
                 }
             }
-            case 6 -> {
+            case 5 -> {
                 if (has(Feature.DAMAGE)) {
-                    anyKey().ifPresent(this::truncate);
+                    anyKey().ifPresent(this::damage);
                 }
             }
-            case 7 -> bucket.land();
+            case 6 -> {
+                if (has(Feature.LIES)) {
+                    anyKey().ifPresent(this::lie);
+                }
+            }
+            case 7 -> {
+                if (has(Feature.HEAD_LOSS)) {
+                    changeHead();
+                }
+            }
+            case 8 -> bucket.land();
             default -> pass(true, TimeUnit.SECONDS.toMillis(random.nextInt(1, 8)));
         }
     }
@@ -612,27 +571,15 @@ final class History {
         }
     }
 
-    private void applyRule() {
-        long before = bucket.nowMillis() - retention.toMillis();
-        bucket.objects().forEach((key, stored) -> {
-            if (stored.writtenMillis() < before
-                    && !key.endsWith("granary.json")
-                    && !(has(Feature.RAGGED_RULE) && random.nextBoolean())) {
-                trace(() -> "the rule removes " + Ledger.shorten(key));
-                ledger.beforeExpiry(key, before);
-                bucket.delete(key);
-            }
-        });
-    }
-
+    /** Returns the key of any object except for the marker and the head. */
     private Optional<String> anyKey() {
-        boolean isAnyBusy = !machines.stream().allMatch(Machine::isIdle);
-        List<String> keys = bucket.objects().keySet().stream()
-                .filter(key -> !key.endsWith("granary.json") && ledger.mayBeRemoved(key, isAnyBusy))
+        List<String> found = bucket.objects().keySet().stream()
+                .filter(key -> !key.endsWith("granary.json")
+                        && !key.equals(ledger.keys().head()))
                 .toList();
-        return keys.isEmpty()
+        return found.isEmpty()
                 ? Optional.empty()
-                : Optional.of(keys.get(random.nextInt(keys.size())));
+                : Optional.of(found.get(random.nextInt(found.size())));
     }
 
     private void remove(String key) {
@@ -641,10 +588,50 @@ final class History {
         bucket.delete(key);
     }
 
-    private void truncate(String key) {
-        trace(() -> "damage cuts " + Ledger.shorten(key));
+    private void damage(String key) {
+        boolean isEtagKept = random.nextBoolean();
+        boolean isCut = random.nextBoolean();
+        trace(() -> "damage " + (isCut ? "cuts " : "changes ") + Ledger.shorten(key)
+                + (isEtagKept ? ", with its ETag" : ""));
         ledger.beforeRemoval(key);
-        bucket.cut(key);
+        bucket.damage(key, isEtagKept, body -> {
+            if (isCut) {
+                return Arrays.copyOf(body, body.length / 3);
+            }
+            body[random.nextInt(body.length)] ^= 1;
+            return body;
+        });
+    }
+
+    private void lie(String key) {
+        Bucket.Lie lie = Bucket.Lie.values()[random.nextInt(Bucket.Lie.values().length)];
+        trace(() -> "from now on the server lies about " + Ledger.shorten(key) + ": " + lie);
+        ledger.beforeRemoval(key);
+        bucket.lie(key, Optional.of(lie));
+    }
+
+    /** Removes the head, empties it, or sets it back to an earlier one. */
+    private void changeHead() {
+        String key = ledger.keys().head();
+        Optional<Bucket.Stored> stored = bucket.stored(key);
+        if (stored.isEmpty()) {
+            return;
+        }
+        heads.add(stored.get().body());
+        // a deleter below a boundary does not stop when an earlier head comes back
+        boolean mayBeSetBack = machines.stream()
+                .noneMatch(
+                        machine -> !machine.isIdle() && machine.work().task().contains("compact"));
+        int how = random.nextInt(mayBeSetBack ? 3 : 2);
+        trace(() -> "the head is " + List.of("removed", "emptied", "set back").get(how));
+        bucket.land();
+        ledger.beforeRemoval(key);
+        switch (how) {
+            case 0 -> bucket.delete(key);
+            case 1 -> bucket.damage(key, false, _ -> new byte[0]);
+            default -> bucket.put(key, heads.get(random.nextInt(heads.size())), ObjectMarks.NONE);
+        }
+        ledger.headChanged(how == 2);
     }
 
     // ---- the end
@@ -663,10 +650,9 @@ final class History {
         ledger.verify();
         pass(true, TimeUnit.MINUTES.toMillis(10));
         trace(() -> "from here on there are no faults");
-        if (ledger.isHintDangling() && machines.stream().noneMatch(Machine::mayList)) {
-            return; // no machine can find the newest manifest, which every publication reports
-        }
-        Machine first = anyPublisher();
+        endLies();
+        compactAtEnd(true);
+        Machine first = anyMachine();
         for (int attempt = 0; attempt < LAST_ATTEMPTS && !outbox.isEmpty(); attempt++) {
             List<Entry> queued = List.copyOf(outbox.values());
             runWithoutFaults(first, "the rest of the outbox", () -> populate(first, queued));
@@ -677,14 +663,9 @@ final class History {
                 .findFirst()
                 .ifPresent(id -> {
                     throw new Violation(
-                            bucket.keepsMarks()
-                                    ? outbox.containsKey(id)
-                                            ? stuckShape(first)
-                                            : Shape.B6_GIVEN_UP_AFTER_REFUSAL
-                                    : Shape.S4_METADATA_STRIPPED,
-                            Ledger.name(id) + " was enqueued and is not published");
+                            Shape.STUCK, Ledger.name(id) + " was enqueued and is not published");
                 });
-        Machine second = anyPublisher();
+        Machine second = anyMachine();
         List<Entry> all = entries.stream().map(List::getFirst).toList();
         for (int attempt = 0;
                 attempt < LAST_ATTEMPTS
@@ -694,12 +675,10 @@ final class History {
             pass(true, BREAKER_OPEN_MILLIS);
         }
         all.stream().filter(this::isUnacknowledged).findFirst().ifPresent(entry -> {
-            throw new Violation(
-                    bucket.keepsMarks() ? stuckShape(second) : Shape.S4_METADATA_STRIPPED,
-                    Ledger.name(entry.id()) + " cannot be published");
+            throw new Violation(Shape.STUCK, Ledger.name(entry.id()) + " cannot be published");
         });
-        compactAtEnd();
-        Machine last = machines.get(random.nextInt(machines.size()));
+        compactAtEnd(false);
+        Machine last = anyMachine();
         runWithoutFaults(last, "warm", () -> warm(last));
     }
 
@@ -707,55 +686,45 @@ final class History {
         return ledger.acknowledged(entry.id()).isEmpty();
     }
 
-    /** Returns any machine; if the hint leads nowhere, one that may list, as documented. */
-    private Machine anyPublisher() {
-        List<Machine> able = machines.stream()
-                .filter(machine -> machine.mayList() || !ledger.isHintDangling())
-                .toList();
-        return able.get(random.nextInt(able.size()));
+    private Machine anyMachine() {
+        return machines.get(random.nextInt(machines.size()));
     }
 
-    private static Shape stuckShape(Machine machine) {
-        return machine.mayList() ? Shape.STUCK : Shape.B2_READER_WITHOUT_LISTING;
+    /** The server is mended; the damage stays. */
+    private void endLies() {
+        bucket.objects().keySet().forEach(key -> bucket.lie(key, Optional.empty()));
     }
 
-    private void compactAtEnd() {
+    /** Compacts until no pack is missing: each compaction drops one that is lost. */
+    private void compactAtEnd(boolean isAdopting) {
         List<Machine> able = machines.stream().filter(Machine::mayList).toList();
-        for (int i = 0; i < 2 && !able.isEmpty(); i++) {
+        if (able.isEmpty() || bucket.matching() != Bucket.Matching.HONORED) {
+            return;
+        }
+        int runs = 2 + ledger.namedAndMissing().size();
+        for (int i = 0; i < runs; i++) {
             Machine machine = able.get(random.nextInt(able.size()));
-            runWithoutFaults(machine, "compact", () -> {
-                Object outcome = tryCompact(machine, PackManifest.UnpackedEntries.POSSIBLE);
-                if (!(outcome instanceof PackCompactor.Result.Done)) {
+            runWithoutFaults(machine, "compact at the end", () -> {
+                String outcome = machine.compact(Set.of(), isAdopting);
+                if (!outcome.equals(Machine.DONE)) {
                     pass(true, BREAKER_OPEN_MILLIS);
-                    outcome = tryCompact(machine, PackManifest.UnpackedEntries.POSSIBLE);
+                    outcome = machine.compact(Set.of(), isAdopting);
                 }
-                Object last = outcome;
-                trace(() -> "  " + last);
-                if (!(outcome instanceof PackCompactor.Result.Done)) {
+                if (!outcome.equals(Machine.DONE)) {
                     throw new Violation(
-                            bucket.keepsMarks() ? Shape.STUCK : Shape.S4_METADATA_STRIPPED,
-                            "compacting without faults ends in " + outcome);
+                            Shape.STUCK, "compacting without faults ends in " + outcome);
                 }
             });
-            if (!ledger.namedAndMissing().isEmpty()) {
-                throw new Violation(
-                        Shape.NAMED_AND_MISSING,
-                        Ledger.describe(ledger.visibleManifest())
-                                + " after compacting, of which these are missing: "
-                                + ledger.namedAndMissing().stream()
-                                        .map(Ledger::shorten)
-                                        .toList());
-            }
             pass(true, TimeUnit.DAYS.toMillis(2));
+        }
+        if (!ledger.namedAndMissing().isEmpty()) {
+            throw new Violation(
+                    Shape.STILL_NAMED, "missing after compactions: " + ledger.namedAndMissing());
         }
     }
 
     private void runWithoutFaults(Machine machine, String what, Runnable task) {
-        begin(
-                machine,
-                what,
-                what.equals("compact") ? Ledger.Remover.COMPACTOR : Ledger.Remover.PUBLISHER,
-                task);
+        begin(machine, what, Set.of(), task);
         if (!machine.isIdle()) {
             throw new IllegalStateException("The end is not interrupted");
         }

@@ -1,23 +1,25 @@
 package dev.granary.s3.history;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.VerificationLevel;
+import dev.granary.cache.support.Ticker;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
+import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.layout.ObjectName;
+import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackInspector;
 import dev.granary.s3.pack.format.PackInfo;
-import dev.granary.s3.pack.manifest.PackManifest;
-import dev.granary.s3.pack.manifest.PackManifestLog;
+import dev.granary.s3.register.Base;
+import dev.granary.s3.register.Head;
+import dev.granary.s3.register.Register;
+import dev.granary.s3.register.RegisterException;
 
-import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -28,45 +30,49 @@ import java.util.Set;
 import java.util.SplittableRandom;
 
 /**
- * Ledger of the entries that were acknowledged and not removed since. Observes each change of the
- * bucket, and verifies that a process with an empty directory finds all of them.
+ * Ledger of the entries that were acknowledged and not removed since, and of the heads. Observes
+ * each change of the bucket, and verifies the invariants of the register:
+ *
+ * <ul>
+ *   <li>I1: each head is made from the one before, or begins a new register above the old one.
+ *   <li>I2: a head names what was written before. No process deletes what the head names.
+ *   <li>I3: a name that left a head never comes back.
+ *   <li>I4: no head names anything new below its boundary or above its generation.
+ *   <li>I5: a process with an empty directory finds each acknowledged entry.
+ * </ul>
  */
 final class Ledger {
     private final Bucket bucket;
-    private final String namespace;
     private final S3Config config;
+    private final TargetLayout keys;
     private final boolean someMayNotList;
     private final Map<Id, Ack> acknowledged = new LinkedHashMap<>();
     private final Map<Id, Integer> removedAt = new HashMap<>();
     private final Map<Id, Set<Sha256>> contents = new HashMap<>();
     // by key, of all packs that were ever written
     private final Map<String, Set<Sha256>> idsOfPacks = new HashMap<>();
-    // by key of the pack: the highest manifest that ever named it
-    private final Map<String, Long> lastNamed = new HashMap<>();
-    private final Map<String, Long> firstNamed = new HashMap<>(); // the lowest such manifest
-    private final Map<String, Remover> removers = new HashMap<>();
-    // by key, of packs that a compaction has written
-    private final Set<String> repacked = new HashSet<>();
+    private final Map<ObjectName, List<PackInfo>> bases = new HashMap<>(); // ever written
+    private final Set<String> touched = new HashSet<>(); // keys that no process changed last
+    private Optional<Head> head = Optional.empty();
+    private Set<ObjectName> named = Set.of(); // by that head
+    private final Set<ObjectName> left = new HashSet<>();
+    private long highest; // generation of a head
     private int removals;
-    private boolean wasHintWritten;
-    private long hintedBefore; // the number in the hint when it was last written
     private int verifiedVersion = -1;
+    private boolean wasConditionIgnored;
 
-    /** The component that has removed a pack. */
-    enum Remover {
-        PUBLISHER,
-        COMPACTOR,
-        OWNER
-    }
-
-    /** An acknowledgement, and the version of the bucket at that time. */
-    record Ack(long atMillis, String source, boolean isEarly, int version) {}
+    /** An acknowledgement. */
+    record Ack(long atMillis, String source, boolean isEarly) {}
 
     Ledger(Bucket bucket, S3Config config, String namespace, boolean someMayNotList) {
         this.bucket = bucket;
         this.config = config;
-        this.namespace = namespace;
+        this.keys = new BucketLayout(config.location()).target(namespace);
         this.someMayNotList = someMayNotList;
+    }
+
+    TargetLayout keys() {
+        return keys;
     }
 
     /** Adds a content that an id may come to have. */
@@ -83,96 +89,155 @@ final class Ledger {
         return removedAt.getOrDefault(id, -1) > mark;
     }
 
+    /** Returns true if the unpacked entry was damaged since it was last written. */
+    boolean isUnpackedTouched(Id id) {
+        return touched.contains(keys.entry(id.hash()));
+    }
+
     Optional<Ack> acknowledged(Id id) {
         return Optional.ofNullable(acknowledged.get(id));
     }
 
-    // ---- changes of the bucket
+    // ---- changes by processes
 
-    /** Records that an object was written. */
-    void written(String key, byte[] body, Remover by) {
-        if (by == Remover.COMPACTOR && isPack(key)) {
-            repacked.add(key);
-        }
-        if (key.equals(hintKey())) {
-            wasHintWritten = true;
-            long number = Long.parseLong(new String(body, US_ASCII));
-            if (bucket.matching() != Bucket.Matching.HONORED && number < hintedBefore) {
-                forgetNamedAfter(lastFrom(number));
-            }
-            hintedBefore = number;
-        } else if (isPack(key)) {
-            idsOfPacks.put(key, new HashSet<>(PackInspector.ids(body, namespace)));
-            removers.remove(key);
-        } else if (manifestNumber(key) > 0) {
-            PackInspector.manifest(body).ifPresent(manifest -> manifest.packs().forEach(pack -> {
-                lastNamed.merge(packKey(pack), manifest.number(), Math::max);
-                firstNamed.merge(packKey(pack), manifest.number(), Math::min);
-            }));
+    /** Records that a process has written an object. */
+    void written(String key, byte[] body) {
+        touched.remove(key);
+        if (key.equals(keys.head())) {
+            headWritten();
+        } else if (keys.packName(key).isPresent()) {
+            idsOfPacks.put(key, new HashSet<>(PackInspector.ids(body, keys.namespace())));
+        } else {
+            keys.baseName(key).ifPresent(name -> bases.put(name, packs(name, body)));
         }
     }
 
-    /**
-     * Returns false for objects that a history does not remove by hand, since no process could know
-     * it in time. One is a pack of a compaction that has verified it and is about to name it.
-     * Others are the hint and manifests while a process is running. If a request that began long
-     * ago overwrites any hint, the hint and the later manifests are protected, too.
-     */
-    boolean mayBeRemoved(String key, boolean isAnyBusy) {
-        if (isPack(key)) {
-            return !repacked.contains(key) || lastNamed.containsKey(key);
+    private static List<PackInfo> packs(ObjectName name, byte[] body) {
+        try {
+            return Base.decode(name, body).packs();
+        } catch (RegisterException e) {
+            throw new IllegalStateException("A process has written a bad base", e);
         }
-        if (!key.contains("/m/")) {
-            return true;
+    }
+
+    private void headWritten() {
+        Head next = storedHead().orElseThrow(() -> new IllegalStateException("A bad head"));
+        Set<ObjectName> names = names(next);
+        if (!wasConditionIgnored) {
+            verifyLine(next);
+            names.stream().filter(name -> !named.contains(name)).forEach(name -> {
+                verifyNew(next, name);
+            });
         }
-        return !isAnyBusy
-                && (bucket.matching() == Bucket.Matching.HONORED
-                        || manifestNumber(key) == newestNumber());
+        named.stream().filter(name -> !names.contains(name)).forEach(left::add);
+        head = Optional.of(next);
+        named = names;
+        highest = Math.max(highest, next.generation());
+        touched.remove(keys.head());
+    }
+
+    private void verifyLine(Head next) {
+        boolean isNext = head.isPresent()
+                && next.generation() == head.get().generation() + 1
+                && next.boundary() >= head.get().boundary()
+                && !next.nonce().equals(head.get().nonce());
+        boolean isNew = (head.isEmpty() || touched.contains(keys.head()))
+                && next.generation() > highest
+                && next.boundary() == next.generation()
+                && names(next).isEmpty();
+        if (!isNext && !isNew) {
+            throw new Violation(
+                    Shape.I1_NOT_A_LINE,
+                    describe(next) + " after " + head.map(Ledger::describe).orElse("none") + ", "
+                            + highest);
+        }
+    }
+
+    private void verifyNew(Head next, ObjectName name) {
+        String key = key(name);
+        if (left.contains(name)) {
+            throw new Violation(Shape.I3_NAME_RETURNS, shorten(key) + " in " + describe(next));
+        }
+        if (!next.admits(name)) {
+            throw new Violation(Shape.I4_BELOW_BOUNDARY, shorten(key) + " in " + describe(next));
+        }
+        if (bucket.stored(key).isEmpty() && !touched.contains(key)) {
+            throw new Violation(Shape.I2_NAMED_AND_MISSING, shorten(key) + " in " + describe(next));
+        }
+    }
+
+    /** Returns all packs and the base that a head names. */
+    private Set<ObjectName> names(Head of) {
+        Set<ObjectName> names = new HashSet<>();
+        of.recent().forEach(pack -> names.add(pack.name()));
+        of.base().ifPresent(base -> {
+            names.add(base);
+            bases.getOrDefault(base, List.of()).forEach(pack -> names.add(pack.name()));
+        });
+        return names;
+    }
+
+    private String key(ObjectName name) {
+        return bases.containsKey(name) ? keys.base(name) : keys.pack(name);
+    }
+
+    private Optional<Head> storedHead() {
+        try {
+            return new Register(new FaultFreeStore(bucket, true), keys, () -> 0, Ticker.SYSTEM)
+                    .read()
+                    .map(Register.Stored::head);
+        } catch (RegisterException e) {
+            return Optional.empty();
+        }
     }
 
     /** Records that a process has removed an object. */
-    void removed(String key, Remover by) {
-        if (isPack(key)) {
-            removers.put(key, by);
+    void removed(String key) {
+        Optional<ObjectName> name = keys.packName(key).or(() -> keys.baseName(key));
+        if (name.isEmpty()) {
+            return;
+        }
+        boolean isNeeded = named.contains(name.get())
+                || head.filter(one -> one.retires(name.get())).isPresent();
+        if (isNeeded && !wasConditionIgnored) {
+            throw new Violation(
+                    Shape.I2_NAMED_AND_MISSING,
+                    shorten(key) + " was removed, and " + describe(head.orElseThrow())
+                            + " names or retires it");
+        }
+        if (isNeeded) {
+            beforeRemoval(key);
+        }
+    }
+
+    /** Withdraws entries that a process leaves out on purpose. */
+    void withdraw(Collection<Id> ids) {
+        if (!ids.isEmpty()) {
+            removals++;
+            ids.forEach(this::forget);
         }
     }
 
     /**
-     * Withdraws the acknowledgement of an object's entries, before the owner of the bucket or
-     * damage removes it. An older manifest contains nothing that is needed, unless readers pass it:
-     * from the one that the hint names to the newest.
+     * Withdraws all entries, since the server has ignored the condition of a request that did not
+     * hold: a head may have lost packs.
      */
+    void conditionIgnored(String key) {
+        wasConditionIgnored = true;
+        withdraw(contents.keySet());
+        touched.add(key);
+    }
+
+    // ---- changes by others
+
+    /** Withdraws the acknowledgement of an object's entries, before others change or remove it. */
     void beforeRemoval(String key) {
-        beforeRemoval(key, Long.MAX_VALUE);
-    }
-
-    /**
-     * Withdraws acknowledgements before a lifecycle rule removes an object. An old manifest that it
-     * removes is no loss. The hint was written with the newest manifest: entries older than both
-     * have expired, though the rule may not have removed them yet.
-     */
-    void beforeExpiry(String key, long before) {
-        beforeRemoval(key, before);
-    }
-
-    private void beforeRemoval(String key, long before) {
-        boolean isByRule = before != Long.MAX_VALUE;
         removals++;
-        if (isPack(key)) {
-            removers.put(key, Remover.OWNER);
+        touched.add(key);
+        if (keys.packName(key).isPresent()) {
             forget(idsOfPacks.getOrDefault(key, Set.of()));
-        } else if (key.endsWith("/m/newest")) {
-            forgetPacked(before);
-        } else if (manifestNumber(key) > 0) {
-            boolean isOnTheWay = !isByRule
-                    && hintedNumber()
-                            .filter(number -> number <= manifestNumber(key))
-                            .isPresent();
-            if (manifestNumber(key) == newestNumber()
-                    || manifestNumber(key) == visibleNumber()
-                    || isOnTheWay) {
-                forgetPacked(Long.MAX_VALUE);
-            }
+        } else if (key.equals(keys.head()) || keys.baseName(key).isPresent()) {
+            idsOfPacks.values().forEach(this::forget);
         } else {
             contents.keySet().stream()
                     .filter(id -> key.endsWith(id.hash().hex()))
@@ -181,40 +246,15 @@ final class Ledger {
         }
     }
 
-    /** Withdraws entries of packs that were written before that time. */
-    private void forgetPacked(long before) {
-        Set<Sha256> packed = new HashSet<>();
-        idsOfPacks.forEach((key, ids) -> {
-            if (bucket.stored(key)
-                    .filter(stored -> stored.writtenMillis() >= before)
-                    .isEmpty()) {
-                packed.addAll(ids);
-            }
-        });
-        forget(packed);
-    }
-
-    /**
-     * Withdraws entries of packs that only manifests with higher numbers have named. Without
-     * conditional replacement, a request that began long ago may set the hint back to a chain from
-     * before a rule removed the hint.
-     */
-    private void forgetNamedAfter(long number) {
-        removals++;
-        idsOfPacks.forEach((key, ids) -> {
-            if (firstNamed.getOrDefault(key, 0L) > number) {
-                forget(ids);
-            }
-        });
-    }
-
-    /** Returns the number of the last manifest that follows that number without a gap. */
-    private long lastFrom(long number) {
-        long last = number;
-        while (isStored(last + 1)) {
-            last++;
+    /** Begins anew with the head in the bucket, after others have changed it. */
+    void headChanged(boolean isSetBack) {
+        left.addAll(named);
+        if (isSetBack) {
+            left.clear();
         }
-        return last;
+        head = storedHead();
+        named = head.map(this::names).orElse(Set.of());
+        highest = Math.max(highest, head.map(Head::generation).orElse(0L));
     }
 
     private void forget(Set<Sha256> ids) {
@@ -233,7 +273,7 @@ final class Ledger {
 
     /** Records an acknowledgement and verifies it. */
     void acknowledge(Id id, String source, boolean isEarly) {
-        acknowledged.put(id, new Ack(bucket.nowMillis(), source, isEarly, bucket.version()));
+        acknowledged.put(id, new Ack(bucket.nowMillis(), source, isEarly));
         verify(Set.of(id));
     }
 
@@ -259,32 +299,23 @@ final class Ledger {
         List<Id> lost = lost(ids, mayList);
         if (!lost.isEmpty()) {
             Id id = lost.getFirst();
-            Shape shape = mayList ? shape(id) : Shape.B2_READER_WITHOUT_LISTING;
+            Ack ack = acknowledged.get(id);
             throw new Violation(
-                    shape,
+                    ack != null && ack.isEarly() ? Shape.REPORTED_BEFORE_WRITTEN : Shape.I5_LOST,
                     "a process with an empty directory" + (mayList ? "" : " that may not list")
-                            + " does not find " + name(id) + ", acknowledged by: "
-                            + acknowledged.get(id) + "\n" + describe(id));
+                            + " does not find " + name(id) + ", acknowledged by: " + ack + "\n"
+                            + describe(id));
         }
     }
 
-    /**
-     * Returns the entries that a process with an empty directory does not find. Without conditional
-     * replacement the hint may be set back, and a rule may then remove its manifest. Lookups are
-     * then unavailable until the next publication, and report it.
-     */
+    /** Returns the entries that a process with an empty directory does not find. */
     List<Id> lost(Set<Id> ids, boolean mayList) {
         List<Id> lost = new ArrayList<>();
         try (TestProcess reader = reader(mayList)) {
             for (Id id : ids) {
-                LoadResult result = reader.tier().load(id);
-                boolean isReported = result instanceof LoadResult.Unavailable
-                        && bucket.matching() != Bucket.Matching.HONORED
-                        && isHintDangling();
-                if (!isReported
-                        && !(result instanceof LoadResult.Hit hit
-                                && contents.getOrDefault(id, Set.of())
-                                        .contains(hit.entry().contentHash()))) {
+                if (!(reader.tier().load(id) instanceof LoadResult.Hit hit
+                        && contents.getOrDefault(id, Set.of())
+                                .contains(hit.entry().contentHash()))) {
                     lost.add(id);
                 }
             }
@@ -306,166 +337,19 @@ final class Ledger {
                         _ -> {}));
     }
 
-    private Shape shape(Id id) {
-        Ack ack = acknowledged.get(id);
-        if (newestManifest().unpackedEntries() == PackManifest.UnpackedEntries.NONE
-                && bucket.stored(unpackedKey(id))
-                        .filter(stored -> isSound(stored, id))
-                        .isPresent()) {
-            return Shape.B8_UNPACKED_IN_SEALED_TARGET;
-        }
-        if (!bucket.keepsMarks()) {
-            return Shape.S4_METADATA_STRIPPED;
-        }
-        if (ack != null && ack.isEarly()) {
-            return Shape.B11_REPORTED_BEFORE_WRITTEN;
-        }
-        if (ack != null
-                && ack.source().endsWith("looked up")
-                && bucket.version() == ack.version()) {
-            return Shape.REPORTED_BY_LOOKUP;
-        }
-        if (isUnavailable(id)) {
-            return Shape.LOOKUP_UNAVAILABLE;
-        }
-        Optional<Bucket.Stored> unpacked = bucket.stored(unpackedKey(id));
-        boolean isUnpackedSound = unpacked.filter(stored -> isSound(stored, id)).isPresent();
-        PackManifest newest = newestManifest();
-        if (visibleNumber() != newest.number()) {
-            return wasHintWritten ? Shape.B5_NEWEST_MANIFEST_NOT_FOUND : Shape.HINT_NEVER_CREATED;
-        }
-        for (PackInfo pack : newest.packs()) {
-            String key = packKey(pack);
-            if (idsOfPacks.getOrDefault(key, Set.of()).contains(id.hash()) && !isWhole(pack)) {
-                return switch (removers.getOrDefault(key, Remover.OWNER)) {
-                    case PUBLISHER -> Shape.B3_COMMITTED_PACK_REMOVED;
-                    case COMPACTOR -> Shape.B9_NAMED_AFTER_REMOVAL;
-                    case OWNER -> Shape.B1_PACK_NEVER_PUBLISHED_AGAIN;
-                };
-            }
-        }
-        if (unpacked.isPresent() && !isUnpackedSound) {
-            return Shape.S3_DAMAGED_REPORTED_AS_STORED;
-        }
-        Set<String> named = new HashSet<>();
-        newest.packs().forEach(pack -> named.add(packKey(pack)));
-        for (Map.Entry<String, Set<Sha256>> pack : idsOfPacks.entrySet()) {
-            if (pack.getValue().contains(id.hash())
-                    && lastNamed.containsKey(pack.getKey())
-                    && !named.contains(pack.getKey())
-                    && (bucket.stored(pack.getKey()).isPresent()
-                            || removers.get(pack.getKey()) != Remover.OWNER)) {
-                return Shape.B4_COMMITTED_PACK_UNNAMED;
-            }
-        }
-        return Shape.OTHER;
-    }
-
-    private boolean isUnavailable(Id id) {
-        try (TestProcess reader = reader(true)) {
-            return reader.tier().load(id) instanceof LoadResult.Unavailable;
-        }
-    }
-
-    private boolean isWhole(PackInfo pack) {
-        return bucket.stored(packKey(pack))
-                .filter(stored -> stored.body().length == pack.bytes())
-                .isPresent();
-    }
-
-    private boolean isSound(Bucket.Stored stored, Id id) {
-        return EntryFormat.decode(
-                        MemorySegment.ofArray(stored.body()), id, VerificationLevel.CONTENT_HASH)
-                instanceof LoadResult.Hit;
-    }
-
-    private long visibleNumber() {
-        return findVisible().map(PackManifest::number).orElse(-1L);
-    }
-
-    private Optional<PackManifest> findVisible() {
-        try (TestProcess reader = reader(true)) {
-            return reader.packed().manifests(namespace).newest(PackManifest.NONE)
-                            instanceof PackManifestLog.Newest.Found(PackManifest found)
-                    ? Optional.of(found)
-                    : Optional.empty();
-        }
-    }
-
-    /**
-     * Returns the manifest that readers reach. Another one, of a writer that the hint does not lead
-     * to, may have a higher number.
-     */
-    PackManifest visibleManifest() {
-        return findVisible().orElse(PackManifest.NONE);
-    }
-
-    // ---- the manifests
-
-    PackManifest newestManifest() {
-        PackManifest newest = PackManifest.NONE;
-        for (Map.Entry<String, Bucket.Stored> one : bucket.objects().entrySet()) {
-            if (manifestNumber(one.getKey()) > newest.number()) {
-                newest = PackInspector.manifest(one.getValue().body()).orElse(newest);
-            }
-        }
-        return newest;
-    }
-
-    /** Returns the packs that the newest manifest names and that are missing or truncated. */
+    /** Returns the packs that the head names and that are missing or have another length. */
     List<String> namedAndMissing() {
-        return visibleManifest().packs().stream()
-                .filter(pack -> !isWhole(pack))
-                .map(this::packKey)
+        List<PackInfo> packs = new ArrayList<>();
+        head.ifPresent(one -> {
+            packs.addAll(one.recent());
+            one.base().ifPresent(base -> packs.addAll(bases.getOrDefault(base, List.of())));
+        });
+        return packs.stream()
+                .filter(pack -> bucket.stored(keys.pack(pack.name()))
+                        .filter(stored -> stored.body().length == pack.bytes())
+                        .isEmpty())
+                .map(pack -> shorten(keys.pack(pack.name())))
                 .toList();
-    }
-
-    /** Returns true if the hint names a manifest that is gone, and so leads to none. */
-    boolean isHintDangling() {
-        return hintedNumber()
-                .filter(number -> number > 0 && !isStored(number) && !isStored(number + 1))
-                .isPresent();
-    }
-
-    /** Returns the number in the hint; empty if there is none. */
-    private Optional<Long> hintedNumber() {
-        return bucket.stored(hintKey())
-                .map(hint -> new String(hint.body(), US_ASCII))
-                .filter(text -> text.matches("[0-9]{1,16}"))
-                .map(Long::parseLong);
-    }
-
-    private boolean isStored(long number) {
-        return bucket.objects().keySet().stream().anyMatch(key -> manifestNumber(key) == number);
-    }
-
-    private long newestNumber() {
-        return bucket.objects().keySet().stream()
-                .mapToLong(Ledger::manifestNumber)
-                .max()
-                .orElse(0);
-    }
-
-    private static long manifestNumber(String key) {
-        int at = key.indexOf("/m/");
-        return at < 0 || key.endsWith("newest") ? 0 : Long.parseLong(key.substring(at + 3));
-    }
-
-    private static boolean isPack(String key) {
-        return key.endsWith(".pack");
-    }
-
-    private String packKey(PackInfo pack) {
-        return "v1/" + namespace + "/p/" + pack.name().hex() + ".pack";
-    }
-
-    private String hintKey() {
-        return "v1/" + namespace + "/m/newest";
-    }
-
-    private String unpackedKey(Id id) {
-        String name = id.hash().hex();
-        return "v1/" + namespace + "/e/" + name.substring(0, 2) + "/" + name;
     }
 
     static String name(Id id) {
@@ -480,41 +364,38 @@ final class Ledger {
                     .append(", ")
                     .append(stored.body().length)
                     .append(" bytes");
-            if (isPack(key) && idsOfPacks.getOrDefault(key, Set.of()).contains(id.hash())) {
+            if (idsOfPacks.getOrDefault(key, Set.of()).contains(id.hash())) {
                 text.append(", contains it");
             }
-            if (manifestNumber(key) > 0) {
-                PackInspector.manifest(stored.body())
-                        .ifPresent(manifest -> text.append(", ").append(describe(manifest)));
-            } else if (key.endsWith("newest")) {
-                text.append(": ").append(new String(stored.body(), US_ASCII));
-            }
+            stored.lie().ifPresent(lie -> text.append(", lie ").append(lie));
             text.append('\n');
         });
-        return text.append("readers see manifest ").append(visibleNumber()).toString();
+        return text.append("the head: ")
+                .append(head.map(Ledger::describe).orElse("none"))
+                .append(", named ")
+                .append(named.stream().map(name -> shorten(key(name))).toList())
+                .toString();
     }
 
-    static String describe(PackManifest manifest) {
-        return "manifest " + manifest.number() + " "
-                + (manifest.unpackedEntries() == PackManifest.UnpackedEntries.NONE ? "sealed " : "")
-                + manifest.packs().stream()
-                        .map(pack -> pack.name().hex().substring(0, 6))
-                        .toList()
-                + " retired "
-                + manifest.retired().stream()
-                        .map(one -> one.name().hex().substring(0, 6) + "@" + one.since())
+    static String describe(Head of) {
+        return "head " + of.generation() + " from " + of.boundary() + ", base "
+                + of.base().map(name -> name.hash().hex().substring(0, 6)) + ", recent "
+                + of.recent().stream().map(pack -> shorten("/p/" + pack.name())).toList()
+                + ", retired "
+                + of.retired().stream()
+                        .map(one -> shorten("/p/" + one.name()) + "@" + one.generation())
                         .toList();
     }
 
     static String shorten(String key) {
         int at = key.lastIndexOf('/');
         String name = key.substring(at + 1);
-        String kind = key.contains("/e/")
-                ? "entry "
-                : key.contains("/p/") ? "pack " : key.contains("/m/") ? "m/" : "";
-        return kind
-                + (name.endsWith("newest") || name.length() <= 16
-                        ? name.replaceFirst("^0+", "")
-                        : name.substring(0, 6));
+        if (key.contains("/e/")) {
+            return "entry " + name.substring(0, Math.min(6, name.length()));
+        }
+        boolean isPack = key.contains("/p/");
+        return (isPack || key.contains("/m/")) && name.length() > 24
+                ? (isPack ? "pack " : "base ") + name.substring(17, 23)
+                : name;
     }
 }

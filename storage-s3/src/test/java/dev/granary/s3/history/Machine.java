@@ -1,8 +1,17 @@
 package dev.granary.s3.history;
 
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.s3.BulkBucket;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
+import dev.granary.s3.pack.PackPublisher;
+import dev.granary.s3.pack.compact.CompactionException;
+import dev.granary.s3.pack.compact.CompactionReport;
+import dev.granary.s3.pack.compact.PackCompactor;
 
 import org.jspecify.annotations.Nullable;
 
@@ -16,26 +25,36 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 
 /** A machine of the fleet, with one process at a time, which runs one task at a time. */
 final class Machine {
+    static final String DONE = "done";
+    static final Duration GRACE = Duration.ofDays(1);
+    private static final int COMPACTIONS = 5;
     private static final long ONE_PAUSE_MILLIS = 10;
     private static final long LONG_MILLIS = 30_000;
 
-    private final History history;
+    private final Course course;
     private final Bucket bucket;
     private final String name;
     private final boolean mayList;
     private final S3Config config;
-    private final Optional<Path> manifestFile;
+    private final Optional<Path> headFile;
     private final long skewMillis;
     private final Wire wire;
     private final RandomGenerator random;
     private final Deque<Runnable> backgroundTasks = new ArrayDeque<>();
+    private final String namespace;
     private TestProcess process;
+    private PackPublisher publisher;
+    private Function<Id, LoadResult> uncached;
     private @Nullable Work work;
     private long lastFaultMillis;
     private int isFrozenFor;
@@ -43,7 +62,7 @@ final class Machine {
     /** The task that a process is running. */
     static final class Work {
         private final String task;
-        private final Ledger.Remover remover;
+        private final Set<Id> leavingOut;
         private final long fromMillis;
         private final int mark;
         private Fibers.@Nullable Fiber fiber;
@@ -52,9 +71,9 @@ final class Machine {
         private boolean isUndisturbed;
         private boolean hasReadRemovedState;
 
-        Work(String task, Ledger.Remover remover, long fromMillis, int mark) {
+        Work(String task, Set<Id> leavingOut, long fromMillis, int mark) {
             this.task = task;
-            this.remover = remover;
+            this.leavingOut = leavingOut;
             this.fromMillis = fromMillis;
             this.mark = mark;
         }
@@ -65,6 +84,11 @@ final class Machine {
 
         Fibers.Fiber fiber() {
             return Objects.requireNonNull(fiber);
+        }
+
+        /** Returns the ids that the task removes on purpose. */
+        Set<Id> leavingOut() {
+            return leavingOut;
         }
 
         String task() {
@@ -108,25 +132,33 @@ final class Machine {
     record Kind(String name, boolean mayList, Optional<Path> indexDirectory, long skewMillis) {}
 
     Machine(
-            History history,
+            Course course,
             Bucket bucket,
             Ledger ledger,
             S3ConfigBuilder config,
             Kind kind,
             String namespace,
             SplittableRandom random) {
-        this.history = history;
+        this.course = course;
         this.bucket = bucket;
         this.name = kind.name();
         this.mayList = kind.mayList();
         this.skewMillis = kind.skewMillis();
         kind.indexDirectory().ifPresent(config::packIndexCache);
         this.config = config.build();
-        this.manifestFile = kind.indexDirectory()
-                .map(indexDirectory -> indexDirectory.resolve(namespace).resolve("manifest"));
+        this.headFile = kind.indexDirectory()
+                .map(indexDirectory -> indexDirectory.resolve(namespace).resolve("head"));
         this.wire = new Wire(bucket, ledger, this);
         this.random = locked(random);
+        this.namespace = namespace;
         this.process = start();
+        this.publisher = startPublisher();
+        this.uncached = process.tier().uncached();
+    }
+
+    private PackPublisher startPublisher() {
+        return process.packed()
+                .publisher(namespace, process.tier()::store, process.tier()::disprove);
     }
 
     private static RandomGenerator locked(SplittableRandom random) {
@@ -154,6 +186,77 @@ final class Machine {
         process.close();
         backgroundTasks.clear();
         process = start();
+        publisher = startPublisher();
+        uncached = process.tier().uncached();
+    }
+
+    /** Publishes an entry as {@code granary populate} does. */
+    void upload(Entry entry, int times, BiConsumer<StoreResult, String> whenDone) {
+        switch (uncached.apply(entry.id())) {
+            case LoadResult.Hit(Entry there) ->
+                whenDone.accept(
+                        there.contentHash().equals(entry.contentHash())
+                                ? StoreResult.DUPLICATE
+                                : StoreResult.DIVERGENT,
+                        "looked up");
+            case LoadResult.Damaged _ ->
+                whenDone.accept(process.tier().store(entry), "unpacked, damaged");
+            case LoadResult.Absent _, LoadResult.Unavailable _ -> {
+                if (process.tier().packObstacle().isPresent()) {
+                    whenDone.accept(process.tier().store(entry), "unpacked, no packs");
+                    return;
+                }
+                for (int i = 0; i < times; i++) {
+                    String source = i == 0 ? "in a pack" : "in a pack, the second time";
+                    if (!publisher.add(entry, result -> whenDone.accept(result, source))) {
+                        throw new IllegalStateException("Too large for a pack");
+                    }
+                }
+            }
+        }
+    }
+
+    /**
+     * Compacts as {@code granary compact} does.
+     *
+     * @param without the ids to be left out
+     * @param isAdopting true if packs that no head names are adopted before
+     * @return the outcome, {@code done} if complete
+     */
+    String compact(Set<Id> without, boolean isAdopting) {
+        Optional<String> obstacle = process.tier().packObstacle();
+        if (obstacle.isPresent()) {
+            return obstacle.get();
+        }
+        Set<String> names =
+                without.stream().map(id -> id.hash().hex()).collect(Collectors.toUnmodifiableSet());
+        BulkBucket packed = process.packed();
+        try {
+            if (isAdopting) {
+                packed.adopter(namespace, process.tier()::disprove).run();
+            }
+            PackCompactor compactor = packed.compactor(namespace);
+            for (int attempt = 0; attempt < COMPACTIONS; attempt++) {
+                Optional<CompactionReport> report = compactor.run(
+                        compactor.plan(names),
+                        GRACE,
+                        process.tier().honoursConditionalDelete(),
+                        _ -> {});
+                if (report.isPresent()) {
+                    packed.remover(namespace).run(GRACE);
+                    return DONE;
+                }
+            }
+            return "overtaken";
+        } catch (CompactionException e) {
+            return String.valueOf(e.getMessage());
+        }
+    }
+
+    /** Ends an upload. */
+    void finishUpload() {
+        uncached = process.tier().uncached();
+        publisher.finish();
     }
 
     void close() {
@@ -190,7 +293,7 @@ final class Machine {
             lastFaultMillis = bucket.nowMillis();
         }
         work = null;
-        stampManifestFile();
+        stampHeadFile();
     }
 
     /** Returns true if a process was, or might have been, suspended in the task. */
@@ -198,7 +301,7 @@ final class Machine {
         return bucket.nowMillis() - one.fromMillis() > LONG_MILLIS;
     }
 
-    /** Freezes the process for that many steps of the history. */
+    /** Freezes the process for that many steps of the course. */
     void freeze(int steps) {
         isFrozenFor = steps;
     }
@@ -224,15 +327,14 @@ final class Machine {
         }
     }
 
-    /** Sets the time of the manifest file to the time of the history. */
-    void stampManifestFile() {
-        if (manifestFile.isPresent() && Files.exists(manifestFile.get())) {
+    /** Sets the time of the head file to the time of the course. */
+    void stampHeadFile() {
+        if (headFile.isPresent() && Files.exists(headFile.get())) {
             try {
-                long real = Files.getLastModifiedTime(manifestFile.get()).toMillis();
+                long real = Files.getLastModifiedTime(headFile.get()).toMillis();
                 if (real > bucket.nowMillis() + History.FAR_MILLIS) {
                     Files.setLastModifiedTime(
-                            manifestFile.get(),
-                            FileTime.fromMillis(bucket.nowMillis() + skewMillis));
+                            headFile.get(), FileTime.fromMillis(bucket.nowMillis() + skewMillis));
                 }
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
@@ -257,8 +359,8 @@ final class Machine {
         if (now.isUndisturbed) {
             return Disturbance.NONE;
         }
-        history.yieldTurn(this);
-        Disturbance fault = history.fault(now, method);
+        course.yieldTurn(this, method, key);
+        Disturbance fault = course.fault(this, method, key);
         if (fault != Disturbance.NONE) {
             now.addFault(fault);
             lastFaultMillis = bucket.nowMillis();
@@ -267,12 +369,12 @@ final class Machine {
     }
 
     void answered(String method, String key, Disturbance fault, Supplier<String> result) {
-        history.trace(() -> "    " + name + " " + method + " " + Ledger.shorten(key) + " -> "
+        course.trace(() -> "    " + name + " " + method + " " + Ledger.shorten(key) + " -> "
                 + result.get() + (fault == Disturbance.NONE ? "" : "   ! " + fault));
     }
 
     void landed(String method, String key, String result) {
-        history.trace(() ->
+        course.trace(() ->
                 "  late: " + name + " " + method + " " + Ledger.shorten(key) + " -> " + result);
     }
 
@@ -280,11 +382,11 @@ final class Machine {
         work().hasReadRemovedState = true;
     }
 
-    Ledger.Remover remover() {
-        return work().remover;
+    boolean hasOtherClock() {
+        return course.hasOtherClock();
     }
 
     int lag() {
-        return history.lag();
+        return course.lag();
     }
 }

@@ -3,8 +3,6 @@ package dev.granary.s3.history;
 import static dev.granary.s3.history.FaultFreeStore.into;
 import static dev.granary.s3.history.FaultFreeStore.permitted;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
@@ -13,12 +11,11 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.WriteResult;
 
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -28,6 +25,8 @@ import java.util.function.Supplier;
  * fault.
  */
 final class Wire implements ObjectStore {
+    private static final long AHEAD_MILLIS = TimeUnit.HOURS.toMillis(25);
+
     private final Bucket bucket;
     private final Ledger ledger;
     private final Machine machine;
@@ -50,9 +49,8 @@ final class Wire implements ObjectStore {
 
     private GetResult read(
             String method, String key, Function<Optional<Bucket.Stored>, GetResult> answer) {
-        Disturbance fault =
-                key.endsWith("granary.json") ? Disturbance.NONE : machine.request(method, key);
-        GetResult result = permitted(
+        Disturbance fault = request(method, key);
+        GetResult answered = permitted(
                 switch (fault) {
                     case NONE, CONFLICT_LANDED, FALSE_412, REFUSED_LANDED, CONFLICT ->
                         fresh(key, answer.apply(bucket.stored(key)));
@@ -63,10 +61,37 @@ final class Wire implements ObjectStore {
                     case STALE -> answer.apply(stale(key));
                     case SWAPPED -> answer.apply(beside(key));
                     case BARE -> bare(answer.apply(bucket.stored(key)));
+                    case TOO_LARGE -> new GetResult.TooLarge(1);
                 },
                 machine.mayList());
+        GetResult result = machine.hasOtherClock() ? ahead(answered) : answered;
         machine.answered(method, key, fault, () -> text(result));
         return result;
+    }
+
+    /** Sends a request; a process without a verdict publishes no packs, so one fault is enough. */
+    private Disturbance request(String method, String key) {
+        Disturbance fault = machine.request(method, key);
+        return key.endsWith("granary.json") && fault != Disturbance.LOST ? Disturbance.NONE : fault;
+    }
+
+    /** Returns a response of the server's second clock. */
+    private static GetResult ahead(GetResult result) {
+        return switch (result) {
+            case GetResult.Found found ->
+                new GetResult.Found(
+                        found.bytes(), found.etag(), ahead(found.dates()), found.marks());
+            case GetResult.Absent absent ->
+                new GetResult.Absent(absent.serverMillis() + AHEAD_MILLIS);
+            case GetResult.TooLarge _, GetResult.Unavailable _ -> result;
+        };
+    }
+
+    private static ServerTimestamps ahead(ServerTimestamps dates) {
+        return dates.equals(ServerTimestamps.NONE)
+                ? dates
+                : new ServerTimestamps(
+                        dates.lastModifiedMillis(), dates.nowMillis() + AHEAD_MILLIS);
     }
 
     /** Returns a marker without an age, so that no process probes the server. */
@@ -116,6 +141,7 @@ final class Wire implements ObjectStore {
         HeadResult result = permitted(
                 switch (fault) {
                     case NONE,
+                            TOO_LARGE,
                             TRUNCATED,
                             SWAPPED,
                             CONFLICT_LANDED,
@@ -142,64 +168,68 @@ final class Wire implements ObjectStore {
 
     @Override
     public WriteResult put(String key, byte[] body, ObjectMarks marks) {
-        Ledger.Remover by = machine.remover();
-        return write(
-                "PUT",
-                key,
-                () -> onSuccess(bucket.put(key, body, marks), () -> ledger.written(key, body, by)));
+        return write("PUT", key, written(key, body, () -> bucket.put(key, body, marks)));
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-        Ledger.Remover by = machine.remover();
-        return write(
-                "CREATE",
-                key,
-                () -> onSuccess(
-                        bucket.putIfAbsent(key, body, marks), () -> ledger.written(key, body, by)));
+        return write("CREATE", key, written(key, body, () -> bucket.putIfAbsent(key, body, marks)));
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-        Ledger.Remover by = machine.remover();
-        return write(
-                "REPLACE",
-                key,
-                () -> onSuccess(
-                        bucket.replace(key, etag, body, marks),
-                        () -> ledger.written(key, body, by)));
+        return write("REPLACE", key, written(key, body, () -> {
+            boolean isVersion = bucket.isVersion(key, etag);
+            WriteResult result = bucket.replace(key, etag, body, marks);
+            if (!isVersion && result instanceof WriteResult.Done) {
+                ledger.conditionIgnored(key);
+            }
+            return result;
+        }));
     }
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
-        Ledger.Remover by = machine.remover();
-        return write(
-                "DELETE match",
-                key,
-                () -> onSuccess(bucket.delete(key, etag), () -> ledger.removed(key, by)));
+        return write("DELETE match", key, removed(key, () -> bucket.delete(key, etag)));
     }
 
     @Override
     public WriteResult delete(String key) {
-        Ledger.Remover by = machine.remover();
-        return write(
-                "DELETE", key, () -> onSuccess(bucket.delete(key), () -> ledger.removed(key, by)));
+        return write("DELETE", key, removed(key, () -> bucket.delete(key)));
     }
 
-    private static WriteResult onSuccess(WriteResult result, Runnable action) {
-        if (result instanceof WriteResult.Done) {
-            action.run();
-        }
-        return result;
+    private Supplier<WriteResult> written(String key, byte[] body, Supplier<WriteResult> commit) {
+        Machine.Work work = machine.work();
+        return () -> {
+            WriteResult result = commit.get();
+            if (result instanceof WriteResult.Done) {
+                ledger.withdraw(work.leavingOut());
+                ledger.written(key, body);
+            }
+            return result;
+        };
+    }
+
+    private Supplier<WriteResult> removed(String key, Supplier<WriteResult> commit) {
+        Machine.Work work = machine.work();
+        return () -> {
+            boolean isThere = bucket.stored(key).isPresent();
+            WriteResult result = commit.get();
+            if (isThere && result instanceof WriteResult.Done) {
+                ledger.withdraw(work.leavingOut());
+                ledger.removed(key);
+            }
+            return result;
+        };
     }
 
     private WriteResult write(String method, String key, Supplier<WriteResult> commit) {
-        Disturbance fault = machine.request(method, key);
+        Disturbance fault = request(method, key);
         boolean isConditional =
                 method.equals("CREATE") || method.equals("REPLACE") || method.endsWith("match");
         WriteResult result =
                 switch (fault) {
-                    case NONE, TRUNCATED, STALE, SWAPPED, BARE -> commit.get();
+                    case NONE, TRUNCATED, STALE, SWAPPED, BARE, TOO_LARGE -> commit.get();
                     case LOST -> WriteResult.failed(Disturbance.ERROR_500);
                     case ANSWER_LOST -> instead(commit, WriteResult.failed(Disturbance.ERROR_500));
                     case LATE -> {
@@ -241,6 +271,7 @@ final class Wire implements ObjectStore {
             case NONE,
                     CONFLICT,
                     TRUNCATED,
+                    TOO_LARGE,
                     SWAPPED,
                     BARE,
                     CONFLICT_LANDED,
@@ -263,17 +294,11 @@ final class Wire implements ObjectStore {
 
     private static String text(GetResult result) {
         return switch (result) {
-            case GetResult.Found found -> found.bytes().byteSize() + " bytes" + hint(found.bytes());
+            case GetResult.Found found -> found.bytes().byteSize() + " bytes";
             case GetResult.Absent _ -> "404";
             case GetResult.TooLarge _ -> "too large";
             case GetResult.Unavailable unavailable -> unavailable.failure().toString();
         };
-    }
-
-    private static String hint(MemorySegment bytes) {
-        return bytes.byteSize() > 3
-                ? ""
-                : " " + new String(bytes.toArray(ValueLayout.JAVA_BYTE), US_ASCII);
     }
 
     private static String text(HeadResult result) {
