@@ -154,8 +154,8 @@ class FleetCommandsTest {
                 .exits(1)
                 .prints(
                         "60 skipped",
-                        "skipped: a pack cannot be read: it is not there, too short, or must not be"
-                                + " read: 403 AccessDenied");
+                        "skipped: a pack cannot be read: it is not there, or must not be read: 403"
+                                + " AccessDenied");
     }
 
     @Test

@@ -13,8 +13,10 @@ import java.util.Optional;
 
 /** Reader of the indexes of packs, from the local cache or from the bucket. */
 public final class PackIndexReader {
+    /** Without the right to list, Amazon S3 reports a missing object as forbidden. */
     private static final int FORBIDDEN = 403;
-    private static final int NOT_SATISFIABLE = 416;
+
+    static final int NOT_SATISFIABLE = 416;
 
     private PackIndexReader() {}
 
@@ -55,11 +57,13 @@ public final class PackIndexReader {
             case GetResult.Absent _ -> new IndexResult.Lost("it is not there");
             case GetResult.TooLarge _ ->
                 new IndexResult.Unavailable("the server sent more of it than was requested");
+            case GetResult.Unavailable(StoreFailure failure)
+            when failure.status() == NOT_SATISFIABLE -> new IndexResult.Lost("it is too short");
+            case GetResult.Unavailable(StoreFailure failure)
+            when failure.status() == FORBIDDEN ->
+                new IndexResult.Unavailable("it is not there, or must not be read: " + failure);
             case GetResult.Unavailable(StoreFailure failure) ->
-                isGone(failure)
-                        ? new IndexResult.Lost(
-                                "it is not there, too short, or must not be read: " + failure)
-                        : new IndexResult.Unavailable(failure.toString());
+                new IndexResult.Unavailable(failure.toString());
         };
     }
 
@@ -76,15 +80,5 @@ public final class PackIndexReader {
             case PackIndex.Read.Bad bad ->
                 new IndexResult.Lost("its index is damaged: " + bad.detail());
         };
-    }
-
-    /**
-     * Returns true if a pack is missing or too short, by the failure of a range. Without the right
-     * to list, Amazon S3 reports a missing object as forbidden; the head beside it was readable.
-     */
-    static boolean isGone(StoreFailure failure) {
-        return failure.status() == NOT_SATISFIABLE
-                || (failure.status() == FORBIDDEN
-                        && (failure.code().isEmpty() || failure.code().equals("AccessDenied")));
     }
 }

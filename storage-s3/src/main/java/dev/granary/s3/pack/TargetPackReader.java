@@ -160,7 +160,7 @@ final class TargetPackReader {
                         DamageKind.EXTENDED,
                         "the server sent more of pack " + pack.name() + " than was requested");
             case GetResult.Unavailable unavailable -> {
-                if (PackIndexReader.isGone(unavailable.failure())) {
+                if (unavailable.failure().status() == PackIndexReader.NOT_SATISFIABLE) {
                     view.markLost(pack);
                     yield LoadResult.ABSENT;
                 }

@@ -147,7 +147,9 @@ public final class BucketDiagnostics {
         }
     }
 
-    /** Writes and reads an object as large as a small pack, and compares the server's two clocks. */
+    /**
+     * Writes and reads an object as large as a small pack, and compares the server's two clocks.
+     */
     private void checkLargeObject() {
         byte[] body = new byte[LARGE];
         random.nextBytes(body);

@@ -244,7 +244,7 @@ public final class ServerCapabilities {
         if (marker.nonce().equals(nonce.get())) {
             return new Marker.Own(etag);
         }
-        return age == null || age.compareTo(PROBE_LIMIT) > 0
+        return age == null || age.compareTo(PROBE_LIMIT) > 0 || marker.nonce().isEmpty()
                 ? new Marker.Stale(etag)
                 : new Marker.Claimed(
                         etag,
@@ -286,7 +286,13 @@ public final class ServerCapabilities {
                 LOG.atLevel(writes == ConditionalWriteSupport.FULL ? Level.DEBUG : Level.INFO)
                         .log("probed {}: conditional writes are {}", config.location(), writes);
             }
-            case ProbeResult.Stopped stopped -> unknown(stopped.failure().toString());
+            case ProbeResult.Stopped stopped -> {
+                unknown(stopped.failure().toString());
+                if (found instanceof Marker.Own) { // others need not wait until it is abandoned
+                    WriteResult ignored =
+                            write(found, CapabilityMarker.probing(config, "").json());
+                }
+            }
         }
         return result;
     }

@@ -13,10 +13,10 @@ import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
 import dev.granary.s3.pack.format.PackRange;
 import dev.granary.s3.pack.format.UnpackedEntry;
-import dev.granary.s3.store.StopListingException;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StopListingException;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

@@ -6,8 +6,8 @@ import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
 import dev.granary.s3.pack.format.PackRange;
 import dev.granary.s3.pack.format.UnpackedEntry;
-import dev.granary.s3.store.StopListingException;
 import dev.granary.s3.store.ListResult;
+import dev.granary.s3.store.StopListingException;
 import dev.granary.s3.store.StoreFailure;
 
 import java.util.ArrayList;
