@@ -604,7 +604,8 @@ final class History implements Course {
     }
 
     private void lie(String key) {
-        Bucket.Lie lie = Bucket.Lie.values()[random.nextInt(Bucket.Lie.values().length)];
+        Bucket.Lie lie =
+                List.of(Bucket.Lie.values()).get(random.nextInt(Bucket.Lie.values().length));
         trace(() -> "from now on the server lies about " + Ledger.shorten(key) + ": " + lie);
         ledger.beforeRemoval(key);
         bucket.lie(key, Optional.of(lie));

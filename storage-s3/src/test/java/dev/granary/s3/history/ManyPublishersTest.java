@@ -41,15 +41,6 @@ class ManyPublishersTest {
     private long now;
     private int current;
 
-    /** A publisher that sleeps, or waits for a response. */
-    private record Waiting(long until, int number) {}
-
-    private void pause(Duration duration) {
-        int number = current;
-        waiting.add(new Waiting(now + duration.toNanos(), number));
-        all.get(number).yieldTurn();
-    }
-
     private final Ticker ticker = new Ticker() {
         @Override
         public long nanos() {
@@ -81,6 +72,15 @@ class ManyPublishersTest {
             return super.replaceIfMatch(key, etag, body, marks);
         }
     };
+
+    /** A publisher that sleeps, or waits for a response. */
+    private record Waiting(long until, int number) {}
+
+    private void pause(Duration duration) {
+        int number = current;
+        waiting.add(new Waiting(now + duration.toNanos(), number));
+        all.get(number).yieldTurn();
+    }
 
     @Test
     @DisplayName("300 publishers that end at the same moment all get their packs named")
