@@ -57,14 +57,16 @@ public final class PackRemover {
             Head head = stored.get().head();
             boolean isDue = isDue(head, stored.get().serverMillis(), grace);
             List<String> removable = new ArrayList<>();
-            long waiting = list(isDue ? head.advanced() : head, removable);
+            long waiting = isDue
+                    ? list(head.advanced(), head.advanced().boundary(), removable)
+                    : list(head, 0, removable);
             return new Removal(removable.size(), 0, waiting);
         } catch (RegisterException e) {
             throw CompactionException.of(e);
         }
     }
 
-    /** Removes what is below the boundary and not named, after advancing the boundary if due. */
+    /** Notes or advances the boundary; if it advances, removes what is below and not named. */
     public Removal run(Duration grace) throws CompactionException {
         try {
             Optional<Register.Stored> stored = register.read();
@@ -74,9 +76,16 @@ public final class PackRemover {
             register.packs(
                     stored.get().head()); // a base that is lost hides packs: nothing is deleted
             long now = stored.get().serverMillis();
+            long due = isDue(stored.get().head(), now, grace)
+                    ? stored.get().head().advanced().boundary()
+                    : 0;
             SwapResult swapped = register.swap(stored, head -> change(head, now, grace));
             return switch (swapped) {
-                case SwapResult.Done done -> remove(done.now().head());
+                case SwapResult.Done done -> {
+                    Head head = done.now().head();
+                    // another boundary is that of a new register, whose former packs may be adopted
+                    yield remove(head, head.boundary() == due ? due : 0);
+                }
                 case SwapResult.GaveUp gaveUp -> throw new CompactionException(gaveUp.cause());
                 case SwapResult.Failed(String cause) -> throw new CompactionException(cause);
                 case SwapResult.Unknown(String cause) -> throw new CompactionException(cause);
@@ -101,9 +110,9 @@ public final class PackRemover {
                 .isPresent();
     }
 
-    private Removal remove(Head head) throws CompactionException, RegisterException {
+    private Removal remove(Head head, long boundary) throws CompactionException, RegisterException {
         List<String> removable = new ArrayList<>();
-        long waiting = list(head, removable);
+        long waiting = list(head, boundary, removable);
         long removed = 0;
         for (String key : removable) {
             if (store.delete(key) instanceof WriteResult.Done) {
@@ -113,8 +122,8 @@ public final class PackRemover {
         return new Removal(removed, removable.size() - removed, waiting);
     }
 
-    /** Lists what a head does not name; returns the number of objects above the boundary. */
-    private long list(Head head, List<String> removable)
+    /** Lists what a head does not name; returns the number of objects that are not below. */
+    private long list(Head head, long boundary, List<String> removable)
             throws CompactionException, RegisterException {
         Set<ObjectName> named = new HashSet<>();
         for (PackInfo pack : register.packs(head)) {
@@ -130,7 +139,7 @@ public final class PackRemover {
                 if (name.isEmpty() || named.contains(name.get())) {
                     return; // objects of unknown names are never touched
                 }
-                if (name.get().generation() < head.boundary()) {
+                if (name.get().generation() < boundary) {
                     removable.add(object.key());
                 } else {
                     waiting[0]++;
