@@ -8,6 +8,7 @@ import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -102,11 +103,7 @@ public final class Register {
             if (there.isPresent()) {
                 return there.get();
             }
-            // the server's date: a register must not start below the names of one that was removed
-            Head first = Head.first(((GetResult.Absent) read).serverMillis(), nonce());
-            if (first.generation() == 0) {
-                throw RegisterException.unusable("the server sends no date");
-            }
+            Head first = first(((GetResult.Absent) read).serverMillis());
             WriteResult created = store.putIfAbsent(keys.head(), first.encode(), ObjectMarks.NONE);
             switch (created) {
                 case WriteResult.Done(String etag) -> {
@@ -122,7 +119,36 @@ public final class Register {
             }
         }
         throw RegisterException.unusable(
-                "the head could not be created: the server does not" + " answer clearly");
+                "the head could not be created: the server does not answer clearly");
+    }
+
+    /**
+     * Reads the head, or creates it, and replaces a damaged one by an empty one. For a person who
+     * asks for it: the head then names no pack.
+     */
+    public Stored readOrReplace() throws RegisterException {
+        HeadResult before = store.head(keys.head()); // first: a head that changes does not match it
+        try {
+            return readOrCreate();
+        } catch (RegisterException e) {
+            if (!e.isLoss() || !(before instanceof HeadResult.Found found)) {
+                throw e;
+            }
+            Head first = first(found.dates().nowMillis());
+            if (store.replaceIfMatch(keys.head(), found.etag(), first.encode(), ObjectMarks.NONE)
+                    instanceof WriteResult.Done(String etag)) {
+                return new Stored(first, etag, first.generation());
+            }
+            throw e;
+        }
+    }
+
+    /** Returns the first head; its generation must be above every name of a removed register. */
+    private Head first(long serverMillis) throws RegisterException {
+        if (serverMillis == 0) {
+            throw RegisterException.unusable("the server sends no date");
+        }
+        return Head.first(serverMillis, nonce());
     }
 
     /**

@@ -59,7 +59,7 @@ public final class PackAdopter {
     /** Adopts all sound packs that no head names; returns their number. */
     public long run() throws CompactionException {
         try {
-            Register.Stored now = withoutLostBase(register.readOrCreate());
+            Register.Stored now = withoutLostBase(register.readOrReplace());
             Set<ObjectName> known = new HashSet<>();
             Set<Sha256> contents = new HashSet<>();
             for (PackInfo pack : register.packs(now.head())) {
