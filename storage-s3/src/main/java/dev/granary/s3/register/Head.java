@@ -27,7 +27,7 @@ import java.util.Set;
  * @param candidate the next boundary
  * @param base the list of folded packs; empty if there are none
  * @param recent packs that are not folded yet, the newest first
- * @param retired packs that left, until they may be deleted
+ * @param retired packs and bases that left, until they may be deleted
  * @param unknown fields of a newer version, which are kept
  */
 public record Head(
@@ -59,7 +59,7 @@ public record Head(
      */
     public record Candidate(long generation, long sinceMillis) {}
 
-    /** A pack that left in the head of that generation. */
+    /** A pack or base that left in the head of that generation. */
     public record Retired(ObjectName name, long generation) {}
 
     public Head {
@@ -91,7 +91,7 @@ public record Head(
         return recent.stream().anyMatch(pack -> pack.name().equals(name)) || retires(name);
     }
 
-    /** Returns true if a pack of that name left. */
+    /** Returns true if a pack or base of that name left. */
     public boolean retires(ObjectName name) {
         return retired.stream().anyMatch(one -> one.name().equals(name));
     }
@@ -125,6 +125,8 @@ public record Head(
     public Head with(Optional<ObjectName> newBase, Set<ObjectName> inBase, Set<ObjectName> gone) {
         List<Retired> left = new ArrayList<>(retired);
         gone.forEach(name -> left.add(new Retired(name, generation + 1)));
+        base.filter(name -> !newBase.equals(base))
+                .ifPresent(name -> left.add(new Retired(name, generation + 1)));
         List<PackInfo> packs = recent.stream()
                 .filter(pack -> !inBase.contains(pack.name()) && !gone.contains(pack.name()))
                 .toList();
@@ -148,10 +150,7 @@ public record Head(
                 unknown);
     }
 
-    /**
-     * Returns this state with the candidate as the boundary, and without the packs that left before
-     * it.
-     */
+    /** Returns this state with the candidate as the boundary, and without what left before it. */
     public Head advanced() {
         long to = candidate.orElseThrow().generation();
         return new Head(

@@ -187,6 +187,10 @@ class HeadTest {
         assertEquals(Optional.of(base), folded.base());
         assertTrue(folded.retires(second.name()));
         assertFalse(folded.retires(first.name()));
+        ObjectName next = new ObjectName(GENERATION, PackFixture.hash(random));
+        Head again = folded.with(Optional.of(next), Set.of(third.name()), Set.of());
+        assertTrue(again.retires(base), "readers of the former head still read it");
+        assertFalse(again.retires(next));
     }
 
     @Test
