@@ -45,7 +45,9 @@ public final class CompactionPlan {
     /** The pack from which readers take an entry, by id. */
     final Map<Sha256, PackInfo> first = new HashMap<>();
 
+    /** The packs to be rewritten, in the order of readers: the first copy of an id is moved. */
     final Set<PackInfo> sources = new LinkedHashSet<>();
+
     long tooLarge;
     boolean isTruncated;
 
@@ -82,7 +84,8 @@ public final class CompactionPlan {
         }
         packs.values().forEach(pack -> locations(pack)
                 .forEach(location -> first.putIfAbsent(location.id(), pack)));
-        Set<PackInfo> small = new LinkedHashSet<>();
+        Set<PackInfo> chosen = new HashSet<>();
+        Set<PackInfo> small = new HashSet<>();
         for (PackInfo pack : packs.values()) {
             if (lost.contains(pack)) {
                 continue;
@@ -93,22 +96,18 @@ public final class CompactionPlan {
                     .count();
             boolean isNamedOut = locations.stream().anyMatch(one -> without.contains(one.id()));
             if (isNamedOut || 2 * live < locations.size()) {
-                sources.add(pack);
+                chosen.add(pack);
             } else if (pack.bytes() < SMALL_BYTES) {
                 small.add(pack);
             }
         }
         boolean isWorthwhile =
-                small.size() + sources.size() > 1 || (!small.isEmpty() && folded() > 0);
+                small.size() + chosen.size() > 1 || (!small.isEmpty() && folded() > 0);
         if (isWorthwhile) {
-            sources.addAll(small);
+            chosen.addAll(small);
         }
-        if (sources.size() > MAX_SOURCES) {
-            isTruncated = true;
-            Set<PackInfo> kept =
-                    new HashSet<>(sources.stream().limit(MAX_SOURCES).toList());
-            sources.retainAll(kept);
-        }
+        isTruncated |= chosen.size() > MAX_SOURCES;
+        packs.values().stream().filter(chosen::contains).limit(MAX_SOURCES).forEach(sources::add);
     }
 
     /** Returns the entries of a pack; none of a lost one. */

@@ -82,18 +82,28 @@ final class EntryMover {
      */
     static Optional<PackIndex> salvageIndex(PackInfo pack, TargetLayout keys, ObjectStore store)
             throws CompactionException {
-        Optional<byte[]> whole = whole(pack, keys, store);
-        return whole.filter(bytes -> isSound(bytes, pack))
-                .map(bytes -> Arrays.copyOfRange(bytes, (int) pack.indexOffset(), bytes.length))
-                .flatMap(bytes ->
-                        PackIndexReader.decode(bytes, pack, keys) instanceof IndexResult.Ok ok
-                                ? Optional.of(ok.index())
-                                : Optional.empty());
+        Optional<byte[]> whole = whole(pack, keys, store).filter(bytes -> isSound(bytes, pack));
+        if (whole.isEmpty()) {
+            return Optional.empty();
+        }
+        if (whole.get().length == pack.bytes()) {
+            byte[] index =
+                    Arrays.copyOfRange(whole.get(), (int) pack.indexOffset(), whole.get().length);
+            if (PackIndexReader.decode(index, pack, keys) instanceof IndexResult.Ok ok) {
+                return Optional.of(ok.index());
+            }
+        }
+        throw unfit(pack);
     }
 
     private static boolean isSound(byte[] whole, PackInfo pack) {
-        return whole.length == pack.bytes()
-                && Sha256.of(whole).equals(pack.name().hash());
+        return Sha256.of(whole).equals(pack.name().hash());
+    }
+
+    /** Returns the exception of a sound pack that this version cannot use. */
+    private static CompactionException unfit(PackInfo pack) {
+        return new CompactionException(
+                "the index of pack " + pack.name() + " does not fit the pack");
     }
 
     /** Reads a whole pack; empty if it does not exist. */
@@ -264,13 +274,12 @@ final class EntryMover {
                     whole.flatMap(bytes -> slice(bytes, location.offset(), location));
             if (entry.isPresent()) {
                 spool.add(location.id(), entry.get(), location.compileNanos());
-            } else {
+            } else if (!redundant.containsKey(location.id())) { // else the unpacked one stays
                 lostHere++;
             }
         }
         if (lostHere > 0 && whole.isPresent() && isSound(whole.get(), pack)) {
-            throw new CompactionException(
-                    "the index of pack " + pack.name() + " does not fit the pack");
+            throw unfit(pack);
         }
         return lostHere == 0 || recordLoss(pack, lostHere);
     }

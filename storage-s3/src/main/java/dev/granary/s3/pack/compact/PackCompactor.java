@@ -340,15 +340,16 @@ public final class PackCompactor {
                     : new Change.GiveUp("the packs have changed");
         }
 
-        /** Removes unpacked entries that have been in a pack for longer than the grace period. */
+        /**
+         * Removes unpacked entries that have been in a pack for longer than the grace period. A
+         * pack that leaves counts as well: the head names its entries in another one now, and
+         * readers of an older head have the former one.
+         */
         private void removeRedundant(long nowMillis) throws CompactionException {
             Map<PackInfo, List<EntryMover.Redundant>> byPack = new HashMap<>();
             mover.redundant.values().forEach(one -> byPack.computeIfAbsent(
                             one.pack(), _ -> new ArrayList<>())
                     .add(one));
-            byPack.keySet()
-                    .removeIf(pack ->
-                            !plan.packs.containsKey(pack.name()) || plan.sources.contains(pack));
             if (byPack.isEmpty()) {
                 return;
             }
@@ -369,7 +370,9 @@ public final class PackCompactor {
                         copies.stream().map(EntryMover.Redundant::location).toList());
                 copies.stream()
                         .map(EntryMover.Redundant::entry)
-                        .filter(entry -> sound.contains(entry.id()))
+                        .filter(entry -> sound.contains(entry.id())
+                                && (!plan.sources.contains(one.getKey())
+                                        || spool.contains(entry.id())))
                         .forEach(entry ->
                                 countRemoval(store.deleteIfMatch(entry.key(), entry.etag())));
             }

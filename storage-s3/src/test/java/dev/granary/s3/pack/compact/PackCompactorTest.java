@@ -2,26 +2,38 @@ package dev.granary.s3.pack.compact;
 
 import static dev.granary.s3.contract.Fault.DENIED;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
-import static dev.granary.testing.BucketAssertions.assertThat;
-import static dev.granary.testing.CacheAssertions.assertThat;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.Compression;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
+import dev.granary.s3.layout.ObjectName;
+import dev.granary.s3.pack.ForwardingStore;
 import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.PackLookupDriver;
 import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
-import dev.granary.s3.pack.manifest.PackManifest;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.register.Change;
+import dev.granary.s3.register.Head;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
+import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
-import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -30,16 +42,17 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Collectors;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 
-/** The entries and packs that compaction packs, merges, rewrites, removes, and leaves. */
+/** The entries and packs that compaction packs, merges, rewrites, leaves out, and leaves alone. */
 class PackCompactorTest {
     private static final Duration GRACE = Duration.ofDays(1);
-    private static final Duration MOMENT = Duration.ofSeconds(1);
+    private static final Duration MOMENT = Duration.ofMillis(1);
     private static final int VERSION_AT = 8; // in an entry, followed by the flags
     private static final int COUNT_AT = 12;
 
@@ -61,23 +74,27 @@ class PackCompactorTest {
         return bucket.publish(bucket.pack(all));
     }
 
-    private CompactionPlan plan() {
-        PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
-        return assertThat(planned).isReady();
+    private CompactionPlan plan() throws CompactionException {
+        return bucket.compactor().plan(Set.of());
     }
 
-    private PackCompactor.Result.Done compact() {
-        return compact(PackManifest.UnpackedEntries.POSSIBLE);
+    private CompactionReport run(CompactionPlan plan) throws CompactionException {
+        return bucket.compactor().run(plan, GRACE, true, _ -> {}).orElseThrow();
     }
 
-    private PackCompactor.Result.Done compact(PackManifest.UnpackedEntries unpackedEntries) {
-        PackCompactor.Result result = bucket.compaction().run(plan(), unpackedEntries, _ -> {});
-        return assertThat(result).isDone();
+    private CompactionReport compactOver(ObjectStore over) throws CompactionException {
+        PackCompactor compactor = bucket.compactor(over);
+        return compactor.run(compactor.plan(Set.of()), GRACE, true, _ -> {}).orElseThrow();
+    }
+
+    private String stop(ObjectStore over) {
+        return String.valueOf(
+                assertThrows(CompactionException.class, () -> compactOver(over)).getMessage());
     }
 
     private void assertFound(List<Entry> all) {
-        try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
-            assertEquals(List.of(), reading.lost(all));
+        try (PackLookupDriver machine = new PackLookupDriver(bucket)) {
+            assertEquals(List.of(), machine.lost(all));
         }
     }
 
@@ -89,72 +106,100 @@ class PackCompactorTest {
         return Stream.concat(some.stream(), more.stream()).toList();
     }
 
-    @Test
-    @DisplayName(
-            "R18 an unpacked entry goes into a pack; it is removed when the grace period is over"
-                    + " by the server's clock, and not earlier")
-    void folds() {
-        List<Entry> all = placeUnpacked(100);
-        assertEquals(
-                List.of(100L, 0L, 0L, 0L),
-                List.of(plan().folded(), plan().merged(), plan().removed(), plan().waiting()));
-        assertEquals(
-                new PackCompactor.Result.Done(
-                        100, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
-                compact());
-        assertEquals(List.of(1L, 100L), List.of(count("/p/"), count("/e/")));
-        assertFound(all);
-        store.pass(GRACE.minus(MOMENT));
-        assertEquals(List.of(0L, 100L), List.of(plan().removed(), plan().waiting()));
-        assertEquals(
-                new PackCompactor.Result.Done(
-                        0, 0, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
-                compact());
-        assertEquals(1, bucket.newest().number(), "nothing was to be committed");
-        store.pass(MOMENT);
-        assertEquals(List.of(100L, 0L), List.of(plan().removed(), plan().waiting()));
-        assertEquals(
-                new PackCompactor.Result.Done(
-                        0, 0, 100, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
-                compact());
-        assertEquals(List.of(1L, 0L), List.of(count("/p/"), count("/e/")));
-        assertFound(all);
-        assertTrue(plan().isEmpty());
+    private static String hex(Entry entry) {
+        return entry.id().hash().hex();
+    }
+
+    /** Returns another content for the id of an entry. */
+    private Entry fresh(Entry entry) {
+        return entries.entry(entry.id(), 100);
     }
 
     @Test
-    @DisplayName(
-            "small packs are merged, a shared entry is stored once; the old ones are removed after"
-                    + " the grace period, and the manifest drops them")
-    void merges() {
+    @DisplayName("unpacked entries go into a pack; they are removed when it is a grace old by the"
+            + " server's clock, and not earlier")
+    void folds() throws CompactionException {
+        List<Entry> all = placeUnpacked(100);
+        assertEquals(List.of(100L, 0L), List.of(plan().folded(), plan().merged()));
+        CompactionReport first = bucket.compact();
+        assertEquals(
+                List.of(100L, 1L, 0L, 0L),
+                List.of(first.packed(), first.written(), first.removed(), first.waiting()));
+        assertEquals(List.of(1L, 100L), List.of(count("/p/"), count("/e/")));
+        assertFound(all);
+        assertTrue(plan().isEmpty());
+        store.pass(GRACE.minus(MOMENT));
+        String nonce = bucket.head().nonce();
+        assertEquals(100, bucket.compact().waiting());
+        assertEquals(nonce, bucket.head().nonce(), "nothing was to be swapped");
+        store.pass(MOMENT);
+        CompactionReport last = bucket.compact();
+        assertEquals(List.of(100L, 0L), List.of(last.removed(), last.waiting()));
+        assertEquals(List.of(1L, 0L), List.of(count("/p/"), count("/e/")));
+        assertFound(all);
+    }
+
+    @Test
+    @DisplayName("small packs are merged, a shared entry is stored once; one swap retires the old"
+            + " ones; a single small pack is left alone")
+    void merges() throws CompactionException {
         List<Entry> all = entries(40, 100);
         for (int i = 0; i < 4; i++) {
             publish(all.subList(5 * i, 5 * i + 25));
         }
-        List<Entry> unpackedEntries = placeUnpacked(3);
+        List<Entry> unpacked = placeUnpacked(3);
+        Head before = bucket.head();
         assertEquals(4, plan().merged());
-        assertEquals(
-                new PackCompactor.Result.Done(
-                        43, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
-                compact());
-        assertEquals(
-                List.of(43),
-                bucket.newest().packs().stream().map(PackInfo::entries).toList());
-        assertEquals(4, bucket.newest().retired().size());
-        store.pass(GRACE.minus(MOMENT));
-        assertEquals(0, compact().removed());
-        assertEquals(5, count("/p/"));
-        store.pass(MOMENT);
-        assertEquals(4 + 3, compact().removed());
-        assertEquals(1, count("/p/"));
-        assertEquals(List.of(), bucket.newest().retired());
-        assertFound(all(all, unpackedEntries));
+        CompactionReport report = bucket.compact();
+        assertEquals(List.of(43L, 1L), List.of(report.packed(), report.written()));
+        assertEquals(List.of(43), bucket.packs().stream().map(PackInfo::entries).toList());
+        Head after = bucket.head();
+        assertEquals(before.generation() + 1, after.generation());
+        assertEquals(List.of(), after.recent());
+        before.recent().forEach(pack -> assertTrue(after.retires(pack.name())));
+        assertFound(all(all, unpacked));
         assertTrue(plan().isEmpty());
     }
 
     @Test
+    @DisplayName("entries larger than a pack in total go into packs of disjoint ranges of ids, in"
+            + " bounded reads")
+    void several() throws CompactionException {
+        List<Entry> all = entries(22, 2 << 20);
+        all.subList(0, 14).forEach(bucket::placeUnpacked);
+        publish(all.subList(14, 18));
+        publish(all.subList(18, 22));
+        List<Long> reported = new ArrayList<>();
+        assertTrue(bucket.compactor().run(plan(), GRACE, true, reported::add).isPresent());
+        assertEquals(2, bucket.packs().size());
+        List<List<Sha256>> ids = bucket.packs().stream()
+                .map(pack -> locations(pack).stream().map(PackLocation::id).toList())
+                .sorted(Comparator.comparing(List::getFirst, PackIndex.ORDER))
+                .toList();
+        assertTrue(
+                PackIndex.ORDER.compare(ids.getFirst().getLast(), ids.getLast().getFirst()) < 0);
+        assertTrue(
+                store.longestRange() <= (8 << 20) + (3 << 20),
+                store.longestRange() + " bytes in one part");
+        assertEquals(reported.stream().sorted().toList(), reported);
+        assertTrue(reported.getLast() >= 22L * (2 << 20));
+        assertFound(all);
+    }
+
+    private List<PackLocation> locations(PackInfo pack) {
+        byte[] body = store.body(PackFixture.KEYS.pack(pack.name()));
+        return PackIndex.decode(
+                                Arrays.copyOfRange(body, (int) pack.indexOffset(), body.length),
+                                pack.indexOffset(),
+                                PackFixture.NAMESPACE)
+                        instanceof PackIndex.Read.Ok ok
+                ? ok.index().locations()
+                : List.of();
+    }
+
+    @Test
     @DisplayName("a large pack stays while half of it is live, and is rewritten when less is")
-    void rewrites() {
+    void rewrites() throws CompactionException {
         List<Entry> first = entries(5, 4 << 20);
         List<Entry> half = all(first.subList(0, 2), entries(2, 5 << 20));
         List<Entry> less = all(first.subList(2, 5), entries(2, 4 << 20));
@@ -163,54 +208,57 @@ class PackCompactorTest {
         assertEquals(0, plan().merged());
         publish(less);
         assertEquals(1, plan().merged());
+        CompactionReport report = bucket.compact();
+        assertEquals(List.of(0L, 0L), List.of(report.packed(), report.written()));
         assertEquals(
-                new PackCompactor.Result.Done(
-                        2, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
-                compact());
-        assertEquals(
-                List.of(5, 4, 2),
-                bucket.newest().packs().stream().map(PackInfo::entries).toList());
+                List.of(5, 4), bucket.packs().stream().map(PackInfo::entries).toList());
         assertFound(all(first, all(half, less)));
-        assertTrue(plan().merged() == 0, "a single small pack has no company");
+    }
+
+    /** Returns an entry as another writer stores it. */
+    private byte[] encodedAgain(Entry entry) {
+        return EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.random(bucket.random()));
     }
 
     @Test
-    @DisplayName("entries larger than a pack in total go into several, each read in bounded ranges")
-    void several() {
-        List<Entry> all = entries(22, 2 << 20);
-        all.subList(0, 14).forEach(bucket::placeUnpacked);
-        publish(all.subList(14, 18));
-        publish(all.subList(18, 22));
-        List<Long> reported = new ArrayList<>();
-        CompactionPlan plan = plan();
-        assertThat(bucket.compaction()
-                        .run(plan, PackManifest.UnpackedEntries.POSSIBLE, reported::add))
-                .isDone();
-        assertEquals(2, bucket.newest().packs().size());
-        assertTrue(
-                store.longestRange() <= (8 << 20) + (3 << 20),
-                store.longestRange() + " bytes in one part");
-        assertEquals(reported.stream().sorted().toList(), reported);
-        assertEquals(plan.bytes(), reported.getLast());
-        assertFound(all);
+    @DisplayName("P9 an unpacked entry wins over the copy in a pack, sound or damaged, merged or"
+            + " not; its object is removed a grace later")
+    void unpackedWins() throws CompactionException {
+        for (int bytes : List.of(100, 6 << 20)) {
+            List<Entry> old = entries(3, bytes);
+            PackInfo pack = publish(old);
+            bucket.damage(pack, old.get(0));
+            Entry other = fresh(old.get(1));
+            store.place(
+                    PackFixture.unpackedKey(old.get(0)),
+                    encodedAgain(old.get(0)),
+                    ObjectMarks.NONE);
+            bucket.placeUnpacked(other);
+            List<Entry> newest = List.of(old.get(0), other, old.get(2));
+            CompactionReport report = bucket.compact();
+            assertEquals(List.of(0L, 0L), List.of(report.removed(), report.lost()));
+            assertFound(newest);
+            store.pass(GRACE);
+            report = bucket.compact();
+            assertEquals(List.of(2L, 0L), List.of(report.removed(), report.lost()));
+            assertFound(newest);
+            assertEquals(0, count("/e/"));
+        }
     }
 
     @Test
-    @DisplayName("unpacked entries of a large pack that stays are counted until the grace period is"
-            + " over; a plan has memory only for those that may be needed")
-    void waiting() {
-        List<Entry> large = entries(5, 4 << 20);
-        List<Entry> small = entries(3, 100);
-        publish(large);
-        publish(small);
-        all(large, small).forEach(bucket::placeUnpacked);
-        assertEquals(8, plan().waiting());
-        assertEquals(
-                small.stream().map(entry -> entry.id().hash()).collect(Collectors.toSet()),
-                plan().unpacked().packed().keySet());
-        store.pass(GRACE);
-        assertEquals(8, plan().removed());
-        assertEquals(8, plan().unpacked().packed().size());
+    @DisplayName("of several copies of an id the one that readers take is moved, in whatever order"
+            + " packs are chosen")
+    void firstCopy() throws CompactionException {
+        List<Entry> old = entries(3, 6 << 20); // a large pack, mostly dead
+        PackInfo large = publish(old);
+        bucket.damage(large, old.get(0));
+        List<Entry> newer = List.of(old.get(0), fresh(old.get(1)));
+        publish(newer); // a small one, before it
+        assertEquals(2, plan().merged());
+        CompactionReport report = bucket.compact();
+        assertEquals(List.of(3L, 0L), List.of(report.packed(), report.lost()));
+        assertFound(all(newer, old.subList(2, 3)));
     }
 
     /** Puts an unpacked entry with its last byte changed into the bucket; returns its key. */
@@ -221,388 +269,580 @@ class PackCompactorTest {
         return PackFixture.unpackedKey(entry);
     }
 
-    /** Puts an unpacked entry of an unknown version and layout into the bucket; returns its key. */
-    private String placeOfOtherVersion(Entry entry) {
-        byte[] bytes = PackFixture.encoded(entry);
-        Arrays.fill(bytes, VERSION_AT, VERSION_AT + 2 * Short.BYTES, (byte) 2);
-        Arrays.fill(bytes, COUNT_AT, COUNT_AT + Short.BYTES, (byte) -1);
-        store.place(PackFixture.unpackedKey(entry), bytes, ObjectMarks.NONE);
-        return PackFixture.unpackedKey(entry);
-    }
-
     @Test
-    @DisplayName("D6 unpacked entries that remain are counted by cause, damaged ones are named, and"
-            + " nothing is sealed")
-    void leaves() {
+    @DisplayName("unpacked entries that are damaged, too large or of another version stay and are"
+            + " counted; a damaged one does not replace its copy in a pack")
+    void leaves() throws CompactionException {
+        List<Entry> packed = entries(2, 100);
+        publish(packed);
+        String damaged = placeDamaged(packed.getFirst());
         List<Entry> sound = placeUnpacked(5);
-        String damaged = placeDamaged(entries.entry(100));
-        assertEquals(
-                new PackCompactor.Result.Done(
-                        5,
-                        1,
-                        0,
-                        0,
-                        LeftEntries.NONE.plusDamaged(damaged),
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
-                compact(PackManifest.UnpackedEntries.NONE));
-        store.remove(damaged);
-        String newer = placeOfOtherVersion(entries.entry(100));
-        assertEquals(
-                LeftEntries.NONE.plusOtherVersion(),
-                compact(PackManifest.UnpackedEntries.NONE).left());
-        store.remove(newer);
+        byte[] other = PackFixture.encoded(entries.entry(100));
+        Arrays.fill(other, VERSION_AT, VERSION_AT + 2 * Short.BYTES, (byte) 2);
+        Arrays.fill(other, COUNT_AT, COUNT_AT + Short.BYTES, (byte) -1);
+        store.place(PackFixture.unpackedKey(entries.entry(100)), other, ObjectMarks.NONE);
         Entry large = entries.entry(PackIndex.MAX_ENTRY_BYTES);
         bucket.placeUnpacked(large);
-        assertEquals(1, plan().tooLarge());
+        CompactionReport report = bucket.compact();
+        assertEquals(7, report.packed());
+        assertEquals(List.of(damaged), report.damagedKeys());
         assertEquals(
-                new PackCompactor.Result.Done(
-                        0,
-                        0,
-                        0,
-                        0,
-                        LeftEntries.NONE.plusTooLarge(1),
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
-                compact(PackManifest.UnpackedEntries.NONE));
-        assertFound(all(sound, List.of(large)));
-    }
-
-    @Test
-    @DisplayName("D6 an unpacked entry that cannot be read now, or is gone since the listing, is no"
-            + " damage, nor is one wrong response")
-    void unread() {
-        Entry entry = placeUnpacked(1).getFirst();
-        CompactionPlan plan = plan();
-        store.script(new Fault.Lost(TIMEOUT));
-        PackCompactor.Result result =
-                bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
-        assertEquals(LeftEntries.NONE.plusUnread(1), assertThat(result).isDone().left());
-        store.beforeEach(() -> {
-            if (store.namedRequests().getLast().equals("GET entry")) {
-                store.remove(PackFixture.unpackedKey(entry));
-            }
-        });
-        assertEquals(
-                new PackCompactor.Result.Done(
-                        0,
-                        0,
-                        0,
-                        0,
-                        LeftEntries.NONE.plusGone(),
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
-                compact());
-        store.beforeEach(() -> {});
-        bucket.placeUnpacked(entry);
-        CompactionPlan again = plan();
-        store.script(new Fault.Changed(Fault.Change.LONGER));
-        result = bucket.compaction().run(again, PackManifest.UnpackedEntries.NONE, _ -> {});
-        assertEquals(
-                new PackCompactor.Result.Done(
-                        1, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.NONE),
-                result);
-        assertFound(List.of(entry));
-    }
-
-    @Test
-    @DisplayName("D6 of many damaged entries 100 are named and all are counted")
-    void manyDamaged() {
-        for (int i = 0; i < LeftEntries.MAX_NAMED + 3; i++) {
-            placeDamaged(entries.entry(10));
-        }
-        LeftEntries left = compact().left();
-        assertEquals(
-                List.of(103L, 103L, 100),
-                List.of(left.damaged(), left.total(), left.damagedKeys().size()));
-    }
-
-    @Test
-    @DisplayName(
-            "R12 sealed: absent ids cost no request; the next compaction without sealing removes"
-                    + " the seal")
-    void seals() {
-        List<Entry> all = placeUnpacked(5);
-        assertEquals(
-                PackManifest.UnpackedEntries.NONE,
-                compact(PackManifest.UnpackedEntries.NONE).unpackedEntries());
-        try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
-            assertEquals(List.of(), reading.lost(all));
-            store.newRequests();
-            assertThat(reading.load(entries.entry(1))).isAbsent();
-            assertEquals(List.of(), store.newRequests());
-        }
-        long number = bucket.newest().number();
-        assertEquals(
-                PackManifest.UnpackedEntries.NONE,
-                compact(PackManifest.UnpackedEntries.NONE).unpackedEntries());
-        assertEquals(number, bucket.newest().number());
-        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, compact().unpackedEntries());
-        assertEquals(PackManifest.UnpackedEntries.POSSIBLE, bucket.newest().unpackedEntries());
-    }
-
-    @Test
-    @DisplayName(
-            "R18 a lost or damaged pack is no longer named, its entries that are also unpacked are"
-                    + " packed; a silent one stays")
-    void lostPacks() {
-        List<Entry> gone = entries(3, 100);
-        List<Entry> unreadable = entries(4, 100);
-        List<Entry> sound = entries(5, 100);
-        bucket.remove(publish(gone));
-        PackInfo bad = publish(unreadable);
-        store.place(
-                PackFixture.KEYS.pack(bad.name()),
-                entries.bytes((int) bad.bytes()),
-                ObjectMarks.NONE);
-        publish(sound);
-        bucket.placeUnpacked(gone.get(1));
-        store.plan(FaultPlan.when(
-                request -> request.operation().equals("GET range"), new Fault.Lost(TIMEOUT)));
-        PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
-        assertTrue(
-                assertThat(planned).isUnavailable().contains("index of a pack"), planned::toString);
-        store.plan(FaultPlan.SOUND);
-        CompactionPlan plan = plan();
-        assertEquals(List.of(2L, 1L), List.of(plan.lost(), plan.folded()));
-        assertThat(bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}))
-                .isDone();
-        assertEquals(1, bucket.newest().packs().size());
-        assertEquals(6, bucket.newest().entries());
-        assertFound(all(sound, gone.subList(1, 2)));
+                List.of(1L, 1L, 0L, 0L, 3L),
+                List.of(
+                        report.tooLarge(),
+                        report.otherVersion(),
+                        report.unread(),
+                        report.gone(),
+                        report.left()));
         store.pass(GRACE);
-        assertEquals(1 + 2 + 1, compact().removed());
-        assertEquals(1, count("/p/"));
+        assertEquals(5, bucket.compact().removed());
+        assertEquals(3, count("/e/"));
+        assertFound(all(packed, all(sound, List.of(large))));
     }
 
     @Test
-    @DisplayName("R6 a pack of which a range cannot be read now stays named, and nothing is sealed")
-    void silentPart() {
+    @DisplayName("an unpacked entry that cannot be read now, or is gone since the listing, is no"
+            + " damage")
+    void unread() throws CompactionException {
+        List<Entry> all = placeUnpacked(2);
+        CompactionPlan plan = plan();
+        store.plan(FaultPlan.once(
+                request -> request.key().contains("/e/"), 0, new Fault.Lost(TIMEOUT)));
+        CompactionReport report = run(plan);
+        assertEquals(List.of(1L, 1L), List.of(report.packed(), report.unread()));
+        assertFound(all);
+        plan = plan();
+        all.forEach(entry -> store.remove(PackFixture.unpackedKey(entry)));
+        assertEquals(2, run(plan).gone());
+    }
+
+    private PackBuilder.Pack pack(List<Sha256> ids, List<byte[]> stored) {
+        PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, bucket.random());
+        for (int i = 0; i < ids.size(); i++) {
+            builder.add(ids.get(i), stored.get(i), 7);
+        }
+        return builder.build();
+    }
+
+    @Test
+    @DisplayName("P2 bytes in packs are moved and never judged: what this version or this machine"
+            + " cannot decode is in the new pack as it was")
+    void carried() throws CompactionException {
+        byte[] newer = PackFixture.encoded(entries.entry(100));
+        TestEntries.setLaterVersion(newer, 0);
+        List<byte[]> stored = List.of(newer, entries.bytes(50), new byte[] {1});
+        List<Sha256> ids = Stream.generate(() -> PackFixture.hash(bucket.random()))
+                .limit(3)
+                .toList();
+        bucket.publish(pack(ids, stored));
+        List<Entry> all = entries(3, 100);
+        publish(all);
+        CompactionReport report = bucket.compact();
+        assertEquals(
+                List.of(6L, 0L, List.of()),
+                List.of(report.packed(), report.lost(), report.lostPacks()));
+        PackInfo merged = bucket.packs().getFirst();
+        byte[] body = store.body(PackFixture.KEYS.pack(merged.name()));
+        for (PackLocation location : locations(merged)) {
+            int at = ids.indexOf(location.id());
+            if (at >= 0) {
+                assertArrayEquals(
+                        stored.get(at),
+                        Arrays.copyOfRange(body, (int) location.offset(), (int) location.end()));
+                assertEquals(7, location.compileNanos());
+            }
+        }
+        assertFound(all);
+    }
+
+    /** Ignores the offset of a range, with as many bytes as were requested. */
+    private ObjectStore wrongRanges() {
+        return new ForwardingStore(store) {
+            @Override
+            public GetResult range(String key, long offset, int length, byte[] into) {
+                return super.range(key, 0, length, into);
+            }
+        };
+    }
+
+    /** Ignores the header Range. */
+    private ObjectStore withoutRanges() {
+        return new ForwardingStore(store) {
+            @Override
+            public GetResult range(String key, long offset, int length, byte[] into) {
+                return super.get(key, length);
+            }
+        };
+    }
+
+    @Test
+    @DisplayName("P3 a server that ignores ranges, or answers them wrong each time in the same way,"
+            + " costs no pack: the compaction stops, or reads whole packs")
+    void wrongAnswers() throws CompactionException {
+        List<Entry> all = entries(10, 100);
+        publish(all.subList(0, 5));
+        publish(all.subList(4, 10));
+        bucket.placeUnpacked(all.getFirst());
+        String nonce = bucket.head().nonce();
+        assertTrue(stop(withoutRanges()).contains("more of it than was requested"));
+        assertEquals(nonce, bucket.head().nonce());
+        CompactionPlan known = plan(); // with the indexes
+        assertEquals(
+                10,
+                bucket.compactor(withoutRanges())
+                        .run(known, GRACE, true, _ -> {})
+                        .orElseThrow()
+                        .packed());
+        assertFound(all);
+        publish(entries(1, 100));
+        CompactionReport report = compactOver(wrongRanges());
+        assertEquals(
+                List.of(11L, 0L, List.of()),
+                List.of(report.packed(), report.lost(), report.lostPacks()));
+        assertFound(all);
+        store.pass(GRACE);
+        assertEquals(0, compactOver(wrongRanges()).removed(), "no copy is known to be sound");
+    }
+
+    @Test
+    @DisplayName("packs with losses leave one a run, named in the report, with what is sound in"
+            + " them; the others stay until the next")
+    void oneLossyPack() throws CompactionException {
         List<Entry> first = entries(3, 100);
         List<Entry> second = entries(3, 100);
-        publish(first);
-        publish(second);
+        List<Entry> third = entries(3, 100);
+        List<PackInfo> packs = List.of(publish(first), publish(second), publish(third));
+        bucket.damage(packs.get(0), first.get(0));
+        bucket.damage(packs.get(1), second.get(0));
+        List<Entry> sound = Stream.of(first.subList(1, 3), second.subList(1, 3), third)
+                .flatMap(List::stream)
+                .toList();
+        CompactionReport report = bucket.compact();
+        assertEquals(1, report.lost());
+        assertEquals(
+                Set.of(packs.get(0).name().toString(), packs.get(1).name().toString()),
+                Set.copyOf(report.lostPacks()));
+        assertEquals(2, bucket.packs().size());
+        assertFound(sound);
+        report = bucket.compact();
+        assertEquals(List.of(1L, 1), List.of(report.lost(), report.lostPacks().size()));
+        assertEquals(1, bucket.packs().size());
+        assertFound(sound);
+        assertEquals(List.of(), bucket.compact().lostPacks());
+    }
+
+    @Test
+    @DisplayName("a damaged entry is taken from another pack, merged or not, or from its unpacked"
+            + " copy")
+    void copies() throws CompactionException {
+        List<Entry> all = entries(6, 100);
+        publish(all.subList(0, 2));
+        PackInfo damaged = publish(all);
+        bucket.damage(damaged, all.get(1));
+        bucket.damage(damaged, all.get(2));
+        bucket.placeUnpacked(all.get(2));
+        CompactionReport report = bucket.compact();
+        assertEquals(List.of(1L, 1), List.of(report.lost(), report.lostPacks().size()));
+        assertFound(all);
+        assertEquals(1, bucket.packs().size());
+        List<Entry> large = entries(4, 5 << 20);
+        PackInfo staying = publish(large);
+        bucket.damage(staying, large.get(3));
+        bucket.publish(bucket.pack(large.subList(0, 1)));
+        assertTrue(bucket.compact().packed() > 0);
+        assertFound(all(all, large.subList(0, 3)));
+    }
+
+    /** Answers for one pack as if it were missing, as far as the flags say. */
+    private ObjectStore missing(PackInfo pack, HeadResult head, Listing listing) {
+        String key = PackFixture.KEYS.pack(pack.name());
+        return new ForwardingStore(store) {
+            @Override
+            public GetResult get(String wanted, long limit) {
+                return wanted.equals(key) ? GetResult.ABSENT : super.get(wanted, limit);
+            }
+
+            @Override
+            public GetResult range(String wanted, long offset, int length, byte[] into) {
+                return wanted.equals(key)
+                        ? GetResult.ABSENT
+                        : super.range(wanted, offset, length, into);
+            }
+
+            @Override
+            public HeadResult head(String wanted) {
+                return wanted.equals(key) ? head : super.head(wanted);
+            }
+
+            @Override
+            public ListResult list(String prefix, Consumer<Listed> visitor) {
+                return prefix.equals(key) ? listing.list(visitor) : super.list(prefix, visitor);
+            }
+        };
+    }
+
+    /** The answer to a listing. */
+    private interface Listing {
+        ListResult list(Consumer<ObjectStore.Listed> visitor);
+    }
+
+    @Test
+    @DisplayName("a pack is missing only if GET, HEAD and the listing agree; else the compaction"
+            + " stops and changes nothing")
+    void missing() throws CompactionException {
+        List<Entry> gone = entries(3, 100);
+        List<Entry> sound = entries(3, 100);
+        PackInfo pack = publish(gone);
+        publish(sound);
+        String nonce = bucket.head().nonce();
+        HeadResult found = store.head(PackFixture.KEYS.pack(pack.name()));
+        Listing empty = _ -> new ListResult.Complete(0);
+        Listing silent = _ -> new ListResult.Unavailable(TIMEOUT);
+        Listing shown = visitor -> {
+            visitor.accept(new ObjectStore.Listed(
+                    PackFixture.KEYS.pack(pack.name()), pack.bytes(), "etag", 1));
+            return new ListResult.Complete(1);
+        };
+        for (ObjectStore unclear : List.of(
+                missing(pack, found, empty),
+                missing(pack, new HeadResult.Unavailable(TIMEOUT), empty),
+                missing(pack, new HeadResult.Unavailable(DENIED), empty),
+                missing(pack, HeadResult.ABSENT, silent),
+                missing(pack, HeadResult.ABSENT, shown))) {
+            assertTrue(stop(unclear).contains("not clear whether"));
+        }
+        assertEquals(nonce, bucket.head().nonce());
+        assertFound(all(gone, sound));
+        bucket.placeUnpacked(gone.getFirst());
+        CompactionReport report = compactOver(missing(pack, HeadResult.ABSENT, empty));
+        assertEquals(List.of(pack.name().toString()), report.lostPacks());
+        assertEquals(3, report.lost());
+        assertTrue(bucket.head().retires(pack.name()));
+        assertFound(all(gone.subList(0, 1), sound));
+    }
+
+    @Test
+    @DisplayName("a pack of which a range cannot be read now stops the compaction: all stay")
+    void silentRange() throws CompactionException {
+        List<Entry> all = entries(6, 100);
+        publish(all.subList(0, 3));
+        publish(all.subList(3, 6));
         CompactionPlan plan = plan();
         store.script(new Fault.Lost(TIMEOUT));
-        PackCompactor.Result result =
-                bucket.compaction().run(plan, PackManifest.UnpackedEntries.NONE, _ -> {});
-        assertEquals(
-                new PackCompactor.Result.Done(
-                        3,
-                        1,
-                        0,
-                        0,
-                        LeftEntries.NONE.plusUnread(3),
-                        0,
-                        PackManifest.UnpackedEntries.POSSIBLE),
-                result);
-        assertEquals(2, bucket.newest().packs().size());
-        assertFound(all(first, second));
-    }
-
-    @Test
-    @DisplayName("D6 an entry that is damaged in a pack and was stored unpacked since is replaced,"
-            + " during the grace period and after it")
-    void replacesDamaged() {
-        List<Entry> all = entries(6, 100);
-        PackInfo pack = publish(all);
-        bucket.damage(pack, all.get(2));
-        bucket.placeUnpacked(all.get(2));
-        bucket.placeUnpacked(all.get(4));
+        assertTrue(assertThrows(CompactionException.class, () -> run(plan))
+                .getMessage()
+                .contains("cannot be read"));
+        assertEquals(2, bucket.head().recent().size());
         assertFound(all);
-        store.pass(GRACE);
-        assertEquals(2, plan().removed());
-        assertEquals(
-                new PackCompactor.Result.Done(
-                        6, 1, 1, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.NONE),
-                compact(PackManifest.UnpackedEntries.NONE));
-        assertEquals(
-                List.of(PackFixture.unpackedKey(all.get(2))),
-                store.keys().stream().filter(key -> key.contains("/e/")).toList());
-        assertFound(all);
-        store.pass(GRACE);
-        assertEquals(2, compact(PackManifest.UnpackedEntries.NONE).removed());
-        assertEquals(List.of(1L, 0L), List.of(count("/p/"), count("/e/")));
+        run(plan);
         assertFound(all);
     }
 
-    @Test
-    @DisplayName(
-            "D6 a damaged entry is taken from another merged pack, or an unpacked entry; otherwise"
-                    + " it is dropped and reported")
-    void copies() {
-        List<Entry> all = entries(6, 100);
-        PackInfo first = publish(all);
-        publish(all.subList(0, 2));
-        bucket.damage(first, all.get(1));
-        bucket.damage(first, all.get(2));
-        bucket.damage(first, all.get(3));
-        bucket.placeUnpacked(all.get(2));
-        assertEquals(
-                new PackCompactor.Result.Done(
-                        5, 1, 0, 0, LeftEntries.NONE, 1, PackManifest.UnpackedEntries.NONE),
-                compact(PackManifest.UnpackedEntries.NONE));
-        List<Entry> retained = new ArrayList<>(all);
-        retained.remove(3);
-        assertFound(retained);
-        try (PackLookupDriver reading = new PackLookupDriver(bucket)) {
-            assertThat(reading.load(all.get(3))).isAbsent();
-        }
-    }
-
-    @Test
-    @DisplayName("K11 a pack of a newer version is left, and so is a newer entry in a pack of this"
-            + " version")
-    void newer() {
-        List<Entry> ours = entries(3, 100);
-        publish(ours);
-        byte[] strange = PackFixture.encoded(ours.get(0)).clone();
-        Entry other = entries.entry(100);
-        PackBuilder builder = new PackBuilder(PackFixture.NAMESPACE, bucket.random());
-        builder.add(other.id().hash(), newer(PackFixture.encoded(other)), 7);
-        bucket.publish(builder.build());
-        PackInfo newer = publish(entries(2, strange.length));
-        byte[] body = store.body(PackFixture.KEYS.pack(newer.name()));
+    /** Places a pack with another version in its footer, under the name of its own content. */
+    private void publishOfVersion(int version) {
+        byte[] body = bucket.pack(entries(2, 100)).body();
         ByteBuffer footer = ByteBuffer.wrap(
                         body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES)
                 .slice();
-        footer.putInt(8, PackIndex.VERSION + 1);
+        footer.putInt(8, version);
         footer.putInt(
                 PackIndex.FOOTER_BYTES - 4,
                 PackIndex.crc(
                         body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES - 4));
-        store.place(PackFixture.KEYS.pack(newer.name()), body, ObjectMarks.NONE);
-        assertEquals(0, plan().lost());
-        assertEquals(
-                new PackCompactor.Result.Done(
-                        4, 1, 0, 0, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
-                compact());
-        assertEquals(
-                Set.of(2, 4),
-                Set.copyOf(
-                        bucket.newest().packs().stream().map(PackInfo::entries).toList()));
-        assertFound(ours);
-    }
-
-    private static byte[] newer(byte[] encoded) {
-        byte[] changed = encoded.clone();
-        TestEntries.setLaterVersion(changed, 0);
-        return changed;
+        ObjectName name = new ObjectName(bucket.head().generation(), Sha256.of(body));
+        int indexOffset = body.length - PackIndex.FOOTER_BYTES - 2 * PackIndex.ROW_BYTES;
+        store.place(PackFixture.KEYS.pack(name), body, ObjectMarks.NONE);
+        PackInfo row = new PackInfo(name, body.length, indexOffset, 2, Optional.empty());
+        bucket.register()
+                .swap(
+                        Optional.empty(),
+                        head -> head.namesOrRetires(name)
+                                ? Change.NOTHING
+                                : new Change.Next(head.with(row)));
     }
 
     @Test
-    @DisplayName("packs that were never named are removed after the orphan age or the grace period,"
-            + " whichever is longer")
-    void orphans() {
-        bucket.place(bucket.pack(entries(3, 100)));
-        publish(entries(2, 100));
-        assertEquals(List.of(0L, 1L), List.of(plan().removed(), plan().waiting()));
-        store.pass(GRACE.minus(MOMENT));
-        assertEquals(0, compact().removed());
-        PackCompactor.Planned planned = bucket.compaction().plan(Duration.ZERO);
-        assertEquals(1, assertThat(planned).isReady().removed());
-        store.pass(MOMENT);
-        assertEquals(1, compact().removed());
-        assertEquals(1, count("/p/"));
-        bucket.place(bucket.pack(entries(3, 100)));
-        planned = bucket.compaction().plan(Duration.ZERO);
-        assertEquals(0, assertThat(planned).isReady().removed());
+    @DisplayName("a sound pack whose index this version cannot use stops the compaction: it is"
+            + " never dropped, of a newer version or an older one")
+    void otherVersions() throws CompactionException {
+        for (int version : List.of(PackIndex.VERSION + 1, PackIndex.VERSION - 1)) {
+            PackFixture other = bucket;
+            List<Entry> all = entries(2, 100);
+            publish(all);
+            publishOfVersion(version);
+            Head before = bucket.head();
+            stop(store);
+            assertTrue(stop(wrongRanges()).contains("does not fit"));
+            assertEquals(before.nonce(), bucket.head().nonce());
+            assertFound(all);
+            store.keys().forEach(other.store::remove);
+        }
     }
 
     @Test
-    @DisplayName(
-            "objects that may not be removed are reported; without conditional deletes the version"
-                    + " is compared first")
-    void removal() {
-        List<Entry> all = placeUnpacked(3);
-        compact();
+    @DisplayName("ids that are left out are in no pack and not unpacked, by their first digits;"
+            + " all others are found")
+    void without() throws CompactionException {
+        List<Entry> all = entries(6, 100);
+        publish(all.subList(0, 4));
+        publish(all.subList(1, 3)); // an older copy of the second
+        List<Entry> large = entries(4, 5 << 20);
+        publish(large);
+        all.subList(3, 6).forEach(bucket::placeUnpacked);
+        List<Entry> out = List.of(all.get(1), all.get(3), all.get(5), large.get(2));
+        CompactionReport report = bucket.compact(Set.of(
+                hex(all.get(1)).substring(0, 20),
+                hex(all.get(3)),
+                hex(all.get(5)),
+                hex(large.get(2))));
+        assertEquals(List.of(4L, 2L), List.of(report.leftOut(), report.removed()));
+        out.forEach(entry -> assertFalse(bucket.isFound(entry)));
+        List<Entry> kept =
+                all(all, large).stream().filter(entry -> !out.contains(entry)).toList();
+        assertFound(kept);
         store.pass(GRACE);
+        bucket.compact();
+        out.forEach(entry -> assertFalse(bucket.isFound(entry)));
+        assertEquals(0, bucket.compact(Set.of("0".repeat(20))).leftOut());
+        assertFound(kept);
+    }
+
+    @Test
+    @DisplayName("an entry to be left out that was published again since the listing stays; without"
+            + " exact deletes only objects that have not changed for a grace go")
+    void withoutChanged() throws CompactionException {
+        List<Entry> all = placeUnpacked(3);
+        Set<String> ids = Set.of(hex(all.get(0)), hex(all.get(1)));
+        CompactionPlan exact = bucket.compactor().plan(ids);
+        bucket.placeUnpacked(all.get(1));
+        assertEquals(1, run(exact).removed());
+        assertFalse(bucket.isFound(all.get(0)));
+        assertFound(all.subList(1, 3));
+        CompactionReport early = inexact(bucket.compactor().plan(ids));
+        assertEquals(
+                List.of(0L, 1L + 1),
+                List.of(early.removed(), early.waiting()),
+                "the other one has a copy in a pack");
+        store.pass(GRACE);
+        CompactionPlan changed = bucket.compactor().plan(ids);
+        bucket.placeUnpacked(all.get(1));
+        assertEquals(0, inexact(changed).removed());
+        assertFound(all.subList(1, 3));
+        store.pass(GRACE);
+        assertEquals(1, inexact(bucket.compactor().plan(ids)).removed());
+        assertFalse(bucket.isFound(all.get(1)));
+        assertFound(all.subList(2, 3));
+    }
+
+    private CompactionReport inexact(CompactionPlan plan) throws CompactionException {
+        return bucket.compactor().run(plan, GRACE, false, _ -> {}).orElseThrow();
+    }
+
+    @Test
+    @DisplayName("redundant unpacked entries are removed by If-Match: a changed one stays, refusals"
+            + " are counted, and without exact deletes all stay")
+    void redundant() throws CompactionException {
+        List<Entry> all = placeUnpacked(3);
+        bucket.compact();
+        store.pass(GRACE);
+        assertEquals(3, inexact(plan()).waiting());
         store.plan(FaultPlan.when(
                 request -> request.operation().startsWith("DELETE"), new Fault.Lost(DENIED)));
-        assertEquals(List.of(0L, 3L), List.of(compact().removed(), plan().removed()));
-        assertEquals(3, compact().unremoved());
-        StoreFailure unsupported = new StoreFailure(
-                StoreFailure.Kind.NOT_SUPPORTED, 501, "NotImplemented", "no conditions here");
-        store.plan(FaultPlan.when(
-                request -> request.operation().equals("DELETE match"),
-                new Fault.Lost(unsupported)));
-        CompactionPlan plan = plan();
-        bucket.placeUnpacked(all.get(1)); // another writer has just replaced it
-        PackCompactor.Result result =
-                bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {});
         assertEquals(
-                new PackCompactor.Result.Done(
-                        0, 0, 2, 1, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
-                result);
-        assertEquals(
-                List.of(PackFixture.unpackedKey(all.get(1))),
-                store.keys().stream().filter(key -> key.contains("/e/")).toList());
+                List.of(0L, 3L), List.of(bucket.compact().removed(), run(plan()).unremoved()));
         store.plan(FaultPlan.SOUND);
-        CompactionPlan exact = plan();
-        bucket.placeUnpacked(all.get(1));
+        Entry fresh = fresh(all.get(1));
+        CompactionReport report = compactOver(new ForwardingStore(store) {
+            @Override
+            public WriteResult deleteIfMatch(String key, String etag) {
+                bucket.placeUnpacked(fresh);
+                return super.deleteIfMatch(key, etag);
+            }
+        });
+        assertEquals(List.of(2L, 0L), List.of(report.removed(), report.unremoved()));
         assertEquals(
-                new PackCompactor.Result.Done(
-                        0, 0, 0, 1, LeftEntries.NONE, 0, PackManifest.UnpackedEntries.POSSIBLE),
-                bucket.compaction().run(exact, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}));
+                List.of(PackFixture.unpackedKey(fresh)),
+                store.keys().stream().filter(key -> key.contains("/e/")).toList());
+        bucket.compact();
+        assertFound(List.of(all.get(0), fresh, all.get(2)));
+    }
+
+    @Test
+    @DisplayName("P10 an unpacked entry that was replaced while it was folded stays, and wins with"
+            + " the next compaction")
+    void replacedMeanwhile() throws CompactionException {
+        List<Entry> bad = placeUnpacked(2);
+        Entry fresh = fresh(bad.getFirst());
+        compactOver(new ForwardingStore(store) {
+            @Override
+            public WriteResult replaceIfMatch(
+                    String key, String etag, byte[] body, ObjectMarks marks) {
+                bucket.placeUnpacked(fresh);
+                return super.replaceIfMatch(key, etag, body, marks);
+            }
+        });
+        store.pass(GRACE);
+        assertEquals(1, bucket.compact().removed(), "of the other entry");
+        assertFound(List.of(fresh, bad.getLast()));
+        store.pass(GRACE);
+        assertEquals(1, bucket.compact().removed());
+        assertFound(List.of(fresh, bad.getLast()));
+    }
+
+    /** Returns a compactor before whose first swap an event occurs. */
+    private PackCompactor before(Runnable event) {
+        return bucket.compactor(new ForwardingStore(store) {
+            private boolean isOver;
+
+            @Override
+            public WriteResult replaceIfMatch(
+                    String key, String etag, byte[] body, ObjectMarks marks) {
+                if (!isOver) {
+                    isOver = true;
+                    event.run();
+                }
+                return super.replaceIfMatch(key, etag, body, marks);
+            }
+        });
+    }
+
+    private void compactMeanwhile() {
+        try {
+            bucket.compact();
+        } catch (CompactionException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    @DisplayName("P12 a compaction is suspended before it removes a redundant entry, whose pack"
+            + " another one merges meanwhile: the entry is found")
+    void suspendedRemoval() throws CompactionException {
+        List<Entry> all = placeUnpacked(2);
+        bucket.compact();
+        store.pass(GRACE);
+        int[] deletions = {0};
+        compactOver(new ForwardingStore(store) {
+            @Override
+            public WriteResult deleteIfMatch(String key, String etag) {
+                deletions[0]++;
+                publish(entries(1, 100));
+                compactMeanwhile();
+                return super.deleteIfMatch(key, etag);
+            }
+        });
+        assertEquals(2, deletions[0]);
         assertFound(all);
     }
 
     @Test
-    @DisplayName(
-            "if an old manifest is gone, the newest one determines the time: later, and never too"
-                    + " early")
-    void manifestGone() {
-        placeUnpacked(3);
-        compact();
-        store.pass(GRACE);
-        publish(entries(1, 100));
-        store.remove(PackFixture.KEYS.manifest(1));
-        assertEquals(0, plan().removed());
-        store.pass(GRACE);
-        assertEquals(3, plan().removed());
+    @DisplayName("publishers add packs and fold before the swap: one more attempt, and nothing is"
+            + " lost")
+    void publishersMeanwhile() throws CompactionException {
+        for (int added : List.of(1, Head.MAX_RECENT + 1)) {
+            List<Entry> all = new ArrayList<>(entries(6, 100));
+            publish(all.subList(0, 3));
+            publish(all.subList(2, 6));
+            List<Entry> more = entries(added, 10);
+            PackCompactor late = before(() -> more.forEach(bucket::publish));
+            CompactionReport report = late.run(plan(), GRACE, true, _ -> {}).orElseThrow();
+            assertEquals(1, report.written());
+            all.addAll(more);
+            assertFound(all);
+            Set<ObjectName> names =
+                    Set.copyOf(bucket.packs().stream().map(PackInfo::name).toList());
+            assertEquals(names.size(), bucket.packs().size());
+            assertEquals(1 + added, names.size());
+            bucket.compact();
+            assertFound(all);
+            store.keys().forEach(store::remove);
+        }
     }
 
     @Test
-    @DisplayName("O7 a plan changes nothing, and an empty target stays empty")
-    void planOnly() {
-        compact();
+    @DisplayName("another compaction is faster: empty, and the next one completes it")
+    void overtaken() throws CompactionException {
+        List<Entry> all = entries(6, 100);
+        publish(all.subList(0, 3));
+        publish(all.subList(3, 6));
+        List<Entry> unpacked = placeUnpacked(2);
+        PackCompactor late = before(this::compactMeanwhile);
+        assertEquals(Optional.empty(), late.run(plan(), GRACE, true, _ -> {}));
+        assertEquals(1, bucket.packs().size());
+        assertFound(all(all, unpacked));
+        assertTrue(plan().isEmpty());
+    }
+
+    @Test
+    @DisplayName("the pack became too old before the swap, or the head was removed: empty, and no"
+            + " head names the new pack")
+    void anotherLine() throws CompactionException {
+        for (boolean isHeadRemoved : List.of(true, false)) {
+            List<Entry> all = placeUnpacked(3);
+            publish(entries(1, 100));
+            PackCompactor late = before(() -> {
+                if (isHeadRemoved) {
+                    store.remove(PackFixture.KEYS.head());
+                }
+                store.pass(GRACE);
+                publish(entries(1, 100));
+                try {
+                    for (int i = 0; i < 3; i++) {
+                        bucket.remover().run(Duration.ZERO);
+                    }
+                } catch (CompactionException e) {
+                    throw new AssertionError(e);
+                }
+            });
+            assertEquals(Optional.empty(), late.run(plan(), GRACE, true, _ -> {}));
+            for (PackInfo pack : bucket.packs()) {
+                assertTrue(store.keys().contains(PackFixture.KEYS.pack(pack.name())));
+            }
+            assertFound(all);
+            bucket.compact();
+            assertFound(all);
+        }
+    }
+
+    @Test
+    @DisplayName("a swap whose answer is lost is done once; with every answer lost the compaction"
+            + " stops, and the next one finds its work done")
+    void lostSwap() throws CompactionException {
+        List<Entry> all = entries(6, 100);
+        publish(all.subList(0, 3));
+        publish(all.subList(3, 6));
+        store.plan(FaultPlan.once(
+                request -> request.operation().equals("PUT match"),
+                0,
+                new Fault.AnswerLost(TIMEOUT)));
+        assertEquals(1, bucket.compact().written());
+        publish(entries(2, 100));
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("PUT match"), new Fault.Lost(TIMEOUT)));
+        assertTrue(stop(store).contains("unknown"));
+        store.plan(FaultPlan.SOUND);
+        assertFound(all);
+        assertEquals(1, bucket.compact().written());
+        assertFound(all);
+    }
+
+    @Test
+    @DisplayName("a plan changes nothing, and an empty target gets no pack")
+    void planOnly() throws CompactionException {
+        assertTrue(plan().isEmpty());
         assertEquals(List.of(), store.keys());
+        bucket.compact();
+        assertEquals(List.of(PackFixture.KEYS.head()), store.keys());
         placeUnpacked(3);
         publish(entries(2, 100));
+        publish(entries(2, 100));
         List<String> before = store.keys();
-        store.newRequests();
-        plan();
+        String nonce = bucket.head().nonce();
+        assertEquals(List.of(3L, 2L), List.of(plan().folded(), plan().merged()));
         assertEquals(before, store.keys());
-        assertFalse(store.namedRequests().stream()
-                .anyMatch(note -> note.startsWith("PUT")
-                        || note.startsWith("DELETE")
-                        || note.startsWith("REPLACE")));
+        assertEquals(nonce, bucket.head().nonce());
         store.plan(FaultPlan.when(
                 request -> request.operation().equals("LIST"), new Fault.Lost(DENIED)));
-        PackCompactor.Planned planned = bucket.compaction().plan(GRACE);
-        assertTrue(
-                assertThat(planned).isUnavailable().contains("cannot be listed"),
-                planned::toString);
-    }
-
-    @Test
-    @DisplayName("another writer replaced a pack meanwhile: overtaken, and the unneeded packs are"
-            + " removed")
-    void overtaken() {
-        List<Entry> first = entries(3, 100);
-        List<Entry> second = entries(3, 100);
-        PackInfo old = publish(first);
-        publish(second);
-        CompactionPlan plan = plan();
-        bucket.replace(old, first.toArray(Entry[]::new));
-        assertThat(bucket.compaction().run(plan, PackManifest.UnpackedEntries.POSSIBLE, _ -> {}))
-                .isOvertaken();
-        assertEquals(2, count("/p/"));
-        assertFound(all(first, second));
-        assertEquals(1, compact().written());
-        assertFound(all(first, second));
-        assertEquals(
-                Optional.of(6),
-                bucket.newest().packs().stream().map(PackInfo::entries).findFirst());
+        assertTrue(stop(store).contains("cannot be listed"));
     }
 }
