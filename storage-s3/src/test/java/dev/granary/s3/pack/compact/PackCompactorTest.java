@@ -530,7 +530,7 @@ class PackCompactorTest {
         CompactionPlan plan = plan();
         store.script(new Fault.Lost(TIMEOUT));
         assertTrue(assertThrows(CompactionException.class, () -> run(plan))
-                .getMessage()
+                .toString()
                 .contains("cannot be read"));
         assertEquals(2, bucket.head().recent().size());
         assertFound(all);
