@@ -142,7 +142,7 @@ class HeadTest {
                 with("format", 2), JsonParser.parseString("{\"format\": 3}").getAsJsonObject())) {
             RegisterException failure = assertThrows(RegisterException.class, () -> decoded(newer));
             assertFalse(failure.isLoss());
-            assertTrue(failure.getMessage().contains("newer version"), failure::getMessage);
+            assertTrue(failure.toString().contains("newer version"), failure::toString);
         }
     }
 

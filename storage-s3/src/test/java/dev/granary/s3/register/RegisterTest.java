@@ -113,7 +113,7 @@ class RegisterTest {
             }
         });
         assertTrue(assertThrows(RegisterException.class, dateless::readOrCreate)
-                .getMessage()
+                .toString()
                 .contains("no date"));
         for (Fault fault : List.of(new Fault.Lost(Fault.DENIED), LOST, CONFLICT)) {
             store.plan(

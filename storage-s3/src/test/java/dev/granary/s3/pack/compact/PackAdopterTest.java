@@ -121,7 +121,7 @@ class PackAdopterTest {
         assertFalse(bucket.isFound(all.getFirst()));
         assertTrue(bucket.isFound(all.getLast()));
         assertTrue(assertThrows(CompactionException.class, bucket::compact)
-                .getMessage()
+                .toString()
                 .contains("compact --adopt"));
         assertThrows(CompactionException.class, () -> bucket.remover().run(GRACE));
         assertEquals(1, bucket.adopter().run(), "packs that left are not adopted");

@@ -238,11 +238,10 @@ class PackCompactorTest {
             CompactionReport report = bucket.compact();
             assertEquals(List.of(0L, 0L), List.of(report.removed(), report.lost()));
             assertFound(newest);
-            for (int i = 0; i < 3; i++) {
-                store.pass(GRACE);
-                assertEquals(0, bucket.compact().lost());
-                assertFound(newest);
-            }
+            store.pass(GRACE);
+            report = bucket.compact();
+            assertEquals(List.of(2L, 0L), List.of(report.removed(), report.lost()));
+            assertFound(newest);
             assertEquals(0, count("/e/"));
         }
     }
@@ -531,7 +530,7 @@ class PackCompactorTest {
         CompactionPlan plan = plan();
         store.script(new Fault.Lost(TIMEOUT));
         assertTrue(assertThrows(CompactionException.class, () -> run(plan))
-                .getMessage()
+                .toString()
                 .contains("cannot be read"));
         assertEquals(2, bucket.head().recent().size());
         assertFound(all);

@@ -157,7 +157,7 @@ class PackRemoverTest {
         store.pass(GRACE);
         assertTrue(
                 assertThrows(CompactionException.class, () -> bucket.remover().run(GRACE))
-                        .getMessage()
+                        .toString()
                         .contains("cannot be listed"));
         store.plan(FaultPlan.SOUND);
         assertEquals(3, bucket.packObjects());
@@ -191,7 +191,7 @@ class PackRemoverTest {
     private void assertStops() {
         assertTrue(
                 assertThrows(CompactionException.class, () -> bucket.remover().run(GRACE))
-                        .getMessage()
+                        .toString()
                         .contains("compact --adopt"));
         assertThrows(CompactionException.class, () -> bucket.remover().plan(GRACE));
     }
