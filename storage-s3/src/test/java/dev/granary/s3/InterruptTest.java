@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
@@ -164,7 +165,9 @@ class InterruptTest {
                     case 0, 1 -> tier.load(one.id());
                     case 2 -> tier.load(TestEntries.id("absent-" + generator.nextInt()));
                     case 3, 4 -> tier.store(one);
-                    case 5 -> tier.uncached().apply(one.id());
+                    case 5 ->
+                        assertThat(tier.uncached().apply(one.id()))
+                                .isNoneOf(LoadResult.Damaged.class);
                     case 6 -> tier.packObstacle();
                     default -> {
                         try {

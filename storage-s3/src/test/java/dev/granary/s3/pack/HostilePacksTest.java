@@ -106,7 +106,7 @@ class HostilePacksTest {
                 "[]".getBytes(UTF_8),
                 "{}".getBytes(UTF_8),
                 "7".getBytes(UTF_8),
-                ("{\"a\":".repeat(100_000)).getBytes(UTF_8),
+                "{\"a\":".repeat(100_000).getBytes(UTF_8),
                 "[".repeat(1_000_000).getBytes(UTF_8),
                 entries.bytes(10_000),
                 new byte[(4 << 20) + 1]));
