@@ -575,7 +575,8 @@ final class History implements Course {
     private Optional<String> anyKey() {
         List<String> found = bucket.objects().keySet().stream()
                 .filter(key -> !key.endsWith("granary.json")
-                        && !key.equals(ledger.keys().head()))
+                        && !key.equals(ledger.keys().head())
+                        && ledger.mayBeTouched(key))
                 .toList();
         return found.isEmpty()
                 ? Optional.empty()

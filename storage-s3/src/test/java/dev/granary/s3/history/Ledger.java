@@ -230,6 +230,17 @@ final class Ledger {
 
     // ---- changes by others
 
+    /**
+     * Returns false for an object that others do not change, since no process could know it in
+     * time: a pack or base that a process has written and is about to name.
+     */
+    boolean mayBeTouched(String key) {
+        return keys.packName(key)
+                .or(() -> keys.baseName(key))
+                .filter(name -> !named.contains(name) && !left.contains(name))
+                .isEmpty();
+    }
+
     /** Withdraws the acknowledgement of an object's entries, before others change or remove it. */
     void beforeRemoval(String key) {
         removals++;
