@@ -19,20 +19,28 @@ import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.PriorityQueue;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 
-/** Tests that publishers that end at the same moment all get their packs named, in virtual time. */
+/**
+ * Tests that publishers that end at the same moment all get their packs named, in virtual time, and
+ * prints the cost beside that of a bare loop of If-Match on one object.
+ */
 class ManyPublishersTest {
-    private static final int PUBLISHERS = 300;
     private static final Duration ROUND_TRIP = Duration.ofMillis(20);
+    private static final byte[] BARE = new byte[264];
 
     private final Fibers fibers = new Fibers();
     private final PriorityQueue<Waiting> waiting = new PriorityQueue<>(
@@ -76,43 +84,92 @@ class ManyPublishersTest {
     /** A publisher that sleeps, or waits for a response. */
     private record Waiting(long until, int number) {}
 
+    /** What some publishers cost together. */
+    private record Cost(long requests, Duration time) {}
+
     private void pause(Duration duration) {
         int number = current;
         waiting.add(new Waiting(now + duration.toNanos(), number));
         all.get(number).yieldTurn();
     }
 
-    @Test
-    @DisplayName("300 publishers that end at the same moment all get their packs named")
-    void manyPublishers() {
-        TestEntries entries = new TestEntries("many publishers");
-        SplittableRandom random = TestSeed.random("many publishers");
-        List<StoreResult> results = new ArrayList<>();
-        for (int i = 0; i < PUBLISHERS; i++) {
-            PackPublisher publisher = publisher(random.split());
-            assertTrue(publisher.add(entries.entry(entries.id(), 20), results::add));
-            all.add(fibers.start(publisher::finish));
-            waiting.add(new Waiting(0, i));
+    /** Runs tasks that begin at the same moment. */
+    private Cost run(List<Runnable> tasks) {
+        now = 0;
+        all.clear();
+        network.forgetRequests();
+        for (Runnable task : tasks) {
+            waiting.add(new Waiting(0, all.size()));
+            all.add(fibers.start(task));
         }
         for (Waiting next = waiting.poll(); next != null; next = waiting.poll()) {
             now = next.until();
             current = next.number();
             all.get(current).resume();
         }
-        assertEquals(PUBLISHERS, results.size());
+        return new Cost(network.requests().size(), Duration.ofNanos(now));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {100, 300})
+    @DisplayName("Publishers that end at the same moment all get their packs named")
+    void some(int publishers) {
+        publish(publishers);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("1,000 publishers that end at the same moment all get their packs named")
+    void thousand() {
+        publish(1000);
+    }
+
+    private void publish(int publishers) {
+        TestEntries entries = new TestEntries("many publishers");
+        SplittableRandom random = TestSeed.random("many publishers");
+        List<StoreResult> results = new ArrayList<>();
+        List<Runnable> tasks = new ArrayList<>();
+        for (int i = 0; i < publishers; i++) {
+            PackPublisher publisher = publisher(random.split());
+            assertTrue(publisher.add(entries.entry(entries.id(), 20), results::add));
+            tasks.add(publisher::finish);
+        }
+        Cost packed = run(tasks);
+        assertEquals(publishers, results.size());
         assertTrue(results.stream().allMatch(StoreResult.Stored.class::isInstance));
         List<PackInfo> packs = new ArrayList<>();
-        waiting.clear();
-        all.set(current, fibers.start(() -> packs.addAll(packs())));
-        Fibers.Fiber reader = all.get(current);
-        while (!reader.isDone()) {
-            reader.resume();
+        Cost ignored = run(List.of(() -> packs.addAll(packs())));
+        assertEquals(publishers, new HashSet<>(packs).size());
+        assertEquals(publishers, packs.size());
+        network.place("bare", BARE, ObjectMarks.NONE);
+        Cost bare = run(IntStream.range(0, publishers)
+                .<Runnable>mapToObj(i -> () -> replace(i, random.split()))
+                .toList());
+        System.out.printf(
+                Locale.ROOT,
+                "granary.publishers: %d packs named: %.1f requests each, %.1f s of virtual time;"
+                        + " bare loop of If-Match: %.1f, %.1f s; ratios %.2f, %.2f%n",
+                publishers,
+                (double) packed.requests() / publishers,
+                packed.time().toMillis() / 1000.0,
+                (double) bare.requests() / publishers,
+                bare.time().toMillis() / 1000.0,
+                (double) packed.requests() / bare.requests(),
+                (double) packed.time().toMillis() / bare.time().toMillis());
+    }
+
+    /** Writes an object and replaces another one: the least that a publisher could do. */
+    private void replace(int number, SplittableRandom random) {
+        network.putIfAbsent("pack " + number, BARE, ObjectMarks.NONE);
+        for (int attempt = 0; ; attempt++) {
+            if (network.get("bare", 1000) instanceof GetResult.Found found
+                    && network.replaceIfMatch("bare", found.etag(), BARE, ObjectMarks.NONE)
+                            instanceof WriteResult.Done) {
+                return;
+            }
+            long longest = 50L << Math.min(attempt, 8);
+            pause(Duration.ofMillis(1 + random.nextLong(longest)));
         }
-        assertEquals(PUBLISHERS, new HashSet<>(packs).size());
-        assertEquals(PUBLISHERS, packs.size());
-        System.out.println("granary.publishers: " + PUBLISHERS + " packs named after "
-                + Duration.ofNanos(now).toSeconds() + " s of virtual time and "
-                + network.requests().size() + " requests");
     }
 
     private List<PackInfo> packs() {

@@ -26,9 +26,15 @@ import dev.granary.s3.store.WriteResult;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** Deletion of packs and bases in two runs: nothing that a head names is ever deleted. */
@@ -369,5 +375,37 @@ class PackRemoverTest {
         PackRemover dateless = bucket.remover(ahead(Duration.ofMillis(-now)));
         assertEquals(new PackRemover.Removal(0, 0, 1), dateless.run(Duration.ZERO));
         assertEquals(before.nonce(), bucket.head().nonce());
+    }
+
+    @Test
+    @DisplayName("no other class of this module deletes, except those that forward requests, the"
+            + " compaction, and probe and doctor their own objects")
+    void onePlace() throws IOException {
+        Pattern deletion =
+                Pattern.compile("\\.(delete|deleteIfMatch|deleteObject|removeObject)\\(");
+        Set<String> forwarding = Set.of(
+                "RequestPipelineStore.java",
+                "AwsStore.java",
+                "MinioStore.java",
+                "AtomicBlobStore.java");
+        List<String> deciding = List.of(
+                "BucketDiagnostics.java",
+                "CapabilityProbe.java",
+                "PackCompactor.java",
+                "PackRemover.java",
+                "ProbeObjects.java");
+        try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
+            List<Path> all = files.filter(file -> file.toString().endsWith(".java"))
+                    .filter(file -> !forwarding.contains(file.getFileName().toString()))
+                    .toList();
+            List<String> found = new ArrayList<>();
+            for (Path file : all) {
+                if (deletion.matcher(Files.readString(file)).find()) {
+                    found.add(file.getFileName().toString());
+                }
+            }
+            found.sort(Comparator.naturalOrder());
+            assertEquals(deciding, found);
+        }
     }
 }
