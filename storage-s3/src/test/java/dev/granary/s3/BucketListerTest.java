@@ -168,6 +168,6 @@ class BucketListerTest {
         packs.store.place(PackFixture.KEYS.head(), new byte[50], ObjectMarks.NONE);
         assertTrue(assertThrows(IOException.class, this::list)
                 .toString()
-                .contains("the head is damaged"));
+                .contains("the object is no head"));
     }
 }

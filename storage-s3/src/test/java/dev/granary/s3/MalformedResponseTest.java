@@ -244,6 +244,7 @@ class MalformedResponseTest {
                     + " nor absent; nothing is stored there")
     void foreignSuccess(S3ClientLibrary client) {
         try (BucketTier tier = BucketTier.open(config(client, server.endpoint())
+                .refreshInterval(Duration.ZERO)
                 .loadDeadline(Duration.ofMinutes(1))
                 .requestTimeout(Duration.ofMinutes(1))
                 .build())) {

@@ -84,7 +84,8 @@ final class TargetPacks {
 
     /** Returns true if a lookup should read the head again before it reports an id as absent. */
     boolean isRefreshDue(PackView view) {
-        return (!view.isKnown() || isOutOfDate(view)) && schedule.isDue(refreshAt);
+        return (!view.isKnown() || isOutOfDate(view))
+                && (schedule.isDue(refreshAt) || current != view);
     }
 
     private void refreshInBackground() {

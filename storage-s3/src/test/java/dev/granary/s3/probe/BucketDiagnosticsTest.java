@@ -11,6 +11,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
 
+import dev.granary.s3.store.WriteResult;
+import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.cache.CheckResult;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
@@ -37,6 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
+import java.util.function.Function;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -122,7 +125,7 @@ class BucketDiagnosticsTest {
         assertTrue(
                 results.stream().allMatch(CheckResult.Sound.class::isInstance), results::toString);
         assertEquals(new CheckResult.Sound("conditional writes: FULL"), results.getLast());
-        assertEquals(12, results.size(), results::toString);
+        assertEquals(13, results.size(), results::toString);
         try (var store = ObjectStoreFactory.open(config)) {
             GetResult.Found marker = assertThat(store.get(
                             config.location().prefix() + "/granary.json",
@@ -387,6 +390,64 @@ class BucketDiagnosticsTest {
                 check(new DeviatingObjectStore(Deviation.FORBIDS_DELETIONS)),
                 "deleting is not allowed",
                 "publishes without");
+    }
+
+    private static boolean isLarge(GetResult.Found found) {
+        return found.bytes().byteSize() >= 1 << 20;
+    }
+
+    private static List<CheckResult> checkLarge(Function<GetResult.Found, GetResult> answer) {
+        return check(new MemoryObjectStore() {
+            @Override
+            public GetResult get(String key, long limit) {
+                GetResult read = super.get(key, limit);
+                return read instanceof GetResult.Found found && isLarge(found)
+                        ? answer.apply(found)
+                        : read;
+            }
+        });
+    }
+
+    @Test
+    @DisplayName("L12 L13 named: a large object that is refused or cut off, a server with two"
+            + " clocks, and objects of a former layout")
+    void largeObjectAndClocks() {
+        assertNotice(
+                check(new MemoryObjectStore() {
+                    @Override
+                    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
+                        return body.length < 1 << 20
+                                ? super.put(key, body, marks)
+                                : WriteResult.failed(new StoreFailure(
+                                        StoreFailure.Kind.OBJECT_REFUSED,
+                                        413,
+                                        "",
+                                        "Request Entity Too Large"));
+                    }
+                }),
+                "an object of 1 MiB is refused (413",
+                "largest body");
+        assertNotice(
+                checkLarge(found -> new GetResult.Found(
+                        found.bytes().asSlice(0, 1 << 19),
+                        found.etag(),
+                        found.dates(),
+                        found.marks())),
+                "is not returned as it was written",
+                "proxy");
+        assertNotice(
+                checkLarge(found -> new GetResult.Found(
+                        found.bytes(),
+                        found.etag(),
+                        new ServerTimestamps(
+                                found.dates().lastModifiedMillis(),
+                                found.dates().nowMillis() + Duration.ofHours(25).toMillis()),
+                        found.marks())),
+                "two clocks",
+                "set the clocks");
+        MemoryObjectStore former = new MemoryObjectStore();
+        former.place("team/v1/opencl/target/m/newest", new byte[1], ObjectMarks.NONE);
+        assertNotice(check(former), "former layout below team/v1/", "remove them");
     }
 
     @Test

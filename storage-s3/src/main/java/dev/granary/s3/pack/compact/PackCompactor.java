@@ -266,7 +266,7 @@ public final class PackCompactor {
                     throw new CompactionException("a pack could not be written: " + failure.get());
                 }
                 // a server that dropped it would cost all its entries
-                if (mover.sound(info, pack.locations().subList(0, 1)).isEmpty()) {
+                if (!mover.isReadable(info, pack.locations().getFirst())) {
                     throw new CompactionException(
                             "a pack that was just written cannot be read: " + info.name());
                 }
