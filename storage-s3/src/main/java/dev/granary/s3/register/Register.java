@@ -123,24 +123,30 @@ public final class Register {
     }
 
     /**
-     * Reads the head, or creates it, and replaces a damaged one by an empty one. For a person who
-     * asks for it: the head then names no pack.
+     * Reads the head, or creates it, and replaces one that two reads show as damaged by an empty
+     * one. For a person who asks for it: the head then names no pack.
      */
     public Stored readOrReplace() throws RegisterException {
         HeadResult before = store.head(keys.head()); // first: a head that changes does not match it
-        try {
-            return readOrCreate();
-        } catch (RegisterException e) {
-            if (!e.isLoss() || !(before instanceof HeadResult.Found found)) {
-                throw e;
+        RegisterException damage;
+        int reads = 0;
+        do {
+            try {
+                return readOrCreate();
+            } catch (RegisterException e) {
+                if (!e.isLoss() || !(before instanceof HeadResult.Found)) {
+                    throw e;
+                }
+                damage = e;
             }
-            Head first = first(found.dates().nowMillis());
-            if (store.replaceIfMatch(keys.head(), found.etag(), first.encode(), ObjectMarks.NONE)
-                    instanceof WriteResult.Done(String etag)) {
-                return new Stored(first, etag, first.generation());
-            }
-            throw e;
+        } while (++reads < 2);
+        HeadResult.Found found = (HeadResult.Found) before;
+        Head first = first(found.dates().nowMillis());
+        if (store.replaceIfMatch(keys.head(), found.etag(), first.encode(), ObjectMarks.NONE)
+                instanceof WriteResult.Done(String etag)) {
+            return new Stored(first, etag, first.generation());
         }
+        throw damage;
     }
 
     /** Returns the first head; its generation must be above every name of a removed register. */

@@ -703,7 +703,7 @@ final class History implements Course {
         if (able.isEmpty() || bucket.matching() != Bucket.Matching.HONORED) {
             return;
         }
-        int runs = 2 + ledger.namedAndMissing().size();
+        int runs = 2 + ledger.touchedPacks();
         for (int i = 0; i < runs; i++) {
             Machine machine = able.get(random.nextInt(able.size()));
             runWithoutFaults(machine, "compact at the end", () -> {

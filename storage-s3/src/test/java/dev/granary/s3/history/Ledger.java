@@ -363,6 +363,11 @@ final class Ledger {
                 .toList();
     }
 
+    /** Returns the number of packs that others removed or damaged; a compaction drops one. */
+    int touchedPacks() {
+        return (int) touched.stream().filter(key -> keys.packName(key).isPresent()).count();
+    }
+
     static String name(Id id) {
         return id.hash().hex().substring(0, 6);
     }
