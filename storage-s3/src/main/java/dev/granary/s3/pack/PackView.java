@@ -85,7 +85,10 @@ final class PackView {
         return confirmedAt;
     }
 
-    /** Returns true if both have the same head and base, so that a lookup finds nothing else in this one. */
+    /**
+     * Returns true if both have the same head and base, so that a lookup finds nothing else in this
+     * one.
+     */
     boolean hasHeadOf(PackView other) {
         return isKnown() == other.isKnown()
                 && base.isPresent() == other.base.isPresent()

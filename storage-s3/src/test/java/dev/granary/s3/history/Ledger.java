@@ -365,7 +365,8 @@ final class Ledger {
 
     /** Returns the number of packs that others removed or damaged; a compaction drops one. */
     int touchedPacks() {
-        return (int) touched.stream().filter(key -> keys.packName(key).isPresent()).count();
+        return (int)
+                touched.stream().filter(key -> keys.packName(key).isPresent()).count();
     }
 
     static String name(Id id) {

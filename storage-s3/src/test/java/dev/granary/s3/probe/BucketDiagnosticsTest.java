@@ -11,8 +11,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
 
-import dev.granary.s3.store.WriteResult;
-import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.cache.CheckResult;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
@@ -29,7 +27,9 @@ import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
@@ -39,7 +39,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-import java.util.function.Function;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -51,6 +50,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /** Tests of the advice to users whose bucket, server or credentials do not meet Granary's needs. */

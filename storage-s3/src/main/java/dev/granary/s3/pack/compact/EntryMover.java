@@ -226,7 +226,9 @@ final class EntryMover {
     /** Returns true if a pack that was just written can be read, by one entry or as a whole. */
     boolean isReadable(PackInfo pack, PackLocation one) throws CompactionException {
         return !sound(pack, List.of(one)).isEmpty()
-                || whole(pack, keys, store).filter(bytes -> isSound(bytes, pack)).isPresent();
+                || whole(pack, keys, store)
+                        .filter(bytes -> isSound(bytes, pack))
+                        .isPresent();
     }
 
     /** Passes on the entries of a range whose checksum fits. */
