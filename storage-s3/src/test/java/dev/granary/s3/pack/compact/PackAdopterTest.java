@@ -2,6 +2,7 @@ package dev.granary.s3.pack.compact;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -20,6 +21,7 @@ import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.register.Head;
 import dev.granary.s3.register.RegisterException;
+import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 
@@ -99,12 +101,46 @@ class PackAdopterTest {
                 HeadResult result = super.head(key);
                 store.script(
                         new Fault.None(),
+                        new Fault.None(),
                         new Fault.Meanwhile(() -> store.place(HEAD, sound, ObjectMarks.NONE)));
                 return result;
             }
         });
         assertThrows(CompactionException.class, adopter::run);
         assertEquals(1, bucket.packs().size());
+        assertFound(all);
+    }
+
+    @Test
+    @DisplayName("one wrong answer for a head or a base costs no pack its name")
+    void oneWrongAnswer() throws CompactionException {
+        List<Entry> all = entries(4);
+        bucket.publish(bucket.pack(all.subList(0, 2)));
+        bucket.publish(bucket.pack(all.subList(2, 4)));
+        bucket.compact();
+        ObjectName base = bucket.head().base().orElseThrow();
+        for (String key : List.of(HEAD, PackFixture.KEYS.base(base))) {
+            PackAdopter adopter = bucket.adopter(new ForwardingStore(store) {
+                private boolean hasAnswered;
+
+                @Override
+                public GetResult get(String read, long limit) {
+                    GetResult result = super.get(read, limit);
+                    if (hasAnswered || !read.equals(key)) {
+                        return result;
+                    }
+                    hasAnswered = true;
+                    GetResult.Found found = assertInstanceOf(GetResult.Found.class, result);
+                    return new GetResult.Found(
+                            found.bytes().asSlice(0, found.bytes().byteSize() / 2),
+                            found.etag(),
+                            found.dates(),
+                            found.marks());
+                }
+            });
+            assertEquals(0, adopter.run());
+            assertEquals(base, bucket.head().base().orElseThrow());
+        }
         assertFound(all);
     }
 
