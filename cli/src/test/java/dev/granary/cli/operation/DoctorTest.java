@@ -79,7 +79,7 @@ class DoctorTest {
                     "ok       bucket: exactly one of 32 concurrent replacements wins",
                     "ok       bucket: conditional writes: FULL");
             assertEquals(
-                    12,
+                    13,
                     text.out()
                             .lines()
                             .filter(line -> line.contains(" bucket: "))
