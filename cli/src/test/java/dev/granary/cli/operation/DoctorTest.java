@@ -88,7 +88,7 @@ class DoctorTest {
             assertTrue(server.requests().total() <= 110, () -> "requests: " + server.requests());
             List<JsonObject> checks = bucketChecks(
                     doctor(server.endpoint().toString(), "--client", client, "--json"));
-            assertEquals(12, checks.size());
+            assertEquals(13, checks.size());
             assertTrue(
                     checks.stream()
                             .allMatch(check -> check.get("state").getAsString().equals("sound")),

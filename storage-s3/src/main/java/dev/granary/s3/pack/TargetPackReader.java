@@ -55,10 +55,10 @@ final class TargetPackReader {
         Search last = first;
         if (first.isPackLost() || first.isUnsound() || packs.isRefreshDue(view)) {
             PackView newer = packs.refreshed(store, view);
-            if (newer.hasHeadOf(view)) {
+            if (!newer.hasHeadOf(view) || !(first.isPackLost() || first.isUnsound())) {
+                last = search(newer, id, decoder, store); // also packs that were lost before
+            } else if (first.isPackLost()) {
                 newer.addLossesOf(view);
-            } else {
-                last = search(newer, id, decoder, store);
             }
             view = newer;
         }

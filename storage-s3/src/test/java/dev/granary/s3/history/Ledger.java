@@ -123,6 +123,10 @@ final class Ledger {
     private void headWritten() {
         Head next = storedHead().orElseThrow(() -> new IllegalStateException("A bad head"));
         Set<ObjectName> names = names(next);
+        if (head.isEmpty() && next.generation() <= highest) {
+            // its writer saw no head before the one that was removed, and was suspended since
+            conditionIgnored(keys.head());
+        }
         if (!wasConditionIgnored) {
             verifyLine(next);
             names.stream().filter(name -> !named.contains(name)).forEach(name -> {
