@@ -158,7 +158,13 @@ class ArchitectureTest {
                 "io.github.resilience4j..", new String[] {ROOT + ".s3.resilience.."},
                 "picocli..", new String[] {ROOT + ".cli.."},
                 "com.google.gson..",
-                        new String[] {ROOT + ".cli..", ROOT + ".demo..", ROOT + ".s3.probe.."});
+                        new String[] {
+                            ROOT + ".cli..",
+                            ROOT + ".demo..",
+                            ROOT + ".s3.probe..",
+                            ROOT + ".s3.register..",
+                            ROOT + ".s3.pack.format.."
+                        });
         homes.forEach((library, packages) -> assertRule(classes()
                 .that(describe(
                         "use " + library, type -> type.getDirectDependenciesFromSelf().stream()
