@@ -58,6 +58,10 @@ final class EntryFiles {
     private static final int DIRECTORY_DIGITS = 2;
     private static final int DEPTH = 4;
     private static final int ATTEMPTS = 3;
+
+    /** The number of attempts of a store whose files or directories others remove. */
+    private static final int REMOVALS = 10;
+
     private static final long OPEN_READER_PAUSE_NANOS = 10_000_000;
     private static final int CHUNK = 256 << 10;
     private static final int HEADER = 128; // its fixed part, but no whole entry
@@ -285,11 +289,11 @@ final class EntryFiles {
             } catch (NoSuchFileException | FileNotFoundException | FileAlreadyExistsException e) {
                 // The directory is missing, or something was removed. A file server that repeats a
                 // rename reports this too, after a success: then the entry is written twice.
-                if (attempt == ATTEMPTS) {
+                if (attempt == REMOVALS) {
                     throw e;
                 }
             } catch (FileSystemException e) {
-                if (attempt == ATTEMPTS || !makeWay(file, e)) {
+                if (attempt >= ATTEMPTS || !makeWay(file, e)) {
                     throw e;
                 }
             }
