@@ -259,7 +259,8 @@ public final class CompactCommand extends TierCommand {
         printIf(
                 unremoved,
                 Units.plural(unremoved, "object")
-                        + " could not be removed; this needs s3:DeleteObject");
+                        + " could not be removed; this needs s3:DeleteObject, and an age above"
+                        + " --grace if the server ignores the condition of a deletion");
     }
 
     private void printWaiting(long objects) {

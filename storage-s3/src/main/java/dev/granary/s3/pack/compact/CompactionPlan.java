@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /** The plan of a compaction: the state of a target, and what is to be changed. */
 public final class CompactionPlan {
@@ -56,34 +57,41 @@ public final class CompactionPlan {
         this.prefixes = without;
     }
 
-    private void leaveOut(Sha256 id) {
-        if (prefixes.stream().anyMatch(id.hex()::startsWith)) {
-            without.add(id);
-        }
+    private boolean isLeftOut(Sha256 id) {
+        return prefixes.stream().anyMatch(id.hex()::startsWith);
     }
 
-    /** Adds an unpacked entry; returns false if the plan takes no more. */
+    /**
+     * Adds an unpacked entry; one that is left out whatever its size and the number of others.
+     *
+     * @return false if the plan takes no more
+     */
     boolean add(UnpackedEntry entry) {
-        if (entry.bytes() > PackIndex.MAX_ENTRY_BYTES) {
+        if (isLeftOut(entry.id())) {
+            without.add(entry.id());
+            unpacked.put(entry.id(), entry);
+        } else if (entry.bytes() > PackIndex.MAX_ENTRY_BYTES) {
             tooLarge++;
-            return true;
-        }
-        if (unpacked.size() == MAX_UNPACKED) {
+        } else if (unpacked.size() >= MAX_UNPACKED) {
             isTruncated = true;
-            return false;
+            return !prefixes.isEmpty();
+        } else {
+            unpacked.put(entry.id(), entry);
         }
-        unpacked.put(entry.id(), entry);
         return true;
     }
 
     /** Chooses the packs to be rewritten, once all packs and unpacked entries are there. */
     void choose() {
         if (!prefixes.isEmpty()) {
-            unpacked.keySet().forEach(this::leaveOut);
-            packs.values().forEach(pack -> locations(pack).forEach(one -> leaveOut(one.id())));
+            packs.values().forEach(pack -> locations(pack).stream()
+                    .map(PackLocation::id)
+                    .filter(this::isLeftOut)
+                    .forEach(without::add));
         }
         packs.values().forEach(pack -> locations(pack)
                 .forEach(location -> first.putIfAbsent(location.id(), pack)));
+        Set<PackInfo> withLeftOut = new HashSet<>();
         Set<PackInfo> chosen = new HashSet<>();
         Set<PackInfo> small = new HashSet<>();
         for (PackInfo pack : packs.values()) {
@@ -94,20 +102,26 @@ public final class CompactionPlan {
             long live = locations.stream()
                     .filter(one -> first.get(one.id()) == pack)
                     .count();
-            boolean isNamedOut = locations.stream().anyMatch(one -> without.contains(one.id()));
-            if (isNamedOut || 2 * live < locations.size()) {
+            if (locations.stream().anyMatch(one -> without.contains(one.id()))) {
+                withLeftOut.add(pack);
+            } else if (2 * live < locations.size()) {
                 chosen.add(pack);
             } else if (pack.bytes() < SMALL_BYTES) {
                 small.add(pack);
             }
         }
-        boolean isWorthwhile =
-                small.size() + chosen.size() > 1 || (!small.isEmpty() && folded() > 0);
+        boolean isWorthwhile = small.size() + chosen.size() + withLeftOut.size() > 1
+                || (!small.isEmpty() && folded() > 0);
         if (isWorthwhile) {
             chosen.addAll(small);
         }
         isTruncated |= chosen.size() > MAX_SOURCES;
-        packs.values().stream().filter(chosen::contains).limit(MAX_SOURCES).forEach(sources::add);
+        Set<PackInfo> taken = packs.values().stream()
+                .filter(chosen::contains)
+                .limit(MAX_SOURCES)
+                .collect(Collectors.toSet());
+        taken.addAll(withLeftOut);
+        packs.values().stream().filter(taken::contains).forEach(sources::add);
     }
 
     /** Returns the entries of a pack; none of a lost one. */

@@ -3,12 +3,12 @@ package dev.granary.s3.pack.compact;
 import java.util.List;
 
 /**
- * What a compaction did.
+ * The report of a compaction.
  *
  * @param packed the number of entries in new packs
  * @param written the number of new packs
  * @param removed the number of objects that were removed
- * @param unremoved the number of objects whose removal the server refused
+ * @param unremoved the number of objects that were to be removed and are still there
  * @param waiting the number of objects that are removed after the grace period
  * @param leftOut the number of entries that were left out as requested
  * @param lost the number of entries that are missing or damaged in their pack

@@ -220,7 +220,7 @@ public final class PackCompactor {
                     continue;
                 }
                 if (!isDeleteExact && !isUnchangedForLong(entry)) {
-                    waiting++;
+                    unremoved++; // it may be published in this moment, and is still found
                     continue;
                 }
                 countRemoval(

@@ -620,8 +620,8 @@ class PackCompactorTest {
         assertFound(all.subList(1, 3));
         CompactionReport early = inexact(bucket.compactor().plan(ids));
         assertEquals(
-                List.of(0L, 1L + 1),
-                List.of(early.removed(), early.waiting()),
+                List.of(0L, 1L, 1L),
+                List.of(early.removed(), early.unremoved(), early.waiting()),
                 "the other one has a copy in a pack");
         store.pass(GRACE);
         CompactionPlan changed = bucket.compactor().plan(ids);
@@ -632,6 +632,19 @@ class PackCompactorTest {
         assertEquals(1, inexact(bucket.compactor().plan(ids)).removed());
         assertFalse(bucket.isFound(all.get(1)));
         assertFound(all.subList(2, 3));
+    }
+
+    @Test
+    @DisplayName("an unpacked entry to be left out goes, although it is too large for a pack")
+    void withoutLarge() throws CompactionException {
+        Entry large = entries(1, 100).getFirst();
+        store.place(
+                PackFixture.unpackedKey(large),
+                new byte[PackIndex.MAX_ENTRY_BYTES + 1],
+                ObjectMarks.NONE);
+        CompactionReport report = bucket.compact(Set.of(hex(large)));
+        assertEquals(List.of(1L, 1L), List.of(report.leftOut(), report.removed()));
+        assertFalse(store.keys().contains(PackFixture.unpackedKey(large)));
     }
 
     private CompactionReport inexact(CompactionPlan plan) throws CompactionException {
