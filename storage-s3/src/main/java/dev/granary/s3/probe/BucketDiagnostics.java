@@ -18,6 +18,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
 
 /**
@@ -37,7 +38,6 @@ public final class BucketDiagnostics {
     private final ServerCapabilities capabilities;
     private final FailureAdvice advice;
     private final BucketLayout layout;
-    private final RandomGenerator random;
     private final String absentKey;
     private final List<CheckResult> results = new ArrayList<>();
 
@@ -52,7 +52,6 @@ public final class BucketDiagnostics {
         this.capabilities = capabilities;
         this.advice = new FailureAdvice(config);
         this.layout = layout;
-        this.random = random;
         this.absentKey = layout.probeObject(WriteAttemptId.random(random).hex());
     }
 
@@ -151,9 +150,10 @@ public final class BucketDiagnostics {
      * Writes and reads an object as large as a small pack, and compares the server's two clocks.
      */
     private void checkLargeObject() {
+        // the same object each time: without the right to delete, one stays
         byte[] body = new byte[LARGE];
-        random.nextBytes(body);
-        String key = layout.probeObject(WriteAttemptId.random(random).hex());
+        new SplittableRandom(LARGE).nextBytes(body);
+        String key = layout.probeObject("large");
         WriteResult written = store.put(key, body, ObjectMarks.NONE);
         GetResult read = store.get(key, LARGE);
         WriteResult ignored = store.delete(key);
