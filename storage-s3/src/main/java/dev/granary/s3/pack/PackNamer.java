@@ -90,7 +90,7 @@ public final class PackNamer {
                 }
             }
         }
-        return new Named.Failed("other writers folded " + MAX_FOLDS + " times faster");
+        return new Named.Failed("other writers were faster in each of " + MAX_FOLDS + " folds");
     }
 
     private static Change change(Head head, PackInfo pack) {

@@ -182,7 +182,7 @@ public final class Register {
                     case Change.Next(Head head) -> {
                         Head next = head.next(nonce());
                         byte[] encoded = next.encode();
-                        if (encoded.length > Head.MAX_BYTES) { // nobody could read it
+                        if (encoded.length > Head.MAX_BYTES) { // readers refuse it
                             return ended(
                                     "the head would be larger than " + Head.MAX_BYTES + " bytes",
                                     unanswered);
@@ -272,7 +272,7 @@ public final class Register {
     /** Writes a base with these packs, and returns its name. */
     public ObjectName writeBase(long generation, List<PackInfo> packs) throws RegisterException {
         Base base = Base.of(generation, packs);
-        if (base.encoded().length > Base.MAX_BYTES) { // nobody could read it
+        if (base.encoded().length > Base.MAX_BYTES) { // readers refuse it
             throw RegisterException.unusable("the base of " + packs.size()
                     + " packs would be larger than " + Base.MAX_BYTES + " bytes");
         }
