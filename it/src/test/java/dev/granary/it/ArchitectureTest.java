@@ -107,15 +107,7 @@ class ArchitectureTest {
                                 "opencl.driver",
                                 "source",
                                 "tool"),
-                "s3",
-                        List.of(
-                                "aws",
-                                "minio",
-                                "pack.listing",
-                                "publish",
-                                "resilience",
-                                "transport",
-                                "write"),
+                "s3", List.of("aws", "minio", "pack.listing", "publish", "resilience", "transport"),
                 "coordinator",
                         List.of(
                                 "claim",

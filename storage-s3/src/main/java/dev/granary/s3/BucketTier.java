@@ -11,6 +11,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
+import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.pack.BucketAnswer;
@@ -69,7 +70,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final PackReader.Settings packSettings;
     private final Lazy<PackReader> packs;
     private final BucketEntryLoader loader;
-    private final BucketEntryWriter writer;
+    private final EntryPublisher publisher;
     private final ExpiringSet<Sha256> absent;
     private final AtomicBoolean closed = new AtomicBoolean();
     private final RandomGenerator random;
@@ -112,14 +113,8 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 config.loadDeadline().minus(config.connection().requestTimeout())));
         this.loader = new BucketEntryLoader(layout, !config.refreshInterval().isZero(), packs);
         this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), ticker);
-        this.writer = new BucketEntryWriter(
-                config,
-                layout,
-                new EntryPublisher(
-                        store, writeSuspension, config.retention(), counters, ticker, random),
-                writeSuspension,
-                absent,
-                ticker);
+        this.publisher = new EntryPublisher(
+                store, writeSuspension, config.retention(), counters, ticker, random);
     }
 
     /** Opens the tier. Sends no request and loads no client library before the first use. */
@@ -143,10 +138,8 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         }
         long mark = absent.mark();
         LoadResult result = loader.load(id, store.withinDeadline()).result();
-        switch (result) {
-            case LoadResult.Damaged _ -> writer.suspect(hash);
-            case LoadResult.Absent _ -> absent.add(hash, mark);
-            case LoadResult.Hit _, LoadResult.Unavailable _ -> {}
+        if (result instanceof LoadResult.Absent) {
+            absent.add(hash, mark);
         }
         return result;
     }
@@ -163,7 +156,24 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     @Override
     public StoreResult store(Entry entry) {
         requireOpen();
-        return writer.store(entry);
+        return refusal().orElseGet(() -> {
+            StoreResult result = publisher.publish(entry, layout.entry(entry.id()));
+            absent.remove(entry.id().hash());
+            return result;
+        });
+    }
+
+    /** Returns the result of a write that is not sent, if nothing may be written now. */
+    private Optional<StoreResult> refusal() {
+        return config.access() == S3Access.READ
+                ? Optional.of(new StoreResult.Refused(
+                        StoreResult.Scope.STORE, config.location() + " is configured as read-only"))
+                : writeSuspension
+                        .reason()
+                        .map(failure -> new StoreResult.Refused(
+                                StoreResult.Scope.STORE,
+                                "read-only for a while, since the bucket refused a write: "
+                                        + failure));
     }
 
     /**
@@ -175,13 +185,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         boolean hasPacks = !config.refreshInterval().isZero();
         BucketEntryLoader uncached = new BucketEntryLoader(
                 layout, hasPacks, new Lazy<>(() -> packs.get().uncached()));
-        return id -> {
-            LoadResult result = uncached.load(id, store.withinDeadline()).result();
-            if (result instanceof LoadResult.Damaged) {
-                writer.suspect(id.hash());
-            }
-            return result;
-        };
+        return id -> uncached.load(id, store.withinDeadline()).result();
     }
 
     /**

@@ -108,7 +108,6 @@ public final class BulkBucket implements AutoCloseable {
         return new PackCompactor(
                 store,
                 settings.keys(namespace),
-                settings.indexCache(namespace),
                 settings.register(store, namespace),
                 random,
                 ticker);

@@ -132,6 +132,11 @@ record EntryHeader(
                     DamageKind.CORRUPT,
                     "version and flags do not match the checksum of the header");
         }
+        // each version has the length here
+        if (version != EntryFormat.VERSION && in.getLong(LENGTH_OFFSET) != stored.byteSize()) {
+            return new Read.Bad(
+                    DamageKind.CORRUPT, "the version is unknown, and the length does not fit");
+        }
         if (version != EntryFormat.VERSION) {
             return new Read.Bad(
                     version < EntryFormat.VERSION ? DamageKind.TOO_OLD : DamageKind.TOO_NEW,

@@ -14,11 +14,11 @@ import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.register.ImmutableWriter;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
-import dev.granary.s3.write.ImmutableWriter;
 
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;

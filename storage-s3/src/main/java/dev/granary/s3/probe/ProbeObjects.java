@@ -7,9 +7,6 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
-import dev.granary.s3.write.RetryPolicy;
-import dev.granary.s3.write.WriteAttempts;
-import dev.granary.s3.write.WriteVerdict;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,7 +19,8 @@ import java.util.random.RandomGenerator;
  * Not thread-safe.
  */
 final class ProbeObjects {
-    private static final RetryPolicy RETRIES = RetryPolicy.upTo(3, Duration.ofMillis(100));
+    private static final int MAX_ATTEMPTS = 3;
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
 
     private final ObjectStore store;
     private final BucketLayout layout;
@@ -62,23 +60,31 @@ final class ProbeObjects {
      * object is ours.
      */
     WriteResult create(String key, byte[] body) throws InterruptedException {
-        WriteAttempts attempts = new WriteAttempts(RETRIES);
-        WriteVerdict verdict =
-                attempts.send(() -> store.putIfAbsent(key, body, marks), ticker::pause);
-        return verdict instanceof WriteVerdict.Inspect
-                        && attempts.last() instanceof WriteResult.PreconditionFailed
-                        && attempts.sent() > 1 // an earlier one was ambiguous
+        int[] sent = {0};
+        WriteResult response = write(() -> {
+            sent[0]++;
+            return store.putIfAbsent(key, body, marks);
+        });
+        return response instanceof WriteResult.PreconditionFailed
+                        && sent[0] > 1 // an earlier one was ambiguous
                         && store.head(key) instanceof HeadResult.Found found
                         && found.marks().equals(marks)
                 ? new WriteResult.Done(found.etag())
-                : attempts.last();
+                : response;
     }
 
     /** Sends a write, and retries it after ambiguous responses. */
     WriteResult write(Supplier<WriteResult> request) throws InterruptedException {
-        WriteAttempts attempts = new WriteAttempts(RETRIES);
-        WriteVerdict ignored = attempts.send(request, ticker::pause);
-        return attempts.last();
+        WriteResult response = request.get();
+        for (int sent = 1;
+                sent < MAX_ATTEMPTS
+                        && (response instanceof WriteResult.Conflict
+                                || response instanceof WriteResult.Unknown);
+                sent++) {
+            ticker.pause(FIRST_PAUSE.multipliedBy(sent));
+            response = request.get();
+        }
+        return response;
     }
 
     /** Deletes an object. */

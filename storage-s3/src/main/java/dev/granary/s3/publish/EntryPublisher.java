@@ -1,81 +1,71 @@
 package dev.granary.s3.publish;
 
+import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.WriteSuspension;
+import dev.granary.s3.store.GetResult;
+import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.store.StoreFailure;
+import dev.granary.s3.store.WriteResult;
 
+import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.random.RandomGenerator;
 
 /**
  * Publishes entries: the first writer wins, and a writer without a response determines whether it
- * won.
+ * won. Thread-safe.
  *
- * <p>The protocol is a state machine. It usually takes one request, a PUT with
- * {@code If-None-Match: *} and a random put id. Any other response leads to another step; the
- * number of steps is bounded.
+ * <p>It usually takes one request, a PUT with {@code If-None-Match: *}. After any other response
+ * the object is read, since only its bytes show whose it is and whether it is sound. The body has a
+ * random put id, so equal bytes are this writer's.
  *
  * <table>
- * <caption>The steps</caption>
- * <tr><th>step</th><th>response</th><th>next</th></tr>
- * <tr><td>create</td><td>done</td><td>stored</td></tr>
- * <tr><td></td><td>exists</td>
- *     <td>inspect: another writer's, or ours whose response was lost</td></tr>
- * <tr><td></td><td>conflict</td><td>create again after a pause, at most 3 times</td></tr>
- * <tr><td></td><td>unknown</td>
- *     <td>create again after a pause with the same put id, at most twice; then inspect</td></tr>
- * <tr><td></td><td>not supported</td>
- *     <td>inspect, and write without conditions from then on</td></tr>
+ * <caption>The requests</caption>
+ * <tr><th>request</th><th>response</th><th>next</th></tr>
+ * <tr><td>PUT, if absent or if it matches the damaged version</td><td>done</td><td>stored</td></tr>
+ * <tr><td></td><td>precondition failed</td><td>read</td></tr>
+ * <tr><td></td><td>conflict</td><td>the same after a pause, at most 3 times</td></tr>
+ * <tr><td></td><td>unknown</td><td>the same after a pause, at most twice; then read</td></tr>
+ * <tr><td></td><td>not supported</td><td>read, and write without conditions from then on</td></tr>
  * <tr><td></td><td>not allowed</td>
  *     <td>refused, or unknown after an ambiguous attempt; writes are suspended</td></tr>
- * <tr><td>inspect (HEAD)</td><td>our put id</td><td>stored</td></tr>
- * <tr><td></td><td>same content hash and length, trusted</td>
- *     <td>duplicate; refresh if it is old</td></tr>
- * <tr><td></td><td>else</td><td>examine</td></tr>
- * <tr><td></td><td>absent</td>
- *     <td>create again: it was deleted meanwhile; unknown after the last attempt</td></tr>
- * <tr><td>examine (GET)</td><td>sound</td>
- *     <td>duplicate (refresh if it is old) or divergent; the first stays</td></tr>
- * <tr><td></td><td>of a newer format</td>
+ * <tr><td>GET</td><td>our bytes</td><td>stored</td></tr>
+ * <tr><td></td><td>the same content</td><td>duplicate; rewritten if it is old</td></tr>
+ * <tr><td></td><td>another content, or a newer format</td>
  *     <td>divergent: a newer Granary reads it, and would replace ours in turn</td></tr>
- * <tr><td></td><td>damaged, too large</td>
- *     <td>replace that version</td></tr>
- * <tr><td>replace (If-Match)</td><td>done</td><td>stored</td></tr>
- * <tr><td></td><td>precondition failed</td><td>inspect</td></tr>
- * <tr><td></td><td>conflict, unknown</td>
- *     <td>replace again after a pause, as often as create; then inspect after unknown</td></tr>
- * <tr><td></td><td>not supported</td><td>write without a condition</td></tr>
- * <tr><td>refresh (If-Match)</td><td>any</td><td>duplicate</td></tr>
+ * <tr><td></td><td>damaged, too large</td><td>PUT that replaces this version</td></tr>
+ * <tr><td></td><td>absent</td>
+ *     <td>PUT again: it was deleted meanwhile; unknown after the last attempt</td></tr>
  * </table>
  *
- * <p>Needs no verdict on the server. If it refuses a conditional request as not supported, the same
- * publication goes on without conditions: an absent or damaged entry is written by a plain PUT. If
- * it ignores the conditions, the first PUT is done. Two writers may then overwrite each other,
- * which only costs work, since entries verify themselves.
+ * <p>Needs no verdict on the server. If it ignores conditions, the first PUT is done. Two writers
+ * may then overwrite each other, which only costs work, since entries verify themselves.
  */
 public final class EntryPublisher {
-    /** Prior knowledge of an object that may already exist. */
-    public enum Existing {
-        /** Its metadata is trusted. */
-        TRUSTED,
+    private static final int MAX_WRITES = 8;
+    private static final int MAX_CONFLICTS = 3;
+    private static final int MAX_UNKNOWNS = 2;
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
 
-        /** It was read as damaged, so its metadata is not trusted. */
-        SUSPECT
-    }
-
-    final ObjectStore store;
-    final WriteSuspension suspension;
-    final Duration retention;
-    final RequestCounters counters;
-    final Ticker ticker;
-    final RandomGenerator random;
+    private final ObjectStore store;
+    private final WriteSuspension suspension;
+    private final Duration retention;
+    private final RequestCounters counters;
+    private final Ticker ticker;
+    private final RandomGenerator random;
 
     /**
      * Creates a publisher.
@@ -103,10 +93,9 @@ public final class EntryPublisher {
     /**
      * Publishes an entry under a key, with a bounded number of requests and pauses.
      *
-     * @param existing prior knowledge of the object under that key
      * @return refused also if the entry cannot be encoded
      */
-    public StoreResult publish(Entry entry, String key, Existing existing) {
+    public StoreResult publish(Entry entry, String key) {
         WriteAttemptId putId = WriteAttemptId.random(random);
         byte[] body;
         try {
@@ -114,13 +103,222 @@ public final class EntryPublisher {
         } catch (IllegalArgumentException e) {
             return new StoreResult.Refused(StoreResult.Scope.ENTRY, String.valueOf(e.getMessage()));
         }
-        return new EntryPublication(
-                        this,
-                        entry,
-                        key,
-                        existing,
-                        body,
-                        new ObjectMarks(putId.hex(), entry.contentHash().hex()))
-                .run();
+        Publication publication = new Publication(
+                entry,
+                key,
+                body,
+                new ObjectMarks(putId.hex(), entry.contentHash().hex()));
+        try {
+            return publication.run();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return publication.giveUp("interrupted while waiting to try again");
+        }
+    }
+
+    /** One publication. For one thread and one use. */
+    private final class Publication {
+        private final Entry entry;
+        private final String key;
+        private final byte[] body;
+        private final ObjectMarks marks;
+        private Optional<String> damaged = Optional.empty(); // the version to be replaced
+        private boolean isConditional = true;
+        private int conflicts;
+        private int unknowns;
+
+        Publication(Entry entry, String key, byte[] body, ObjectMarks marks) {
+            this.entry = entry;
+            this.key = key;
+            this.body = body;
+            this.marks = marks;
+        }
+
+        StoreResult run() throws InterruptedException {
+            for (int i = 0; i < MAX_WRITES; i++) {
+                Optional<StoreResult> result = write();
+                if (result.isPresent()) {
+                    return result.get();
+                }
+            }
+            return giveUp("the object under its key was another one after each of " + MAX_WRITES
+                    + " requests");
+        }
+
+        private WriteResult send() {
+            if (!isConditional) {
+                return store.put(key, body, marks);
+            }
+            return damaged.isPresent()
+                    ? store.replaceIfMatch(key, damaged.get(), body, marks)
+                    : store.putIfAbsent(key, body, marks);
+        }
+
+        /** Sends one write; empty if another one is to follow. */
+        private Optional<StoreResult> write() throws InterruptedException {
+            switch (send()) {
+                case WriteResult.Done _ -> {
+                    return stored();
+                }
+                case WriteResult.NotSent(StoreFailure failure) -> {
+                    return Optional.of(giveUp(failure.toString()));
+                }
+                case WriteResult.NotAllowed(StoreFailure refusal) -> {
+                    if (!isConditional || refusal.kind() != StoreFailure.Kind.NOT_SUPPORTED) {
+                        return Optional.of(refused(refusal));
+                    }
+                    isConditional = false;
+                }
+                case WriteResult.Conflict _ -> {
+                    return afterConflict();
+                }
+                case WriteResult.Unknown(StoreFailure failure) -> {
+                    unknowns++;
+                    if (unknowns > MAX_UNKNOWNS + 1) {
+                        return Optional.of(giveUp(failure.toString()));
+                    }
+                    if (unknowns <= MAX_UNKNOWNS) {
+                        pause(unknowns);
+                        if (isConditional) {
+                            return Optional.empty();
+                        }
+                    }
+                }
+                case WriteResult.PreconditionFailed _ -> {
+                    if (!isConditional) {
+                        return Optional.of(
+                                giveUp("a write without a condition failed its precondition"));
+                    }
+                }
+            }
+            return read();
+        }
+
+        private Optional<StoreResult> afterConflict() throws InterruptedException {
+            conflicts++;
+            if (conflicts > MAX_CONFLICTS) {
+                return Optional.of(giveUp(conflicts + " conflicts"));
+            }
+            pause(conflicts);
+            return Optional.empty();
+        }
+
+        /** Waits a random time up to 50, 100, 200 ms, so that colliding writers part. */
+        private void pause(int attempt) throws InterruptedException {
+            long maxNanos = FIRST_PAUSE.toNanos() << (attempt - 1);
+            ticker.pause(Duration.ofNanos(1 + random.nextLong(maxNanos)));
+        }
+
+        /** Ends the publication. Only a refusal that is not about this object suspends writes. */
+        private StoreResult refused(StoreFailure refusal) {
+            boolean isOfObject = refusal.kind() == StoreFailure.Kind.OBJECT_REFUSED;
+            if (!isOfObject && isConditional && damaged.isPresent()) {
+                return giveUp("the existing entry could not be replaced: " + refusal);
+            }
+            if (!isOfObject) {
+                suspension.suspend(refusal);
+            }
+            return unknowns > 0 // an earlier attempt may have succeeded
+                    ? giveUp(refusal.toString())
+                    : new StoreResult.Refused(
+                            isOfObject ? StoreResult.Scope.ENTRY : StoreResult.Scope.STORE,
+                            refusal.toString());
+        }
+
+        /** Reads the object under the key; empty if it is to be written again. */
+        private Optional<StoreResult> read() throws InterruptedException {
+            switch (store.get(key, EntryFormat.MAX_BYTES)) {
+                case GetResult.Found found -> {
+                    return judge(found);
+                }
+                case GetResult.TooLarge _ -> {
+                    if (!(store.head(key) instanceof HeadResult.Found large)) {
+                        return Optional.of(giveUp("an object that is no entry is there"));
+                    }
+                    damaged = Optional.of(large.etag());
+                    return Optional.empty();
+                }
+                case GetResult.Absent _ -> {
+                    damaged = Optional.empty();
+                    // a pending attempt may still write it, with the same put id
+                    return unknowns > MAX_UNKNOWNS
+                            ? Optional.of(giveUp("no response to any attempt"))
+                            : isConditional ? afterConflict() : Optional.empty();
+                }
+                case GetResult.Unavailable lost -> {
+                    return Optional.of(
+                            giveUp("the existing entry could not be read: " + lost.failure()));
+                }
+            }
+        }
+
+        private Optional<StoreResult> judge(GetResult.Found found) {
+            if (found.bytes().mismatch(MemorySegment.ofArray(body)) < 0) {
+                return stored();
+            }
+            switch (EntryFormat.decode(found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH)) {
+                case LoadResult.Hit hit
+                when hit.entry().contentHash().equals(entry.contentHash()) -> {
+                    refreshIfOld(found.etag(), found.dates());
+                    return Optional.of(StoreResult.DUPLICATE);
+                }
+                case LoadResult.Hit _ -> {
+                    return Optional.of(StoreResult.DIVERGENT);
+                }
+                case LoadResult.Damaged bad
+                when bad.damage() == DamageKind.TOO_NEW -> {
+                    return Optional.of(StoreResult.DIVERGENT);
+                }
+                case LoadResult.Damaged bad
+                when bad.damage() == DamageKind.TOO_LARGE -> {
+                    return Optional.of(
+                            giveUp("the existing entry cannot be read here: " + bad.detail()));
+                }
+                case LoadResult.Damaged _ -> {
+                    damaged = Optional.of(found.etag());
+                    return Optional.empty();
+                }
+                case LoadResult.Absent _, LoadResult.Unavailable _ ->
+                    throw new IllegalStateException("Decoding ends in a hit or damage");
+            }
+        }
+
+        /**
+         * Rewrites an entry in use that is older than half of the retention: a lifecycle rule would
+         * delete it.
+         */
+        private void refreshIfOld(String etag, ServerTimestamps dates) {
+            boolean isOld = !retention.isZero()
+                    && dates.age()
+                            .filter(age -> age.compareTo(retention.dividedBy(2)) > 0)
+                            .isPresent();
+            if (!isOld) {
+                return;
+            }
+            WriteResult result = isConditional
+                    ? store.replaceIfMatch(key, etag, body, marks)
+                    : store.put(key, body, marks);
+            if (isConditional
+                    && result instanceof WriteResult.NotAllowed(StoreFailure refusal)
+                    && refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED) {
+                result = store.put(key, body, marks);
+            }
+            switch (result) {
+                case WriteResult.Done _ -> counters.refreshed.increment();
+                // another writer was faster
+                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
+                case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ ->
+                    counters.refreshFailed.increment();
+            }
+        }
+
+        private Optional<StoreResult> stored() {
+            return Optional.of(new StoreResult.Stored(body.length));
+        }
+
+        /** Returns failed, or unknown if an attempt got no response. */
+        StoreResult giveUp(String cause) {
+            return unknowns > 0 ? new StoreResult.Unknown(cause) : new StoreResult.Failed(cause);
+        }
     }
 }

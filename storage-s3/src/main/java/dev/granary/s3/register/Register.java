@@ -14,7 +14,6 @@ import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
-import dev.granary.s3.write.ImmutableWriter;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

@@ -45,7 +45,10 @@ final class Bucket {
         OTHER_BYTES
     }
 
-    /** A change of one key; a loss is a removal or a truncation. */
+    /**
+     * A change of one key; a loss is a removal, a truncation, or a head without acknowledged
+     * entries.
+     */
     private record Change(
             String key,
             @Nullable Stored before,
@@ -189,6 +192,12 @@ final class Bucket {
         } else {
             objects.put(key, next);
         }
+    }
+
+    /** Marks the last change as a loss: its object no longer names what it named. */
+    synchronized void lose() {
+        Change last = changes.removeLast();
+        changes.add(new Change(last.key(), last.before(), last.after(), true, last.atMillis()));
     }
 
     /** Returns the state of a key before its last change; empty if that was long ago. */

@@ -425,13 +425,7 @@ final class History implements Course {
         }
         if (isAcknowledged) {
             everAcknowledged.add(id);
-            // a HEAD does not show damage that keeps the length
-            boolean isByHead = result instanceof StoreResult.Duplicate
-                    && !source.equals("looked up")
-                    && ledger.isUnpackedTouched(id);
-            if (!isByHead
-                    && !work.hasReadRemovedState()
-                    && !ledger.isRemovedSince(id, work.mark())) {
+            if (!work.hasReadRemovedState() && !ledger.isRemovedSince(id, work.mark())) {
                 ledger.acknowledge(
                         id,
                         machine.name() + ": " + result + ", " + source,

@@ -89,11 +89,6 @@ final class Ledger {
         return removedAt.getOrDefault(id, -1) > mark;
     }
 
-    /** Returns true if the unpacked entry was damaged since it was last written. */
-    boolean isUnpackedTouched(Id id) {
-        return touched.contains(keys.entry(id.hash()));
-    }
-
     Optional<Ack> acknowledged(Id id) {
         return Optional.ofNullable(acknowledged.get(id));
     }

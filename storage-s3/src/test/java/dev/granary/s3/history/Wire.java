@@ -183,6 +183,7 @@ final class Wire implements ObjectStore {
             WriteResult result = bucket.replace(key, etag, body, marks);
             if (!isVersion && result instanceof WriteResult.Done) {
                 ledger.conditionIgnored(key);
+                bucket.lose();
             }
             return result;
         }));
@@ -204,6 +205,9 @@ final class Wire implements ObjectStore {
             WriteResult result = commit.get();
             if (result instanceof WriteResult.Done) {
                 ledger.withdraw(work.leavingOut());
+                if (!work.leavingOut().isEmpty()) {
+                    bucket.lose();
+                }
                 ledger.written(key, body);
             }
             return result;

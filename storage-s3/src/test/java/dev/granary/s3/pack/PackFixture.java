@@ -121,7 +121,7 @@ public final class PackFixture {
     }
 
     public PackCompactor compactor(ObjectStore over) {
-        return new PackCompactor(over, KEYS, PackIndexCache.NONE, register(over), random, ticker);
+        return new PackCompactor(over, KEYS, register(over), random, ticker);
     }
 
     /** Plans and runs a compaction, which no other writer disturbs. */

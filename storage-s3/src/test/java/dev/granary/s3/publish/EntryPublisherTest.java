@@ -24,7 +24,6 @@ import dev.granary.s3.contract.DeviatingObjectStore;
 import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.publish.EntryPublisher.Existing;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.statistics.BucketTierStatistics;
@@ -93,7 +92,7 @@ class EntryPublisherTest {
     }
 
     private StoreResult publish() {
-        return publisher.publish(entry, KEY, Existing.TRUSTED);
+        return publisher.publish(entry, KEY);
     }
 
     /** Returns the entry in a format newer than this version of Granary. */
@@ -140,7 +139,7 @@ class EntryPublisherTest {
             store.forgetRequests();
             store.script(new Fault.AnswerLost(failure));
             assertThat(publish()).isStored();
-            assertEquals(List.of("PUT none-match", "PUT none-match", "HEAD"), store.requests());
+            assertEquals(List.of("PUT none-match", "PUT none-match", "GET"), store.requests());
             assertStored(entry);
         }
     }
@@ -179,7 +178,7 @@ class EntryPublisherTest {
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT), new Fault.Lost(TIMEOUT));
         assertThat(publish()).isUnknown();
         assertEquals(
-                List.of("PUT none-match", "PUT none-match", "PUT none-match", "HEAD"),
+                List.of("PUT none-match", "PUT none-match", "PUT none-match", "GET"),
                 store.requests());
         assertThat(publish()).isStored();
         assertStored(entry);
@@ -211,7 +210,7 @@ class EntryPublisherTest {
         place(entry);
         byte[] before = store.body(KEY);
         assertThat(publish()).isDuplicate();
-        assertEquals(List.of("PUT none-match", "HEAD"), store.requests());
+        assertEquals(List.of("PUT none-match", "GET"), store.requests());
         assertArrayEquals(before, store.body(KEY));
     }
 
@@ -230,20 +229,19 @@ class EntryPublisherTest {
     void damagedFirst() {
         store.place(KEY, entries.bytes(300), new ObjectMarks("00", "11"));
         assertThat(publish()).isStored();
-        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match"), store.requests());
+        assertEquals(List.of("PUT none-match", "GET", "PUT match"), store.requests());
         assertStored(entry);
     }
 
     @Test
-    @DisplayName("the first entry was read as damaged: its metadata is not trusted")
-    void suspect() {
+    @DisplayName("the first entry is damaged and kept its length and its metadata: replaced")
+    void damagedWithItsMetadata() {
         place(entry);
         ObjectMarks marks = store.marks(KEY);
         byte[] body = store.body(KEY);
         body[body.length / 2] ^= 1;
         store.place(KEY, body, marks);
-        assertThat(publish()).isDuplicate();
-        assertThat(publisher.publish(entry, KEY, Existing.SUSPECT)).isStored();
+        assertThat(publish()).isStored();
         assertStored(entry);
     }
 
@@ -280,22 +278,19 @@ class EntryPublisherTest {
                         List.of(),
                         "another description of the same kernel")));
         assertThat(publish()).isDuplicate();
-        assertEquals(List.of("PUT none-match", "HEAD", "GET"), store.requests());
+        assertEquals(List.of("PUT none-match", "GET"), store.requests());
     }
 
     @Test
-    @DisplayName("K11 B10 an entry of a newer format stays, on any server, suspect or not; a"
-            + " damaged one does not")
+    @DisplayName(
+            "K11 B10 an entry of a newer format stays, on any server; a damaged one does" + " not")
     void newerFormat() {
         for (MemoryObjectStore server : servers()) {
             use(server);
-            for (Existing existing : Existing.values()) {
-                byte[] newer =
-                        newer(EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE));
-                store.place(KEY, newer, ObjectMarks.NONE);
-                assertThat(publisher.publish(entry, KEY, existing)).isDivergent();
-                assertArrayEquals(newer, store.body(KEY));
-            }
+            byte[] newer = newer(EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE));
+            store.place(KEY, newer, ObjectMarks.NONE);
+            assertThat(publish()).isDivergent();
+            assertArrayEquals(newer, store.body(KEY));
         }
     }
 
@@ -352,25 +347,16 @@ class EntryPublisherTest {
                     + " it")
     void repairRace() {
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
-        store.script(
-                new Fault.None(),
-                new Fault.None(),
-                new Fault.None(),
-                new Fault.Meanwhile(() -> place(entry)));
+        store.script(new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> place(entry)));
         assertThat(publish()).isDuplicate();
-        assertEquals(
-                List.of("PUT none-match", "HEAD", "GET", "PUT match", "HEAD"), store.requests());
+        assertEquals(List.of("PUT none-match", "GET", "PUT match", "GET"), store.requests());
     }
 
     @Test
     @DisplayName("R13 the response to a repair was lost: reported as stored")
     void repairReplyLost() {
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
-        store.script(
-                new Fault.None(),
-                new Fault.None(),
-                new Fault.None(),
-                new Fault.AnswerLost(TIMEOUT));
+        store.script(new Fault.None(), new Fault.None(), new Fault.AnswerLost(TIMEOUT));
         assertThat(publish()).isStored();
         assertStored(entry);
     }
@@ -409,19 +395,16 @@ class EntryPublisherTest {
                 new Fault.Meanwhile(() -> store.remove(KEY)));
         assertThat(publish()).isStored();
         assertEquals(
-                List.of("PUT none-match", "PUT none-match", "HEAD", "PUT none-match"),
+                List.of("PUT none-match", "PUT none-match", "GET", "PUT none-match"),
                 store.requests());
         assertStored(entry);
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         store.forgetRequests();
         store.script(
-                new Fault.None(),
-                new Fault.None(),
-                new Fault.None(),
-                new Fault.Meanwhile(() -> store.remove(KEY)));
+                new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> store.remove(KEY)));
         assertThat(publish()).isStored();
         assertEquals(
-                List.of("PUT none-match", "HEAD", "GET", "PUT match", "HEAD", "PUT none-match"),
+                List.of("PUT none-match", "GET", "PUT match", "GET", "PUT none-match"),
                 store.requests());
         assertStored(entry);
     }
@@ -483,7 +466,6 @@ class EntryPublisherTest {
         store.script(
                 new Fault.None(),
                 new Fault.None(),
-                new Fault.None(),
                 new Fault.AnswerLost(TIMEOUT),
                 new Fault.Lost(DENIED));
         assertThat(publish()).isUnknown();
@@ -525,7 +507,7 @@ class EntryPublisherTest {
                 List<Object> existingEntry = snapshot();
                 store.script(Collections.nCopies(step, new Fault.None()).toArray(Fault[]::new));
                 store.script(fault);
-                StoreResult result = publisher.publish(entry, KEY, Existing.SUSPECT);
+                StoreResult result = publisher.publish(entry, KEY);
                 store.forgetScript();
                 switch (result) {
                     case StoreResult.Stored _, StoreResult.Duplicate _ -> assertStored(entry);
@@ -555,18 +537,18 @@ class EntryPublisherTest {
     void withoutConditions() {
         use(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS));
         assertThat(publish()).isStored();
-        assertEquals(List.of("HEAD", "PUT"), store.requests());
+        assertEquals(List.of("GET", "PUT"), store.requests());
         assertStored(entry);
         store.forgetRequests();
         assertThat(publish()).isDuplicate();
-        assertEquals(List.of("HEAD"), store.requests());
+        assertEquals(List.of("GET"), store.requests());
         Entry other = entries.entry(entry.id(), 50);
-        assertThat(publisher.publish(other, KEY, Existing.TRUSTED)).isDivergent();
+        assertThat(publisher.publish(other, KEY)).isDivergent();
         assertStored(entry);
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         store.forgetRequests();
         assertThat(publish()).isStored();
-        assertEquals(List.of("HEAD", "GET", "PUT"), store.requests());
+        assertEquals(List.of("GET", "PUT"), store.requests());
         assertStored(entry);
     }
 
@@ -578,13 +560,13 @@ class EntryPublisherTest {
         use(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS));
         store.script(new Fault.None(), new Fault.AnswerLost(TIMEOUT));
         assertThat(publish()).isStored();
-        assertEquals(List.of("HEAD", "PUT", "HEAD"), store.requests());
+        assertEquals(List.of("GET", "PUT", "GET"), store.requests());
         assertStored(entry);
         store.remove(KEY);
         store.forgetRequests();
         store.script(new Fault.None(), new Fault.Lost(TIMEOUT));
         assertThat(publish()).isStored();
-        assertEquals(List.of("HEAD", "PUT", "HEAD", "PUT"), store.requests());
+        assertEquals(List.of("GET", "PUT", "GET", "PUT"), store.requests());
         store.remove(KEY);
         store.forgetRequests();
         for (int i = 0; i < 3; i++) {
@@ -600,7 +582,7 @@ class EntryPublisherTest {
         use(new DeviatingObjectStore(Deviation.REFUSES_IF_MATCH));
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         assertThat(publish()).isStored();
-        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT"), store.requests());
+        assertEquals(List.of("PUT none-match", "GET", "GET", "PUT"), store.requests());
         assertStored(entry);
     }
 
@@ -610,19 +592,14 @@ class EntryPublisherTest {
     void conditionRefused() {
         store.script(new Fault.Lost(NOT_SUPPORTED));
         assertThat(publish()).isStored();
-        assertEquals(List.of("PUT none-match", "HEAD", "PUT"), store.requests());
+        assertEquals(List.of("PUT none-match", "GET", "PUT"), store.requests());
         assertTrue(pause.reason().isEmpty());
         assertStored(entry);
         store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
         store.forgetRequests();
-        store.script(
-                new Fault.None(),
-                new Fault.None(),
-                new Fault.None(),
-                new Fault.Lost(NOT_SUPPORTED));
+        store.script(new Fault.None(), new Fault.None(), new Fault.Lost(NOT_SUPPORTED));
         assertThat(publish()).isStored();
-        assertEquals(
-                List.of("PUT none-match", "HEAD", "GET", "PUT match", "PUT"), store.requests());
+        assertEquals(List.of("PUT none-match", "GET", "PUT match", "GET", "PUT"), store.requests());
     }
 
     @Test
@@ -633,18 +610,18 @@ class EntryPublisherTest {
         place(entry);
         store.pass(Duration.ofDays(45));
         assertThat(publish()).isDuplicate();
-        assertEquals(List.of("PUT none-match", "HEAD"), store.requests());
+        assertEquals(List.of("PUT none-match", "GET"), store.requests());
         store.pass(Duration.ofSeconds(1));
         byte[] before = store.body(KEY);
         store.forgetRequests();
         assertThat(publish()).isDuplicate();
-        assertEquals(List.of("PUT none-match", "HEAD", "PUT match"), store.requests());
+        assertEquals(List.of("PUT none-match", "GET", "PUT match"), store.requests());
         assertEquals(new BucketTierStatistics.Refreshes(1, 0), counters.refreshes());
         assertTrue(!Arrays.equals(before, store.body(KEY)), "another attempt's mark");
         assertStored(entry);
         store.forgetRequests();
         assertThat(publish()).isDuplicate();
-        assertEquals(List.of("PUT none-match", "HEAD"), store.requests(), "it is new again");
+        assertEquals(List.of("PUT none-match", "GET"), store.requests(), "it is new again");
     }
 
     @Test
@@ -674,8 +651,8 @@ class EntryPublisherTest {
     void refreshOtherwise() {
         place(entry);
         store.pass(Duration.ofDays(60));
-        assertThat(publisher.publish(entry, KEY, Existing.SUSPECT)).isDuplicate();
-        assertEquals(List.of("PUT none-match", "HEAD", "GET", "PUT match"), store.requests());
+        assertThat(publisher.publish(entry, KEY)).isDuplicate();
+        assertEquals(List.of("PUT none-match", "GET", "PUT match"), store.requests());
         for (Deviation deviation :
                 List.of(Deviation.REFUSES_IF_MATCH, Deviation.REFUSES_CONDITIONS)) {
             use(new DeviatingObjectStore(deviation));
@@ -686,11 +663,10 @@ class EntryPublisherTest {
         }
         assertEquals(new BucketTierStatistics.Refreshes(3, 0), counters.refreshes());
         store.pass(Duration.ofDays(60));
-        assertThat(publisher.publish(entries.entry(entry.id(), 50), KEY, Existing.TRUSTED))
-                .isDivergent();
+        assertThat(publisher.publish(entries.entry(entry.id(), 50), KEY)).isDivergent();
         assertStored(entry);
         EntryPublisher never = publisher(store, Duration.ZERO);
-        assertThat(never.publish(entry, KEY, Existing.TRUSTED)).isDuplicate();
+        assertThat(never.publish(entry, KEY)).isDuplicate();
         assertEquals(new BucketTierStatistics.Refreshes(3, 0), counters.refreshes());
     }
 

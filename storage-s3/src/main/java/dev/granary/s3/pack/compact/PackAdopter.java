@@ -11,6 +11,7 @@ import dev.granary.s3.pack.format.IdBloomFilter;
 import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.register.Change;
+import dev.granary.s3.register.ImmutableWriter;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.register.SwapResult;
@@ -18,7 +19,6 @@ import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
-import dev.granary.s3.write.ImmutableWriter;
 
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;

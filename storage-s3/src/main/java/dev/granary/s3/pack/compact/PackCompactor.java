@@ -14,6 +14,7 @@ import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.UnpackedEntry;
 import dev.granary.s3.register.Change;
 import dev.granary.s3.register.Head;
+import dev.granary.s3.register.ImmutableWriter;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.register.SwapResult;
@@ -23,7 +24,6 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StopListingException;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
-import dev.granary.s3.write.ImmutableWriter;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -53,7 +53,6 @@ public final class PackCompactor {
 
     private final ObjectStore store;
     private final TargetLayout keys;
-    private final PackIndexCache indexCache;
     private final Register register;
     private final RandomGenerator random;
     private final Ticker ticker;
@@ -61,13 +60,11 @@ public final class PackCompactor {
     public PackCompactor(
             ObjectStore store,
             TargetLayout keys,
-            PackIndexCache indexCache,
             Register register,
             RandomGenerator random,
             Ticker ticker) {
         this.store = store;
         this.keys = keys;
-        this.indexCache = indexCache;
         this.register = register;
         this.random = random;
         this.ticker = ticker;
@@ -104,8 +101,9 @@ public final class PackCompactor {
         }
     }
 
+    /** Reads an index from the bucket, since a cached one would hide the loss of its pack. */
     private Optional<PackIndex> index(PackInfo pack) throws CompactionException {
-        return switch (PackIndexReader.read(pack, keys, indexCache, store)) {
+        return switch (PackIndexReader.read(pack, keys, PackIndexCache.NONE, store)) {
             case IndexResult.Ok(PackIndex index) -> Optional.of(index);
             case IndexResult.Lost _ -> EntryMover.salvageIndex(pack, keys, store);
             case IndexResult.Unavailable(String cause) ->

@@ -1,4 +1,4 @@
-package dev.granary.s3.write;
+package dev.granary.s3.register;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,4 +1,4 @@
-package dev.granary.s3.write;
+package dev.granary.s3.register;
 
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.WriteAttemptId;
