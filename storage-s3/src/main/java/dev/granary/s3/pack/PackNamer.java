@@ -1,5 +1,6 @@
 package dev.granary.s3.pack;
 
+import dev.granary.cache.support.LogOnce;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexReader.IndexResult;
@@ -24,9 +25,6 @@ import java.util.function.Consumer;
  * thread.
  */
 public final class PackNamer {
-    /** The number of folds after which a publication ends, if other writers fold faster. */
-    private static final int MAX_FOLDS = 50;
-
     private final ObjectStore store;
     private final TargetLayout keys;
     private final Register register;
@@ -60,60 +58,39 @@ public final class PackNamer {
     }
 
     /**
-     * Adds a pack, whose PUT was answered, to the head.
+     * Adds a pack, whose PUT was answered, to the head. Each {@value Head#FOLDED}th recent pack
+     * folds them all, so that one of many writers at once does so.
      *
      * @param known a head read before
      */
     public Named name(PackInfo pack, Register.Stored known) {
-        Optional<Register.Stored> first = Optional.of(known);
-        for (int fold = 0; fold < MAX_FOLDS; fold++) {
-            SwapResult result = register.swap(first, head -> change(head, pack));
-            switch (result) {
-                case SwapResult.Done done -> {
-                    return verified(pack.name(), done);
+        SwapResult result = register.swap(Optional.of(known), head -> change(head, pack));
+        return switch (result) {
+            case SwapResult.Done done -> {
+                Named named = verified(pack.name(), done);
+                if (done.isOwn() && done.now().head().recent().size() % Head.FOLDED == 0) {
+                    fold(done.now());
                 }
-                case SwapResult.GaveUp gaveUp
-                when !gaveUp.seen().head().admits(pack.name()) -> {
-                    return new Named.OutOfDate(gaveUp.seen());
-                }
-                case SwapResult.GaveUp gaveUp -> {
-                    SwapResult folded = fold(gaveUp.seen(), pack);
-                    if (folded instanceof SwapResult.Done done) {
-                        return verified(pack.name(), done);
-                    } else if (!(folded instanceof SwapResult.GaveUp)) {
-                        return failed(folded);
-                    }
-                    first = Optional.empty();
-                }
-                case SwapResult.Failed _, SwapResult.Unknown _ -> {
-                    return failed(result);
-                }
+                yield named;
             }
-        }
-        return new Named.Failed("other writers were faster in each of " + MAX_FOLDS + " folds");
+            case SwapResult.GaveUp gaveUp -> new Named.OutOfDate(gaveUp.seen());
+            case SwapResult.Failed(String cause) -> new Named.Failed(cause);
+            case SwapResult.Unknown(String cause) ->
+                new Named.Failed("the outcome is unknown: " + cause);
+        };
     }
 
     private static Change change(Head head, PackInfo pack) {
         if (head.namesOrRetires(pack.name())) {
             return Change.NOTHING;
         }
-        return head.admits(pack.name()) && !head.isFull()
+        return head.admits(pack.name())
                 ? new Change.Next(head.with(pack))
-                : new Change.GiveUp("the pack cannot be added to this head");
+                : new Change.GiveUp("the pack is of another generation");
     }
 
-    private static Named failed(SwapResult result) {
-        return new Named.Failed(
-                switch (result) {
-                    case SwapResult.Failed(String cause) -> cause;
-                    case SwapResult.Unknown(String cause) -> "the outcome is unknown: " + cause;
-                    case SwapResult.Done _, SwapResult.GaveUp _ ->
-                        throw new IllegalStateException("Not a failure: " + result);
-                });
-    }
-
-    /** Moves all recent packs into a new base and adds a pack, in one swap. */
-    private SwapResult fold(Register.Stored seen, PackInfo pack) {
+    /** Moves all recent packs into a new base; without success a later pack folds them. */
+    private void fold(Register.Stored seen) {
         Head from = seen.head();
         try {
             List<PackInfo> rows = new ArrayList<>();
@@ -124,26 +101,25 @@ public final class PackNamer {
                 }
             }
             ObjectName base = register.writeBase(from.generation(), rows);
-            return register.swap(
-                    Optional.of(seen), head -> foldChange(head, from, base, folded, pack));
+            SwapResult ignored =
+                    register.swap(Optional.of(seen), head -> foldChange(head, from, base, folded));
         } catch (RegisterException e) {
-            return new SwapResult.Failed("recent packs cannot be folded: " + e.getMessage());
+            LogOnce.warn(
+                    "folds",
+                    "The recent packs of " + keys.namespace() + " cannot be folded: "
+                            + e.getMessage());
         }
     }
 
     private static Change foldChange(
-            Head head, Head from, ObjectName base, Set<ObjectName> folded, PackInfo pack) {
-        if (head.namesOrRetires(pack.name())) {
-            return Change.NOTHING;
-        }
+            Head head, Head from, ObjectName base, Set<ObjectName> folded) {
         Set<ObjectName> recent = new HashSet<>();
         head.recent().forEach(row -> recent.add(row.name()));
         boolean isSame = head.base().equals(from.base())
                 && from.recent().stream().allMatch(row -> recent.contains(row.name()))
-                && head.admits(base)
-                && head.admits(pack.name());
+                && head.admits(base);
         return isSame
-                ? new Change.Next(head.with(Optional.of(base), folded, Set.of()).with(pack))
+                ? new Change.Next(head.with(Optional.of(base), folded, Set.of()))
                 : new Change.GiveUp("another writer changed the packs to be folded");
     }
 

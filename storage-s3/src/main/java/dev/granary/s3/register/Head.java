@@ -39,8 +39,8 @@ public record Head(
         List<PackInfo> recent,
         List<Retired> retired,
         JsonObject unknown) {
-    /** The largest number of recent packs. */
-    public static final int MAX_RECENT = 64;
+    /** The number of recent packs that are folded into a base. */
+    public static final int FOLDED = 64;
 
     /** The largest size of the filters of recent packs together, in bytes. */
     private static final int MAX_FILTER_BYTES = 64 << 10;
@@ -99,11 +99,6 @@ public record Head(
     /** Returns true if an object of that generation may be named. */
     public boolean admits(ObjectName name) {
         return name.generation() >= boundary && name.generation() <= generation;
-    }
-
-    /** Returns true if a fold is due before the next pack can be added. */
-    public boolean isFull() {
-        return recent.size() >= MAX_RECENT;
     }
 
     /** Returns this state with one more pack, without its filter if that is too large. */

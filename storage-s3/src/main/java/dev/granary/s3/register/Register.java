@@ -33,8 +33,8 @@ public final class Register {
     /** The time after which a swap ends, however many other writers were faster. */
     private static final Duration LIMIT = Duration.ofMinutes(5);
 
-    private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
-    private static final int MAX_DOUBLINGS = 8;
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
+    private static final int MAX_DOUBLINGS = 7;
 
     /** The number of successive requests without an answer after which a swap ends. */
     private static final int MAX_FAILURES = 5;
@@ -232,7 +232,7 @@ public final class Register {
                 : new SwapResult.Unknown(cause + ", after " + unanswered.get());
     }
 
-    /** Waits for a random time of at most 50 ms, doubled with each attempt up to 13 s. */
+    /** Waits for a random time of at most 100 ms, doubled with each attempt up to 13 s. */
     private void pause(int attempt) {
         ticker.pauseQuietly(Duration.ofNanos(
                 1 + random.nextLong(FIRST_PAUSE.toNanos() << Math.min(attempt, MAX_DOUBLINGS))));

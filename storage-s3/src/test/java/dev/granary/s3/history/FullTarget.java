@@ -12,17 +12,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A target with as many recent packs as a head takes, or one less, each with one entry.
+ * A target with one or two recent packs fewer than are folded, each with one entry.
  *
  * @param objects the bodies by key, in the order in which a writer writes them
  * @param entries the entries
  */
 record FullTarget(Map<String, byte[]> objects, List<Entry> entries) {
     /** The next publication folds. */
-    static final FullTarget FULL = of(Head.MAX_RECENT);
+    static final FullTarget FULL = of(Head.FOLDED - 1);
 
     /** The next publication but one folds. */
-    static final FullTarget NEARLY_FULL = of(Head.MAX_RECENT - 1);
+    static final FullTarget NEARLY_FULL = of(Head.FOLDED - 2);
 
     private static FullTarget of(int packs) {
         PackFixture fixture = new PackFixture("full target " + packs);

@@ -265,8 +265,9 @@ class HostilePacksTest {
         Entry recent = entries.entry(10);
         packs.publish(one);
         while (packs.head().base().isEmpty()) {
-            packs.publish(recent);
+            packs.publish(entries.entry(10));
         }
+        packs.publish(recent);
         packs.placeUnpacked(two);
         byte[] sound =
                 packs.store.body(PackFixture.KEYS.base(packs.head().base().orElseThrow()));

@@ -235,7 +235,7 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("the 65th pack and its like fold the recent ones into a base; each pack is named"
+    @DisplayName("the 64th pack and its like fold the recent ones into a base; each pack is named"
             + " once, with a filter, even if the head had no room for it")
     void folds() {
         List<Entry> all = new ArrayList<>();
@@ -243,7 +243,7 @@ class PackPublisherTest {
             Entry entry = entries.entry(100);
             bucket.publish(pack(entry, i < 70 && i % 2 == 0 ? 1_100 : 0));
             all.add(entry);
-            assertTrue(bucket.head().recent().size() <= Head.MAX_RECENT);
+            assertTrue(bucket.head().recent().size() < Head.FOLDED);
         }
         assertEquals(2, bucket.head().recent().size());
         assertEquals(130, bucket.packs().size());
@@ -290,7 +290,7 @@ class PackPublisherTest {
     @DisplayName("each fault at each request of a first publication and of a fold: every listener"
             + " gets a result, a stored entry is found, and so is every earlier one")
     void faults(Fault fault) {
-        for (int packs : List.of(0, 2, Head.MAX_RECENT)) {
+        for (int packs : List.of(0, 2, Head.FOLDED - 1)) {
             List<Entry> before = some(packs);
             before.forEach(bucket::publish);
             boolean isReached = true;
@@ -389,10 +389,9 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("the base is lost: no fold makes a new one of what is left; entries are published"
-            + " unpacked")
+    @DisplayName("the base is lost: no fold makes a new one of what is left; packs stay recent")
     void lostBase() {
-        for (int i = 0; i < 2 * Head.MAX_RECENT; i++) {
+        for (int i = 0; i < 2 * Head.FOLDED - 1; i++) {
             bucket.publish(bucket.pack(some(1)));
         }
         ObjectName base = bucket.head().base().orElseThrow();
@@ -400,7 +399,7 @@ class PackPublisherTest {
         List<Entry> all = some(2);
         assertStored(PackFixture.publish(publisher, all));
         assertEquals(Optional.of(base), bucket.head().base());
-        assertEquals(2, unpacked());
+        assertEquals(Head.FOLDED, bucket.head().recent().size());
         assertAllFound(all);
     }
 

@@ -95,12 +95,11 @@ class TargetPackReaderTest {
         background.remove().run();
     }
 
-    /** Moves the packs into a base, as a publisher does that finds the head full. */
+    /** Moves the packs into a base, as the publisher of the 64th does. */
     private void fold() {
-        while (!bucket.head().isFull()) {
+        do {
             bucket.publish(entries.entry(1));
-        }
-        bucket.publish(entries.entry(1));
+        } while (!bucket.head().recent().isEmpty());
         assertTrue(bucket.head().base().isPresent());
     }
 

@@ -207,11 +207,9 @@ class HeadTest {
         assertEquals(32 + 1, packs); // 2,000 bytes each
         head = head.with(first);
         assertTrue(head.recent().getFirst().filter().isPresent());
-        assertFalse(head.isFull());
-        while (head.recent().size() < Head.MAX_RECENT) {
+        while (head.recent().size() < Head.FOLDED) {
             head = head.with(PackFixture.info(random, GENERATION, 1_000));
         }
-        assertTrue(head.isFull());
         int encoded = head.encode().length;
         assertTrue(encoded < 128 << 10, encoded + " bytes");
     }

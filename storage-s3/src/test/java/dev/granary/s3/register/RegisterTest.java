@@ -213,7 +213,7 @@ class RegisterTest {
         assertTrue(assertInstanceOf(SwapResult.Done.class, add(pack(DATE))).isOwn());
         assertEquals(20, bucket.ticker.pauses().size());
         assertTrue(bucket.ticker.longestPause().compareTo(Duration.ofSeconds(13)) < 0);
-        assertTrue(bucket.ticker.pauses().getFirst().compareTo(Duration.ofMillis(50)) <= 0);
+        assertTrue(bucket.ticker.pauses().getFirst().compareTo(Duration.ofMillis(100)) <= 0);
     }
 
     @Test

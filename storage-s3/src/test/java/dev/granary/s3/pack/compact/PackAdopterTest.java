@@ -212,7 +212,7 @@ class PackAdopterTest {
     @DisplayName("more packs than a head has room for are folded; what is silent stops it, and the"
             + " next run adopts the rest")
     void many() throws CompactionException, RegisterException {
-        List<Entry> all = entries(Head.MAX_RECENT + 10);
+        List<Entry> all = entries(Head.FOLDED + 10);
         long generation = bucket.register().readOrCreate().head().generation();
         for (Entry entry : all) {
             bucket.place(bucket.pack(entry), generation);

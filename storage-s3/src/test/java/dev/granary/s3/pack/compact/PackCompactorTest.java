@@ -752,7 +752,7 @@ class PackCompactorTest {
     @DisplayName("publishers add packs and fold before the swap: one more attempt, and nothing is"
             + " lost")
     void publishersMeanwhile() throws CompactionException {
-        for (int added : List.of(1, Head.MAX_RECENT + 1)) {
+        for (int added : List.of(1, Head.FOLDED + 1)) {
             List<Entry> all = new ArrayList<>(entries(6, 100));
             publish(all.subList(0, 3));
             publish(all.subList(2, 6));
