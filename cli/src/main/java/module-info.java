@@ -5,6 +5,7 @@ module dev.granary.cli {
     requires dev.granary.client.minio;
     requires dev.granary.coordinator;
     requires dev.granary.opencl.lwjgl;
+    requires dev.granary.s3.embedded;
     requires info.picocli;
     requires java.management;
     requires org.slf4j;

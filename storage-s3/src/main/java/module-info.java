@@ -2,9 +2,6 @@
  * The bucket tier: entries in an S3 bucket that a fleet shares. A program requires
  * {@code dev.granary.client.aws} or {@code dev.granary.client.minio} as well, with the client
  * library.
- *
- * <p>Only {@code dev.granary.s3.embedded} needs S3Proxy, which cannot be a module. On a module path
- * it needs S3Proxy on the class path and {@code --add-reads dev.granary.s3=ALL-UNNAMED}.
  */
 module dev.granary.s3 {
     requires transitive dev.granary.cache;
@@ -27,6 +24,7 @@ module dev.granary.s3 {
     requires static software.amazon.awssdk.http;
     requires static software.amazon.awssdk.http.apache5;
     requires static software.amazon.awssdk.identity.spi;
+    requires static software.amazon.awssdk.metrics;
     requires static software.amazon.awssdk.profiles;
     requires static software.amazon.awssdk.regions;
     requires static software.amazon.awssdk.retries.api;
@@ -35,7 +33,6 @@ module dev.granary.s3 {
 
     exports dev.granary.s3;
     exports dev.granary.s3.config;
-    exports dev.granary.s3.embedded;
     exports dev.granary.s3.pack;
     exports dev.granary.s3.pack.compact;
     exports dev.granary.s3.pack.warm;

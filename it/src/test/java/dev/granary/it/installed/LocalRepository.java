@@ -27,6 +27,7 @@ final class LocalRepository {
             "bom",
             "cache-api",
             "storage-local",
+            "embedded-s3",
             "storage-s3",
             "client-aws",
             "client-minio",
