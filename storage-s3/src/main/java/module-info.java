@@ -11,7 +11,6 @@ module dev.granary.s3 {
     requires com.google.gson;
     requires io.github.resilience4j.circuitbreaker;
     requires io.github.resilience4j.core;
-    requires io.github.resilience4j.retry;
     requires org.slf4j;
     // The client libraries are optional: dev.granary.client.aws and dev.granary.client.minio
     // require them. The MinIO client is not a module and declares no dependencies, so those are
