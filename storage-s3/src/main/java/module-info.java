@@ -8,7 +8,6 @@ module dev.granary.s3 {
     requires com.google.gson;
     requires io.github.resilience4j.circuitbreaker;
     requires io.github.resilience4j.core;
-    requires io.github.resilience4j.retry;
     requires org.slf4j;
     // The client libraries are optional: dev.granary.client.aws and dev.granary.client.minio
     // require them. The MinIO client is not a module and declares no dependencies, so those are
@@ -24,7 +23,6 @@ module dev.granary.s3 {
     requires static software.amazon.awssdk.http;
     requires static software.amazon.awssdk.http.apache5;
     requires static software.amazon.awssdk.identity.spi;
-    requires static software.amazon.awssdk.metrics;
     requires static software.amazon.awssdk.profiles;
     requires static software.amazon.awssdk.regions;
     requires static software.amazon.awssdk.retries.api;

@@ -20,7 +20,7 @@ public final class ObjectStoreFactory {
         return open(config, new TrafficCounter());
     }
 
-    /** As {@link #open(S3Config)}; {@code traffic} counts its bytes. */
+    /** As {@link #open(S3Config)}; {@code traffic} counts the bytes received. */
     static ObjectStore open(S3Config config, TrafficCounter traffic) {
         if (!config.client().isPresent()) {
             throw new IllegalStateException("The client library of bucket "

@@ -80,7 +80,6 @@ class BreakerTest {
                     + " nor for listings")
     void ownInterrupt() {
         bucket.plan(FaultPlan.always(new Fault.AnswerLostThen(Fault.TIMEOUT, () -> {
-            ticker.pass(Duration.ofHours(1)); // longer than any limit of silence
             Thread.currentThread().interrupt();
         })));
         store.get("key", 10);
@@ -89,6 +88,26 @@ class BreakerTest {
         store.list("", _ -> {});
         assertTrue(Thread.interrupted());
         assertIs(BucketTierStatistics.Breaker.CLOSED);
+    }
+
+    @Test
+    @DisplayName(
+            "R16 S5 a request without a response opens it at once, if its retries have none either;"
+                    + " one that ended while others were answered is one failure")
+    void silentMeanwhile() {
+        assertThat(store.get("key", 10)).isFound();
+        bucket.script(new Fault.Lost(Fault.TIMEOUT));
+        assertThat(store.get("key", 10)).isFound();
+        assertIs(BucketTierStatistics.Breaker.CLOSED);
+        bucket.plan(FaultPlan.when(
+                request -> request.key().equals("slow"),
+                new Fault.AnswerLostThen(
+                        Fault.TIMEOUT, () -> assertThat(store.get("key", 10)).isFound())));
+        assertThat(store.put("slow", new byte[1], ObjectMarks.NONE)).isUnknown();
+        assertIs(BucketTierStatistics.Breaker.CLOSED);
+        bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
+        assertThat(store.put("key", new byte[1], ObjectMarks.NONE)).isUnknown();
+        assertIs(BucketTierStatistics.Breaker.OPEN);
     }
 
     @Test

@@ -136,15 +136,15 @@ class BucketListerTest {
                 .toString()
                 .contains("could not be listed: 403 AccessDenied"));
         packs.store.plan(FaultPlan.when(
-                request -> request.key().contains("/p/"), new Fault.Lost(Fault.TIMEOUT)));
-        assertTrue(assertThrows(IOException.class, this::list)
-                .toString()
-                .contains("index of a pack cannot be read: no answer"));
-        packs.store.plan(FaultPlan.when(
                 request -> request.key().endsWith("/head"), new Fault.Lost(Fault.DENIED)));
         assertTrue(assertThrows(IOException.class, this::list)
                 .toString()
                 .contains("head cannot be read: 403"));
+        packs.store.plan(FaultPlan.when(
+                request -> request.key().contains("/p/"), new Fault.Lost(Fault.TIMEOUT)));
+        assertTrue(assertThrows(IOException.class, this::list)
+                .toString()
+                .contains("index of a pack cannot be read: no answer"));
     }
 
     @Test

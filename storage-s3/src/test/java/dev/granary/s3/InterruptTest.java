@@ -17,7 +17,6 @@ import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.TrafficCounter;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
@@ -187,7 +186,6 @@ class InterruptTest {
                 assertThat(tier.load(one.id())).isHitOf(one);
             }
             inParallel(CONNECTIONS, () -> assertThat(tier.load(fresh.id())).isHitOf(fresh));
-            awaitIdle(tier.traffic());
         }
     }
 
@@ -199,8 +197,7 @@ class InterruptTest {
     void transport(S3ClientLibrary client) throws Exception {
         S3Config config = config(client).build();
         String prefix = config.location().prefix() + "/";
-        TrafficCounter traffic = new TrafficCounter();
-        try (ObjectStore store = ObjectStoreFactory.open(config, traffic)) {
+        try (ObjectStore store = ObjectStoreFactory.open(config)) {
             byte[] body = entries.bytes(200_000);
             store.put(prefix + "key", body, ObjectMarks.NONE);
             storm(generator -> {
@@ -232,7 +229,6 @@ class InterruptTest {
                                     .isFound()
                                     .bytes()
                                     .byteSize()));
-            awaitIdle(traffic);
         }
     }
 
@@ -245,13 +241,6 @@ class InterruptTest {
             for (Future<?> one : all) {
                 one.get();
             }
-        }
-    }
-
-    /** Waits until no request is in progress: the client ends abandoned ones. */
-    private static void awaitIdle(TrafficCounter traffic) throws InterruptedException {
-        while (!traffic.quiet().equals(Duration.ZERO)) {
-            Thread.sleep(5);
         }
     }
 }

@@ -93,7 +93,7 @@ abstract class TransportContract extends ObjectStoreContract {
             String etag = assertThat(store.put(key, new byte[1 << 20], ObjectMarks.NONE))
                     .isDone();
             assertEquals(Optional.empty(), store.getIfChanged(key, etag, 2 << 20));
-            assertTrue(traffic.receivedBytes() < 1 << 20, () -> traffic.receivedBytes() + " bytes");
+            assertTrue(traffic.received() < 1 << 20, () -> traffic.received() + " bytes");
         }
     }
 

@@ -33,10 +33,10 @@ class ProgressLineTest {
         try (ProgressLine progress = progress(true)) {
             progress.at(0, "first");
             assertEquals("warming 1/3 first", line());
-            assertTrue(progress.poll(Optional.of("waiting for s3://b: no data for 6 s")));
-            assertEquals("warming: waiting for s3://b: no data for 6 s", line());
+            assertTrue(progress.poll(Optional.of("waiting for s3://b: nothing received for 6 s")));
+            assertEquals("warming: waiting for s3://b: nothing received for 6 s", line());
             progress.at(1, "second");
-            assertEquals("warming: waiting for s3://b: no data for 6 s", line());
+            assertEquals("warming: waiting for s3://b: nothing received for 6 s", line());
             assertTrue(progress.poll(Optional.empty()));
             assertEquals("warming 2/3 second", line());
             progress.close();
@@ -56,12 +56,12 @@ class ProgressLineTest {
         try (ProgressLine progress = progress(true)) {
             progress.watching(() -> {
                 seen.countDown();
-                return Optional.of("waiting for s3://b: no data for 3 s");
+                return Optional.of("waiting for s3://b: nothing received for 3 s");
             });
             seen.await();
         }
         assertTrue(
-                shown.toString().contains("warming: waiting for s3://b: no data for 3 s"),
+                shown.toString().contains("warming: waiting for s3://b: nothing received for 3 s"),
                 shown::toString);
         shown.getBuffer().setLength(0);
         try (ProgressLine progress = progress(false)) {

@@ -12,7 +12,7 @@ import java.util.function.Supplier;
  * Thread-safe.
  */
 public final class SilenceMonitor {
-    /** The shortest stall that is reported. */
+    /** The shortest wait that is reported. */
     private static final Duration MIN_REPORTED = Duration.ofSeconds(2);
 
     private final List<Map.Entry<String, Supplier<Duration>>> buckets =
@@ -23,30 +23,29 @@ public final class SilenceMonitor {
     /**
      * Adds a bucket.
      *
-     * @param stallTime returns how long its requests have been without progress; zero if none is
-     *     under way
+     * @param quiet returns the time since it sent anything; zero if no request is in progress
      */
-    public void watch(String bucket, Supplier<Duration> stallTime) {
-        buckets.add(Map.entry(bucket, stallTime));
+    public void watch(String bucket, Supplier<Duration> quiet) {
+        buckets.add(Map.entry(bucket, quiet));
     }
 
     /**
-     * Returns the longest stall in words, such as {@code waiting for s3://b: no data for 6 s};
-     * empty if none is longer than 2 s.
+     * Returns the longest wait in words, such as {@code waiting for s3://b: nothing received for 6
+     * s}; empty if none is longer than 2 s.
      */
     public Optional<String> longest() {
         String bucket = "";
         Duration longest = MIN_REPORTED;
         for (Map.Entry<String, Supplier<Duration>> each : buckets) {
-            Duration stallTime = each.getValue().get();
-            if (stallTime.compareTo(longest) > 0) {
+            Duration quiet = each.getValue().get();
+            if (quiet.compareTo(longest) > 0) {
                 bucket = each.getKey();
-                longest = stallTime;
+                longest = quiet;
             }
         }
         return bucket.isEmpty()
                 ? Optional.empty()
-                : Optional.of(
-                        "waiting for " + bucket + ": no data for " + longest.toSeconds() + " s");
+                : Optional.of("waiting for " + bucket + ": nothing received for "
+                        + longest.toSeconds() + " s");
     }
 }

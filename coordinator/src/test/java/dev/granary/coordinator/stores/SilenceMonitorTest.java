@@ -24,8 +24,11 @@ class SilenceMonitorTest {
         monitor.watch("s3://second", second::get);
         assertEquals(Optional.empty(), monitor.longest());
         second.set(Duration.ofMillis(6100));
-        assertEquals(Optional.of("waiting for s3://second: no data for 6 s"), monitor.longest());
+        assertEquals(
+                Optional.of("waiting for s3://second: nothing received for 6 s"),
+                monitor.longest());
         first.set(Duration.ofSeconds(7));
-        assertEquals(Optional.of("waiting for s3://first: no data for 7 s"), monitor.longest());
+        assertEquals(
+                Optional.of("waiting for s3://first: nothing received for 7 s"), monitor.longest());
     }
 }

@@ -4,7 +4,6 @@ import dev.granary.s3.config.AwsEnvironment;
 import dev.granary.s3.config.NetworkSettings;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.StallDetector;
 import dev.granary.s3.store.TrafficCounter;
 
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
@@ -26,8 +25,8 @@ import javax.net.ssl.TrustManager;
 /**
  * Factory of the object store on the AWS SDK: its synchronous client over Apache HTTP 5.
  *
- * <p>The SDK's deadline covers a whole request; {@link StallDetector} aborts requests without
- * progress.
+ * <p>The socket timeout ends a request to a silent server. The SDK's deadline covers the whole
+ * request, and ends one to a server that does not read a body, or that drips single bytes.
  *
  * <p>The settings are those that every server accepted: bodies without aws-chunked framing,
  * checksums only if S3 requires them, no retries by the SDK. See
@@ -37,16 +36,12 @@ public final class AwsTransport {
     private AwsTransport() {}
 
     /**
-     * Creates the client without a request to the bucket. The region may come from the environment,
-     * on an Amazon machine from its metadata service.
+     * Creates the client without a request to the bucket; {@code traffic} counts the bytes that it
+     * receives. The region may come from the environment, on an Amazon machine from its metadata
+     * service.
      *
      * @throws IllegalStateException if there is no region; the message states the remedy
      */
-    public static ObjectStore open(ConnectionSettings connection) {
-        return open(connection, new TrafficCounter());
-    }
-
-    /** As {@link #open(ConnectionSettings)}; {@code traffic} counts its bytes. */
     public static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic) {
         return open(
                 connection,
@@ -60,7 +55,7 @@ public final class AwsTransport {
                 .maxConnections(connection.maxConnections())
                 .connectionTimeout(connection.connectTimeout())
                 .connectionAcquisitionTimeout(connection.requestTimeout())
-                .socketTimeout(connection.requestTimeout())
+                .socketTimeout(connection.stallTimeout())
                 .connectionMaxIdleTime(Duration.ofSeconds(30))
                 .proxyConfiguration(proxy(network));
         network.trust()
@@ -95,15 +90,14 @@ public final class AwsTransport {
             TrafficCounter traffic,
             Function<Region, SdkHttpClient> httpClient) {
         Region region = AwsEnvironment.region(connection);
-        SdkHttpClient http = new WatchedHttpClient(
-                httpClient.apply(region), new StallDetector(connection.stallTimeout(), traffic));
+        SdkHttpClient http = httpClient.apply(region);
         var builder = S3Client.builder()
                 .region(region)
                 .credentialsProvider(AwsEnvironment.credentials(connection))
                 .httpClient(http)
                 .overrideConfiguration(ClientOverrideConfiguration.builder()
                         .retryStrategy(AwsRetryStrategy.doNotRetry())
-                        .addExecutionInterceptor(new ResponseSizeInterceptor())
+                        .addExecutionInterceptor(new ResponseSizeInterceptor(traffic))
                         .apiCallTimeout(connection.requestTimeout())
                         .apiCallAttemptTimeout(connection.requestTimeout())
                         .build())

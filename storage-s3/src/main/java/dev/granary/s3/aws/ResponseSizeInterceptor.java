@@ -1,6 +1,7 @@
 package dev.granary.s3.aws;
 
 import dev.granary.s3.store.ServerTimestamps;
+import dev.granary.s3.store.TrafficCounter;
 import dev.granary.s3.transport.ResponseSizeLimit;
 
 import software.amazon.awssdk.core.interceptor.Context;
@@ -19,7 +20,7 @@ import java.util.Set;
 
 /**
  * Limits the size of all responses except objects, which {@code BoundedBodyReader} limits: the SDK
- * buffers them completely.
+ * buffers them completely. Also counts the bytes of all.
  *
  * <p>Also removes unused headers: the SDK fails a response, and logs a stack trace, for any known
  * header that it cannot parse.
@@ -38,6 +39,12 @@ final class ResponseSizeInterceptor implements ExecutionInterceptor {
             "x-amz-bucket-region");
     private static final String METADATA_PREFIX = "x-amz-meta-granary-";
     private static final String LAST_MODIFIED = "last-modified";
+
+    private final TrafficCounter traffic;
+
+    ResponseSizeInterceptor(TrafficCounter traffic) {
+        this.traffic = traffic;
+    }
 
     @Override
     public SdkHttpResponse modifyHttpResponse(
@@ -62,17 +69,19 @@ final class ResponseSizeInterceptor implements ExecutionInterceptor {
             Context.ModifyHttpResponse context, ExecutionAttributes attributes) {
         boolean isObject = context.request() instanceof GetObjectRequest
                 && context.httpResponse().isSuccessful();
-        return isObject
-                ? context.responseBody()
-                : context.responseBody()
-                        .map(body -> new LimitedBody(
-                                body,
-                                ResponseSizeLimit.ofStatus(
-                                        context.httpResponse().statusCode())));
+        ResponseSizeLimit limit =
+                new ResponseSizeLimit(context.httpResponse().statusCode(), isObject, traffic);
+        return context.responseBody().map(body -> new LimitedBody(body, limit));
     }
 
     /** A body that throws an exception if it is too long. */
-    private static final class LimitedBody extends FilterInputStream {
+    private static final class LimitedBody extends FilterInputStream implements Abortable {
+        /**
+         * Bytes of an unread body that closing reads to reuse the connection; a longer body is
+         * aborted.
+         */
+        private static final int MAX_REST = 4 << 10;
+
         private final ResponseSizeLimit limit;
 
         LimitedBody(InputStream body, ResponseSizeLimit limit) {
@@ -98,11 +107,32 @@ final class ResponseSizeInterceptor implements ExecutionInterceptor {
             try {
                 limit.add(bytes);
             } catch (IOException e) {
-                // otherwise closing would read to the end
-                if (in instanceof Abortable abortable) {
-                    abortable.abort();
-                }
+                abort();
                 throw e;
+            }
+        }
+
+        @Override
+        public void abort() {
+            if (in instanceof Abortable abortable) {
+                abortable.abort();
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (hasEnded()) {
+                in.close();
+            } else {
+                abort(); // the client's close would read the rest, of any length
+            }
+        }
+
+        private boolean hasEnded() {
+            try {
+                return in.readNBytes(MAX_REST).length < MAX_REST;
+            } catch (IOException e) {
+                return false;
             }
         }
     }

@@ -15,18 +15,12 @@ public final class S3Config {
     /** The default limit of all requests of one load: 10 s. */
     public static final Duration DEFAULT_LOAD_DEADLINE = Duration.ofSeconds(10);
 
-    /**
-     * An upper bound only, since {@link #PACK_STALL} checks progress: 16 MiB in this time are 28
-     * KiB/s, a pack of 64 MiB 110 KiB/s.
-     */
+    /** 16 MiB in this time are 28 KiB/s, a pack of 64 MiB 110 KiB/s. */
     private static final Duration PACK_REQUEST = Duration.ofMinutes(10);
 
     private static final Duration PACK_STALL = Duration.ofSeconds(10);
 
-    /** Two successive stalls without progress between them, and the pause of a retry. */
-    private static final Duration PACK_SILENCE = Duration.ofSeconds(20);
-
-    /** A slow request that makes progress does not count against a bucket that transfers packs. */
+    /** A slow request does not count against a bucket that transfers packs. */
     private static final Duration PACK_SLOW = PACK_REQUEST;
 
     /**
@@ -64,27 +58,18 @@ public final class S3Config {
 
     /**
      * Returns these settings adapted to transfers of packs. Requests of some MiB may take ten
-     * minutes while they make progress, and wait ten more for a connection. Throttled reads are
-     * retried more often, since no caller waits for them.
+     * minutes, and wait ten more for a connection. Throttled reads are retried more often, since no
+     * caller waits for them.
      */
     public S3Config forPacks() {
         S3ConfigBuilder packs = settings.copy();
         packs.requestTimeout = PACK_REQUEST;
         packs.stallTimeout = min(PACK_STALL, settings.stallTimeout.multipliedBy(2));
-        packs.silence = min(PACK_SILENCE, settings.stallTimeout.multipliedBy(4));
         packs.loadDeadline = PACK_REQUEST.multipliedBy(2);
         packs.slowCall = PACK_SLOW;
         packs.readAttempts = PACK_ATTEMPTS;
         packs.retryPause = PACK_RETRY_PAUSE;
         return packs.build();
-    }
-
-    /**
-     * Returns the time without progress of any request after which the circuit breaker opens,
-     * however few have failed.
-     */
-    public Duration silence() {
-        return settings.silence;
     }
 
     /** Returns the maximum number of attempts at one read, including the first. */

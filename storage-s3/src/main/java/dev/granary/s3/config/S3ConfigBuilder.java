@@ -21,7 +21,6 @@ public final class S3ConfigBuilder implements Cloneable {
     Duration connectTimeout = Duration.ofSeconds(2);
     Duration requestTimeout = S3Config.DEFAULT_REQUEST_TIMEOUT;
     Duration stallTimeout = Duration.ofSeconds(5);
-    Duration silence = Duration.ofSeconds(10);
     Duration loadDeadline = S3Config.DEFAULT_LOAD_DEADLINE;
     Duration slowCall = Duration.ofSeconds(3);
     Duration breakerPause = Duration.ofSeconds(30);
@@ -140,9 +139,8 @@ public final class S3ConfigBuilder implements Cloneable {
     }
 
     /**
-     * Sets the longest time of a request without progress; default 5 s. Progress is 1 KiB sent or
-     * received, or the head of the response. Requests that transfer packs get twice that, at most
-     * 10 s. Values above the request timeout have no effect.
+     * Sets the longest wait for the next bytes of a response; default 5 s. Requests that transfer
+     * packs get twice that, at most 10 s. Values above the request timeout have no effect.
      */
     public S3ConfigBuilder stallTimeout(Duration timeout) {
         this.stallTimeout = positive(timeout, "stall timeout");

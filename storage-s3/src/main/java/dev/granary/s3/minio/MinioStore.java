@@ -7,7 +7,6 @@ import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
-import dev.granary.s3.store.StallDetector;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.s3.transport.BoundedBodyReader;
@@ -57,7 +56,6 @@ final class MinioStore implements ObjectStore {
     private final MinioClient client;
     private final MinioAsyncClient listClient; // returns single pages, which client does not
     private final OkHttpClient http;
-    private final StallDetector stalls;
     private final ConnectionSettings connection;
     private final String bucket;
 
@@ -65,13 +63,11 @@ final class MinioStore implements ObjectStore {
             Function<Duration, MinioClient> clients,
             MinioAsyncClient listClient,
             OkHttpClient http,
-            StallDetector stalls,
             ConnectionSettings connection) {
         this.clients = clients;
         this.client = clients.apply(connection.requestTimeout());
         this.listClient = listClient;
         this.http = http;
-        this.stalls = stalls;
         this.connection = connection;
         this.bucket = connection.bucket();
     }
@@ -317,7 +313,6 @@ final class MinioStore implements ObjectStore {
     public void close() {
         http.dispatcher().executorService().shutdown();
         http.connectionPool().evictAll();
-        stalls.close();
     }
 
     private static Map<String, String> metadata(ObjectMarks marks) {

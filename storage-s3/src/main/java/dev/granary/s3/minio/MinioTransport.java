@@ -4,7 +4,6 @@ import dev.granary.s3.config.AwsEnvironment;
 import dev.granary.s3.config.NetworkSettings;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.StallDetector;
 import dev.granary.s3.store.TrafficCounter;
 
 import io.minio.MinioAsyncClient;
@@ -50,15 +49,10 @@ public final class MinioTransport {
     private MinioTransport() {}
 
     /**
-     * Creates the client without a request.
+     * Creates the client without a request; {@code traffic} counts the bytes that it receives.
      *
      * @throws IllegalStateException if there is no region; the message states the remedy
      */
-    public static ObjectStore open(ConnectionSettings connection) {
-        return open(connection, new TrafficCounter());
-    }
-
-    /** As {@link #open(ConnectionSettings)}; {@code traffic} counts its bytes. */
     public static ObjectStore open(ConnectionSettings connection, TrafficCounter traffic) {
         return open(connection, traffic, UnaryOperator.identity());
     }
@@ -71,7 +65,6 @@ public final class MinioTransport {
             ConnectionSettings connection,
             TrafficCounter traffic,
             UnaryOperator<OkHttpClient.Builder> customizer) {
-        StallDetector stalls = new StallDetector(connection.stallTimeout(), traffic);
         Dispatcher dispatcher = new Dispatcher();
         dispatcher.setMaxRequests(connection.maxConnections());
         dispatcher.setMaxRequestsPerHost(connection.maxConnections());
@@ -84,12 +77,11 @@ public final class MinioTransport {
                                 connection.maxConnections(), 30, TimeUnit.SECONDS))
                         .connectTimeout(connection.connectTimeout())
                         .callTimeout(connection.requestTimeout())
-                        .readTimeout(connection.requestTimeout())
-                        .writeTimeout(connection.requestTimeout())
+                        .readTimeout(connection.stallTimeout())
+                        .writeTimeout(connection.stallTimeout())
                         .addInterceptor(new MissingHeaderInterceptor())
-                        .addInterceptor(new StallInterceptor(stalls))
                         .addNetworkInterceptor(new ChunkedHeadInterceptor())
-                        .addNetworkInterceptor(new ResponseSizeInterceptor())
+                        .addNetworkInterceptor(new ResponseSizeInterceptor(traffic))
                         .retryOnConnectionFailure(false)
                         .followRedirects(false)
                         .addNetworkInterceptor(MinioTransport::withoutRetryAfter))
@@ -114,7 +106,7 @@ public final class MinioTransport {
             client.setRetry(Set.of(), 0L, 0);
             return client;
         };
-        return new MinioStore(clients, listClient, http, stalls, connection);
+        return new MinioStore(clients, listClient, http, connection);
     }
 
     /** Returns a builder with the proxy and the trusted certificates. */

@@ -1,5 +1,6 @@
 package dev.granary.s3.minio;
 
+import dev.granary.s3.store.TrafficCounter;
 import dev.granary.s3.transport.ResponseSizeLimit;
 
 import okhttp3.Interceptor;
@@ -9,22 +10,27 @@ import okhttp3.ResponseBody;
 
 import okio.Buffer;
 import okio.ForwardingSource;
+import okio.Okio;
 
 import java.io.IOException;
 
 /**
  * Limits the size of all responses except objects, which {@code BoundedBodyReader} limits: the
- * MinIO client buffers them completely.
+ * MinIO client buffers them completely. Also counts the bytes of all.
  */
 final class ResponseSizeInterceptor implements Interceptor {
+    private final TrafficCounter traffic;
+
+    ResponseSizeInterceptor(TrafficCounter traffic) {
+        this.traffic = traffic;
+    }
+
     @Override
     public Response intercept(Chain chain) throws IOException {
         Response response = chain.proceed(chain.request());
-        return isObject(chain.request(), response)
-                ? response
-                : response.newBuilder()
-                        .body(limited(response.body(), response.code()))
-                        .build();
+        ResponseSizeLimit limit = new ResponseSizeLimit(
+                response.code(), isObject(chain.request(), response), traffic);
+        return response.newBuilder().body(limited(response.body(), limit)).build();
     }
 
     private static boolean isObject(Request request, Response response) {
@@ -34,15 +40,15 @@ final class ResponseSizeInterceptor implements Interceptor {
     }
 
     /** Returns a body that throws an exception if it is too long. */
-    private static ResponseBody limited(ResponseBody body, int status) {
-        ResponseSizeLimit limit = ResponseSizeLimit.ofStatus(status);
-        return new ForwardedBody(body, new ForwardingSource(body.source()) {
+    private static ResponseBody limited(ResponseBody body, ResponseSizeLimit limit) {
+        ForwardingSource source = new ForwardingSource(body.source()) {
             @Override
             public long read(Buffer into, long bytes) throws IOException {
                 long read = super.read(into, bytes);
                 limit.add(read);
                 return read;
             }
-        });
+        };
+        return ResponseBody.create(Okio.buffer(source), body.contentType(), body.contentLength());
     }
 }

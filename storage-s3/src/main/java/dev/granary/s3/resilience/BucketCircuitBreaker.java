@@ -3,16 +3,12 @@ package dev.granary.s3.resilience;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.statistics.BucketTierStatistics;
-import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.TrafficCounter;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig.SlidingWindowType;
-import io.github.resilience4j.core.IntervalFunction;
-import io.github.resilience4j.retry.Retry;
-import io.github.resilience4j.retry.RetryConfig;
 
 import java.time.Clock;
 import java.time.Duration;
@@ -23,13 +19,12 @@ import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * Circuit breaker around a bulkhead, with the retry policy: admits a request if the breaker permits
- * it and a connection is free.
+ * Circuit breaker around a bulkhead: admits a request if the breaker permits it and a connection is
+ * free.
  *
  * <p>The bulkhead is a fair queue with one permit for each connection. Time in the queue does not
  * count as latency of the bucket. A request that leaves the queue while the breaker is open is
@@ -37,11 +32,11 @@ import java.util.function.Supplier;
  *
  * <p>The breaker opens if at least half of the last {@value #WINDOW} outcomes, and no fewer than
  * {@value #MINIMUM}, are failures, or at least half are slow. It opens at once if the bucket is
- * {@linkplain SilenceClock silent}: five successive requests to a silent bucket take most of a
- * minute. After a pause it is half-open until {@value #HALF_OPEN_CALLS} requests have ended,
- * without a limit of time: a process with few requests would never make them in time. A read counts
- * as one outcome, that of its last attempt: one unreadable object must not block the others in a
- * process with few requests.
+ * silent: a request ended without a response, and nothing was received for others meanwhile. Five
+ * successive requests to a silent bucket would take most of a minute. After a pause it is half-open
+ * until {@value #HALF_OPEN_CALLS} requests have ended, without a limit of time: a process with few
+ * requests would never make them in time. A read counts as one outcome, that of its last attempt:
+ * one unreadable object must not block the others in a process with few requests.
  */
 final class BucketCircuitBreaker {
     private static final int WINDOW = 20;
@@ -50,19 +45,18 @@ final class BucketCircuitBreaker {
     private static final float THRESHOLD_PERCENT = 50;
 
     private final CircuitBreaker breaker;
-    private final Retry retry;
     private final Semaphore bulkhead;
     private final Ticker ticker;
     private final String location;
     private final long connectionWaitNanos;
-    private final SilenceClock silence;
+    private final TrafficCounter traffic;
     private final long pauseSeconds;
     private final LongAdder openings = new LongAdder();
     private volatile String lastFailure = "";
 
     BucketCircuitBreaker(S3Config config, Ticker ticker, TrafficCounter traffic) {
         this.ticker = ticker;
-        this.silence = new SilenceClock(config.silence().toNanos(), traffic);
+        this.traffic = traffic;
         this.location = config.location().toString();
         this.pauseSeconds = Math.max(1, config.breakerPause().toSeconds());
         this.breaker = CircuitBreaker.of(
@@ -81,24 +75,10 @@ final class BucketCircuitBreaker {
                 openings.increment();
             }
         });
-        this.retry = Retry.of(
-                location,
-                RetryConfig.<Optional<StoreFailure>>custom()
-                        .maxAttempts(config.readAttempts())
-                        .retryOnResult(failure ->
-                                failure.filter(StoreFailure::isTransient).isPresent())
-                        .intervalFunction(IntervalFunction.ofExponentialRandomBackoff(
-                                config.retryPause(), 2, 0.5))
-                        .build());
         this.bulkhead = new Semaphore(config.connection().maxConnections(), true);
         this.connectionWaitNanos = config.loadDeadline()
                 .minus(config.connection().requestTimeout())
                 .toNanos();
-    }
-
-    /** Returns a context that supplies the pause after each attempt at one read. */
-    Retry.AsyncContext<Optional<StoreFailure>> attempts() {
-        return retry.asyncContext();
     }
 
     /**
@@ -113,39 +93,37 @@ final class BucketCircuitBreaker {
      * Sends a request if the breaker and the bulkhead admit it.
      *
      * @param waitNanos the longest wait for a connection
+     * @param sender sends the request once
      * @param isFinal whether the outcome counts; false if the same request will be retried
      */
     <R> R call(
             long waitNanos,
-            Supplier<R> request,
-            Function<R, Optional<StoreFailure>> failure,
-            Predicate<Optional<StoreFailure>> isFinal,
-            Function<StoreFailure, R> rejected) {
+            BucketRequest<R> request,
+            Supplier<R> sender,
+            Predicate<Optional<StoreFailure>> isFinal) {
         if (!breaker.tryAcquirePermission()) {
-            return rejected.apply(suspended());
+            return request.failed().apply(suspended());
         }
         boolean recorded = false;
         try {
             if (!acquirePermit(waitNanos)) {
-                return rejected.apply(busy());
+                return request.failed().apply(busy());
             }
             try {
                 // opened while this request was queued
                 if (breaker.getState() == CircuitBreaker.State.OPEN) {
-                    return rejected.apply(suspended());
+                    return request.failed().apply(suspended());
                 }
                 long start = ticker.nanos();
-                R result = request.get();
-                Optional<StoreFailure> failed = failure.apply(result);
-                long elapsedNanos = ticker.nanos() - start;
+                long received = traffic.received();
+                R result = sender.get();
+                Optional<StoreFailure> failed = request.failure().apply(result);
                 // of this thread, not of the bucket
                 boolean isLocal = failed.isPresent() && Thread.currentThread().isInterrupted();
                 if (isFinal.test(failed) && !isLocal) {
-                    record(failed, elapsedNanos);
+                    record(failed, ticker.nanos() - start);
                     recorded = true;
-                }
-                if (!isLocal) {
-                    updateSilence(failed, start, recorded);
+                    openIfSilent(failed, received);
                 }
                 return result;
             } finally {
@@ -158,10 +136,14 @@ final class BucketCircuitBreaker {
         }
     }
 
-    private void updateSilence(
-            Optional<StoreFailure> failed, long startNanos, boolean isFinalAttempt) {
-        if (silence.recordEnd(failed, startNanos, ticker.nanos(), isFinalAttempt)) {
-            lastFailure = failed.map(StoreFailure::toString).orElse(lastFailure);
+    /**
+     * Opens the breaker if a request ended without a response, and no other received anything since
+     * it began.
+     */
+    private void openIfSilent(Optional<StoreFailure> failed, long receivedBefore) {
+        if (failed.filter(StoreFailure::isWithoutResponse).isPresent()
+                && traffic.received() == receivedBefore) {
+            lastFailure = failed.get().toString();
             CircuitBreaker.State state = breaker.getState();
             if (state == CircuitBreaker.State.CLOSED || state == CircuitBreaker.State.HALF_OPEN) {
                 breaker.transitionToOpenState();
@@ -169,36 +151,28 @@ final class BucketCircuitBreaker {
         }
     }
 
-    /**
-     * Sends a listing if the breaker is closed or half-open; its failures count only towards
-     * silence.
-     */
-    ListResult callListing(Supplier<ListResult> listing) {
+    /** Sends a listing if the breaker is closed or half-open; only silence counts. */
+    <R> R callListing(BucketRequest<R> request, Supplier<R> sender) {
         if (!breaker.tryAcquirePermission()) {
-            return new ListResult.Unavailable(suspended());
+            return request.failed().apply(suspended());
         }
         // not one of the requests of the half-open state, which a listing of minutes would delay
         breaker.releasePermission();
-        long start = ticker.nanos();
-        ListResult result = listing.get();
+        long received = traffic.received();
+        R result = sender.get();
         if (!Thread.currentThread().isInterrupted()) {
-            updateSilence(
-                    result instanceof ListResult.Unavailable lost
-                            ? Optional.of(lost.failure())
-                            : Optional.empty(),
-                    start,
-                    true);
+            openIfSilent(request.failure().apply(result), received);
         }
         return result;
     }
 
     /** Sends a request through the bulkhead only; its outcome does not affect the breaker. */
-    <R> R callUnrecorded(Supplier<R> request, Function<StoreFailure, R> rejected) {
+    <R> R callUnrecorded(BucketRequest<R> request, Supplier<R> sender) {
         if (!acquirePermit(connectionWaitNanos)) {
-            return rejected.apply(busy());
+            return request.failed().apply(busy());
         }
         try {
-            return request.get();
+            return sender.get();
         } finally {
             bulkhead.release();
         }

@@ -19,14 +19,4 @@ record BucketRequest<R>(
         LongAdder counter,
         Function<ObjectStore, R> operation,
         Function<R, Optional<StoreFailure>> failure,
-        Function<StoreFailure, R> failed) {
-    /** Sends the request once. */
-    R send(LazyObjectStore transport) {
-        return transport.call(
-                store -> {
-                    counter.increment();
-                    return operation.apply(store);
-                },
-                failed);
-    }
-}
+        Function<StoreFailure, R> failed) {}

@@ -1,12 +1,12 @@
 package dev.granary.s3.resilience;
 
 import dev.granary.cache.support.Ticker;
+import dev.granary.s3.config.S3Config;
 import dev.granary.s3.store.StoreFailure;
-
-import io.github.resilience4j.retry.Retry;
 
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
 
 /** The attempts at one read, with a pause after each but the last. Not thread-safe. */
 final class ReadAttempts {
@@ -18,20 +18,19 @@ final class ReadAttempts {
      */
     private static final int MAX_ATTEMPTS_UNLESS_ASKED = 3;
 
-    private final Retry.AsyncContext<Optional<StoreFailure>> policy;
+    private final S3Config config;
     private final Ticker ticker;
     private final long lastStart;
     private int sent;
-    private long pauseMillis = NO_RETRY;
+    private long pauseNanos = NO_RETRY;
 
     /**
      * Begins a read.
      *
-     * @param policy decides on retries and their pauses
      * @param lastStart the time of {@code ticker} after which no attempt may begin
      */
-    ReadAttempts(Retry.AsyncContext<Optional<StoreFailure>> policy, Ticker ticker, long lastStart) {
-        this.policy = policy;
+    ReadAttempts(S3Config config, Ticker ticker, long lastStart) {
+        this.config = config;
         this.ticker = ticker;
         this.lastStart = lastStart;
     }
@@ -41,13 +40,18 @@ final class ReadAttempts {
      * sent.
      */
     boolean isFinal(Optional<StoreFailure> failure) {
-        long pause = ++sent >= MAX_ATTEMPTS_UNLESS_ASKED
-                        && failure.filter(ReadAttempts::isServerStatus).isEmpty()
-                ? NO_RETRY
-                : policy.onResult(failure);
-        boolean hasTime = lastStart - ticker.nanos() - pause * 1_000_000 >= 0;
-        pauseMillis = pause < 0 || !hasTime ? NO_RETRY : pause;
-        return hasEnded();
+        int max = failure.filter(ReadAttempts::isServerStatus).isPresent()
+                ? config.readAttempts()
+                : Math.min(config.readAttempts(), MAX_ATTEMPTS_UNLESS_ASKED);
+        // doubles each time, and differs by up to half from that of other processes
+        double pause = config.retryPause().toNanos()
+                * (double) (1L << sent)
+                * ThreadLocalRandom.current().nextDouble(0.5, 1.5);
+        boolean isRetried = ++sent < max
+                && failure.filter(StoreFailure::isTransient).isPresent()
+                && lastStart - ticker.nanos() >= pause;
+        pauseNanos = isRetried ? (long) pause : NO_RETRY;
+        return !isRetried;
     }
 
     private static boolean isServerStatus(StoreFailure failure) {
@@ -56,14 +60,14 @@ final class ReadAttempts {
     }
 
     boolean hasEnded() {
-        return pauseMillis == NO_RETRY;
+        return pauseNanos == NO_RETRY;
     }
 
     /** Waits before the next attempt; returns false if this thread was interrupted. */
     boolean pause() {
         try {
-            ticker.pause(Duration.ofMillis(pauseMillis));
-            pauseMillis = NO_RETRY; // in case the next attempt is not sent
+            ticker.pause(Duration.ofNanos(pauseNanos));
+            pauseNanos = NO_RETRY; // in case the next attempt is not sent
             return true;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

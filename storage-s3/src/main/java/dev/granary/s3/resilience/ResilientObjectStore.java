@@ -21,8 +21,8 @@ import java.util.function.Supplier;
  * A transport with the layers that contain the failures of a bucket.
  *
  * <p>For reads these are, from inside to outside: the transport's request deadline, a bulkhead, a
- * circuit breaker, and a few retries ({@link BucketCircuitBreaker} has the policy). Writes have no
- * retries here; {@link EntryPublisher} has its own.
+ * circuit breaker ({@link BucketCircuitBreaker}), and a few retries ({@link ReadAttempts}). Writes
+ * have no retries here; {@link EntryPublisher} has its own.
  *
  * <p>The bulkhead is as large as the connection pool, so that no request waits for the pool itself.
  * Callers queue for at most the difference of load deadline and request timeout. Every response
@@ -35,13 +35,16 @@ public final class ResilientObjectStore extends RequestPipelineStore {
      */
     private static final int TOLERANCE_DIVISOR = 20;
 
-    private final LazyObjectStore transport;
+    private final S3Config config;
+    private final Lazy<ObjectStore> transport;
     private final Lazy<BucketCircuitBreaker> breaker;
     private final RequestCounters counters;
+    private final TrafficCounter traffic;
     private final Ticker ticker;
     private final long deadlineNanos;
     private final long requestNanos;
     private final long sendWindowNanos;
+    private volatile boolean isClosed;
 
     public ResilientObjectStore(
             Supplier<ObjectStore> opener,
@@ -51,7 +54,12 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         this(opener, config, ticker, counters, new TrafficCounter());
     }
 
-    /** Creates a store with the counter of its transport's bytes. */
+    /**
+     * Creates a store with the counter of its transport's bytes.
+     *
+     * @param opener opens the transport at its first use: loading a client library takes most of 1
+     *     s. A failure is the result of that use; the next use retries
+     */
     public ResilientObjectStore(
             Supplier<ObjectStore> opener,
             S3Config config,
@@ -59,9 +67,11 @@ public final class ResilientObjectStore extends RequestPipelineStore {
             RequestCounters counters,
             TrafficCounter traffic) {
         super(counters);
-        this.transport = new LazyObjectStore(opener);
+        this.config = config;
+        this.transport = new Lazy<>(opener);
         this.breaker = new Lazy<>(() -> new BucketCircuitBreaker(config, ticker, traffic));
         this.counters = counters;
+        this.traffic = traffic;
         this.ticker = ticker;
         this.deadlineNanos = config.loadDeadline().toNanos();
         this.requestNanos = config.connection().requestTimeout().toNanos();
@@ -98,22 +108,61 @@ public final class ResilientObjectStore extends RequestPipelineStore {
      * {@inheritDoc}
      *
      * <p>A listing is not retried, since objects may already have been passed on. Nothing is sent
-     * while the breaker is open, and failures count only towards silence.
+     * while the breaker is open, and of the failures only silence counts.
      */
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
-        return breaker.get()
-                .callListing(() -> transport.call(
-                        store -> {
-                            counters.list.increment();
-                            return store.list(prefix, visitor);
-                        },
-                        ListResult.Unavailable::new));
+        BucketRequest<ListResult> request = new BucketRequest<>(
+                counters.list,
+                store -> store.list(prefix, visitor),
+                result -> result instanceof ListResult.Unavailable lost
+                        ? Optional.of(lost.failure())
+                        : Optional.empty(),
+                ListResult.Unavailable::new);
+        return breaker.get().callListing(request, () -> send(request));
     }
 
+    /** Closes the transport, or prevents its use. */
     @Override
     public void close() {
-        transport.close();
+        isClosed = true;
+        ObjectStore opened = transport.peek();
+        if (opened != null) {
+            opened.close();
+        }
+    }
+
+    /** Sends a request once. */
+    private <R> R send(BucketRequest<R> request) {
+        ObjectStore store;
+        try {
+            if (isClosed) {
+                throw new IllegalStateException("closed");
+            }
+            store = transport.get();
+            if (isClosed) { // while it was created, so that close() did not see it
+                store.close();
+                throw new IllegalStateException("closed");
+            }
+        } catch (RuntimeException e) { // any problem of a client library with its environment
+            return request.failed()
+                    .apply(StoreFailure.of(
+                            StoreFailure.Kind.CONFIGURATION, String.valueOf(e.getMessage())));
+        }
+        request.counter().increment();
+        traffic.begin();
+        try {
+            R result = request.operation().apply(store);
+            if (request.failure()
+                    .apply(result)
+                    .filter(StoreFailure::isWithoutResponse)
+                    .isEmpty()) {
+                traffic.received(1);
+            }
+            return result;
+        } finally {
+            traffic.end();
+        }
     }
 
     @Override
@@ -135,8 +184,8 @@ public final class ResilientObjectStore extends RequestPipelineStore {
                             StoreFailure.Kind.TIMEOUT,
                             "earlier requests took all the time of the lookup" + earlierFailure));
         }
-        ReadAttempts attempts = new ReadAttempts(
-                breaker.get().attempts(), ticker, start + deadlineNanos - requestNanos);
+        ReadAttempts attempts =
+                new ReadAttempts(config, ticker, start + deadlineNanos - requestNanos);
         while (true) {
             R result = sendOnce(
                     sendWindowNanos - (ticker.nanos() - start), request, attempts::isFinal);
@@ -154,13 +203,7 @@ public final class ResilientObjectStore extends RequestPipelineStore {
 
     private <R> R sendOnce(
             long waitNanos, BucketRequest<R> request, Predicate<Optional<StoreFailure>> isFinal) {
-        R result = breaker.get()
-                .call(
-                        waitNanos,
-                        () -> request.send(transport),
-                        request.failure(),
-                        isFinal,
-                        request.failed());
+        R result = breaker.get().call(waitNanos, request, () -> send(request), isFinal);
         if (request.failure().apply(result).filter(StoreFailure::isUnsent).isPresent()) {
             counters.unsent.increment();
         }
@@ -220,7 +263,7 @@ public final class ResilientObjectStore extends RequestPipelineStore {
 
         @Override
         <R> R read(BucketRequest<R> request) {
-            return breaker.get().callUnrecorded(() -> request.send(transport), request.failed());
+            return breaker.get().callUnrecorded(request, () -> send(request));
         }
 
         @Override

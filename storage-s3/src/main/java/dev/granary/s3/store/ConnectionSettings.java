@@ -17,8 +17,8 @@ import java.util.Optional;
  * @param connectTimeout the longest time to connect
  * @param requestTimeout the longest time of one request, including its body; a PUT has
  *     {@link #putTimeout}
- * @param stallTimeout the longest time of a request without progress, as {@link StallDetector}
- *     defines it; it includes the wait for the first byte of the response
+ * @param stallTimeout the longest wait for the next bytes of a response; for the MinIO client also
+ *     for sending the next bytes
  */
 public record ConnectionSettings(
         String bucket,

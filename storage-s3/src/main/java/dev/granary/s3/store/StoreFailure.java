@@ -89,6 +89,11 @@ public record StoreFailure(Kind kind, int status, String code, String message) {
         };
     }
 
+    /** Returns true if the server could not be reached, or sent no complete response in time. */
+    public boolean isWithoutResponse() {
+        return status == 0 && (kind == Kind.TIMEOUT || kind == Kind.UNREACHABLE);
+    }
+
     @Override
     public String toString() {
         return (status == 0 ? "" : status + " ") + (code.isEmpty() ? "" : code + ": ") + message;

@@ -2,70 +2,43 @@ package dev.granary.s3.store;
 
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
-/**
- * Counter of bytes between this process and one bucket. A transport updates it; upper layers and
- * progress displays read it. Thread-safe.
- */
+/** Counter of what one bucket sends, for progress displays and the circuit breaker. Thread-safe. */
 public final class TrafficCounter {
     private final AtomicInteger inProgress = new AtomicInteger();
-    private final AtomicLong progress = new AtomicLong();
     private final LongAdder received = new LongAdder();
     private volatile long lastNanos = System.nanoTime();
 
     /** Creates a counter without requests. */
     public TrafficCounter() {}
 
-    void begin() {
+    /** Records that a request is sent. */
+    public void begin() {
         if (inProgress.getAndIncrement() == 0) {
             lastNanos = System.nanoTime();
         }
     }
 
-    void moved() {
-        lastNanos = System.nanoTime();
-    }
-
-    void received(long bytes) {
+    /** Adds received bytes of a body, or one for a response without a body. */
+    public void received(long bytes) {
         received.add(bytes);
         lastNanos = System.nanoTime();
     }
 
-    /**
-     * Records progress: a request moved the bytes required within its stall limit, or received a
-     * response.
-     */
-    public void progressed() {
-        progress.incrementAndGet();
-    }
-
-    void end() {
+    /** Records that a request has ended. */
+    public void end() {
         inProgress.decrementAndGet();
     }
 
-    /** Returns the number of requests in progress. */
-    int inProgress() {
-        return inProgress.get();
-    }
-
-    /** Returns a number that changes with each progress. */
-    public long progress() {
-        return progress.get();
-    }
-
-    /** Returns the number of bytes of bodies received so far. */
-    public long receivedBytes() {
+    /** Returns the sum of {@link #received}. */
+    public long received() {
         return received.sum();
     }
 
-    /**
-     * Returns the time since the last byte in either direction while requests are in progress, else
-     * zero. For progress displays.
-     */
+    /** Returns the time since anything was received; zero if no request is in progress. */
     public Duration quiet() {
-        return inProgress() == 0
+        return inProgress.get() == 0
                 ? Duration.ZERO
                 : Duration.ofNanos(Math.max(0, System.nanoTime() - lastNanos));
     }

@@ -26,6 +26,7 @@ import java.io.InterruptedIOException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.nio.channels.UnresolvedAddressException;
 import java.security.cert.CertPathBuilderException;
@@ -172,7 +173,8 @@ public final class ResponseClassifier {
     private static String cause(Throwable deepest) {
         String name = deepest.getClass().getSimpleName();
         String message = String.valueOf(deepest.getMessage());
-        if (isClosedHere(deepest)) {
+        if (isClosedHere(deepest)
+                || (deepest instanceof SocketTimeoutException && !isConnecting(deepest))) {
             return "no complete response within the time limits, so the connection was closed";
         }
         if (deepest instanceof EOFException
@@ -237,8 +239,8 @@ public final class ResponseClassifier {
     }
 
     /**
-     * Returns true for a closed socket and a cancelled call: OkHttp closes the socket at the
-     * deadline, and a stalled call is cancelled. The MinIO client reports only that.
+     * Returns true for a closed socket and a cancelled call: OkHttp does both at its time limits,
+     * and the MinIO client reports only that.
      */
     private static boolean isClosedHere(Throwable t) {
         return (t instanceof SocketException && "Socket closed".equals(t.getMessage()))

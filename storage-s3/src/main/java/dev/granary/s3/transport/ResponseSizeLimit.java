@@ -1,10 +1,12 @@
 package dev.granary.s3.transport;
 
+import dev.granary.s3.store.TrafficCounter;
+
 import java.io.IOException;
 
 /**
  * Limit of the size of one response that is not an object: client libraries buffer errors and
- * listing pages of any size.
+ * listing pages of any size. Also counts the bytes of all responses.
  */
 public final class ResponseSizeLimit {
     /** Limit of an error, in bytes; those of S3 have a few hundred. */
@@ -16,16 +18,14 @@ public final class ResponseSizeLimit {
      */
     static final int PAGE_BYTES = 2 << 20;
 
-    private final int limit;
+    private final long limit;
+    private final TrafficCounter traffic;
     private long read;
 
-    private ResponseSizeLimit(int limit) {
-        this.limit = limit;
-    }
-
-    /** Returns the limit for a response with this HTTP status. */
-    public static ResponseSizeLimit ofStatus(int status) {
-        return new ResponseSizeLimit(status >= 300 ? ERROR_BYTES : PAGE_BYTES);
+    /** Creates the limit for a response with this HTTP status. */
+    public ResponseSizeLimit(int status, boolean isObject, TrafficCounter traffic) {
+        this.limit = isObject ? Long.MAX_VALUE : status >= 300 ? ERROR_BYTES : PAGE_BYTES;
+        this.traffic = traffic;
     }
 
     /**
@@ -34,6 +34,7 @@ public final class ResponseSizeLimit {
      * @throws IOException if the limit is exceeded
      */
     public void add(long bytes) throws IOException {
+        traffic.received(Math.max(0, bytes));
         read += Math.max(0, bytes);
         if (read > limit) {
             throw new IOException("The server's response is longer than " + limit + " bytes");

@@ -184,4 +184,55 @@ class ResilientObjectStoreTest {
         assertEquals(0, counters.put.sum());
         assertEquals(BucketTierStatistics.Breaker.CLOSED, store.breaker());
     }
+
+    /** A transport that counts those that are open. */
+    private static final class CountedStore extends MemoryObjectStore {
+        private final AtomicInteger open;
+        private boolean isClosed;
+
+        CountedStore(AtomicInteger open) {
+            this.open = open;
+            open.incrementAndGet();
+        }
+
+        @Override
+        public void close() {
+            open.addAndGet(isClosed ? 0 : -1);
+            isClosed = true;
+        }
+    }
+
+    private void assertClosed(ResilientObjectStore store) {
+        assertEquals("closed", assertThat(store.get("key", 10)).isUnavailable().message());
+    }
+
+    @Test
+    @DisplayName(
+            "R16 a transport that is closed before, during or after its creation sends no request,"
+                    + " and none stays open")
+    void closed() {
+        AtomicInteger open = new AtomicInteger();
+        S3Config config = S3Config.builder("bucket").build();
+        ResilientObjectStore unused =
+                new ResilientObjectStore(() -> new CountedStore(open), config, ticker, counters);
+        unused.close();
+        assertClosed(unused);
+        ResilientObjectStore used =
+                new ResilientObjectStore(() -> new CountedStore(open), config, ticker, counters);
+        assertThat(used.get("key", 10)).isAbsent();
+        used.close();
+        assertClosed(used);
+        ResilientObjectStore[] meanwhile = new ResilientObjectStore[1];
+        meanwhile[0] = new ResilientObjectStore(
+                () -> {
+                    meanwhile[0].close();
+                    return new CountedStore(open);
+                },
+                config,
+                ticker,
+                counters);
+        assertClosed(meanwhile[0]);
+        assertEquals(0, open.get());
+        assertEquals(1, counters.get.sum());
+    }
 }

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.s3.store.TrafficCounter;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -62,7 +64,7 @@ class ListingGuardTest {
     @DisplayName("T5 an error may have 256 KiB and a listing page 2 MiB, and not a byte more")
     void responses() throws IOException {
         for (int status : new int[] {200, 206, 300, 404, 500}) {
-            ResponseSizeLimit limit = ResponseSizeLimit.ofStatus(status);
+            ResponseSizeLimit limit = new ResponseSizeLimit(status, false, new TrafficCounter());
             limit.add(status < 300 ? ResponseSizeLimit.PAGE_BYTES : ResponseSizeLimit.ERROR_BYTES);
             limit.add(-1);
             assertThrows(IOException.class, () -> limit.add(1));

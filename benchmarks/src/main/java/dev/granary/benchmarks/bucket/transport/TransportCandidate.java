@@ -3,6 +3,7 @@ package dev.granary.benchmarks.bucket.transport;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.minio.MinioTransport;
 import dev.granary.s3.store.ConnectionSettings;
+import dev.granary.s3.store.TrafficCounter;
 
 import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
 import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
@@ -85,7 +86,7 @@ public enum TransportCandidate {
     MINIO("MinIO") {
         @Override
         ObjectReader open(ConnectionSettings connection) {
-            return new StoreReader(MinioTransport.open(connection));
+            return new StoreReader(MinioTransport.open(connection, new TrafficCounter()));
         }
     };
 
