@@ -43,6 +43,7 @@ final class BucketCircuitBreaker {
     private static final int MINIMUM = 5;
     private static final int HALF_OPEN_CALLS = 3;
     private static final float THRESHOLD_PERCENT = 50;
+    private static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final CircuitBreaker breaker;
     private final Semaphore bulkhead;
@@ -120,10 +121,11 @@ final class BucketCircuitBreaker {
                 Optional<StoreFailure> failed = request.failure().apply(result);
                 // of this thread, not of the bucket
                 boolean isLocal = failed.isPresent() && Thread.currentThread().isInterrupted();
+                long elapsed = ticker.nanos() - start;
                 if (isFinal.test(failed) && !isLocal) {
-                    record(failed, ticker.nanos() - start);
+                    record(failed, elapsed);
                     recorded = true;
-                    openIfSilent(failed, received);
+                    openIfSilent(failed, elapsed, received);
                 }
                 return result;
             } finally {
@@ -138,11 +140,15 @@ final class BucketCircuitBreaker {
 
     /**
      * Opens the breaker if a request ended without a response, and no other received anything since
-     * it began.
+     * it began. A connection that is refused at once costs too little for that.
      */
-    private void openIfSilent(Optional<StoreFailure> failed, long receivedBefore) {
-        if (failed.filter(StoreFailure::isWithoutResponse).isPresent()
-                && traffic.received() == receivedBefore) {
+    private void openIfSilent(
+            Optional<StoreFailure> failed, long elapsedNanos, long receivedBefore) {
+        boolean isSilent = failed.filter(StoreFailure::isWithoutResponse)
+                .filter(one ->
+                        one.kind() == StoreFailure.Kind.TIMEOUT || elapsedNanos >= SILENCE_NANOS)
+                .isPresent();
+        if (isSilent && traffic.received() == receivedBefore) {
             lastFailure = failed.get().toString();
             CircuitBreaker.State state = breaker.getState();
             if (state == CircuitBreaker.State.CLOSED || state == CircuitBreaker.State.HALF_OPEN) {
@@ -158,10 +164,11 @@ final class BucketCircuitBreaker {
         }
         // not one of the requests of the half-open state, which a listing of minutes would delay
         breaker.releasePermission();
+        long start = ticker.nanos();
         long received = traffic.received();
         R result = sender.get();
         if (!Thread.currentThread().isInterrupted()) {
-            openIfSilent(request.failure().apply(result), received);
+            openIfSilent(request.failure().apply(result), ticker.nanos() - start, received);
         }
         return result;
     }
