@@ -67,9 +67,11 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 S5 a first listing without a response opens it, as any first request does")
+    @DisplayName("R16 S5 two listings without a response open it, as any requests do")
     void silentListing() {
         bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
+        store.list("", _ -> {});
+        assertIs(BucketTierStatistics.Breaker.CLOSED);
         store.list("", _ -> {});
         assertIs(BucketTierStatistics.Breaker.OPEN);
     }
@@ -117,10 +119,26 @@ class BreakerTest {
     void silentAgain() {
         bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
         store.get("key", 10);
+        assertIs(BucketTierStatistics.Breaker.CLOSED);
+        store.get("key", 10);
         assertIs(BucketTierStatistics.Breaker.OPEN);
         ticker.pass(AFTER_PAUSE);
         store.get("key", 10);
         assertIs(BucketTierStatistics.Breaker.OPEN);
+    }
+
+    @Test
+    @DisplayName("L9 one read without a response among others does not open it")
+    void oneHangs() {
+        for (int i = 0; i < 10; i++) {
+            bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
+            store.get("key", 10);
+            bucket.plan(FaultPlan.SOUND);
+            for (int j = 0; j < 2; j++) {
+                assertThat(store.get("key", 10)).isFound();
+            }
+            assertIs(BucketTierStatistics.Breaker.CLOSED);
+        }
     }
 
     @Test

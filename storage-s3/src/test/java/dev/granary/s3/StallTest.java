@@ -295,7 +295,7 @@ class StallTest {
     @EnumSource(S3ClientLibrary.class)
     @DisplayName(
             "S5 A9 a bucket for packs that falls silent after 100 responses: 100 successive reads"
-                    + " send three requests")
+                    + " send six requests")
     void packsFallSilent(S3ClientLibrary client) throws Exception {
         AtomicInteger count = new AtomicInteger();
         RawHttpServer.Reply well = RawHttpServer.response(
@@ -317,7 +317,7 @@ class StallTest {
             for (int i = 0; i < 100; i++) { // successive, as a planner reads indexes
                 assertThat(store.get("key", 10)).isUnavailable();
             }
-            assertEquals(103, server.requests());
+            assertEquals(106, server.requests());
             assertEquals(BucketTierStatistics.Breaker.OPEN, store.breaker());
         }
     }

@@ -17,6 +17,7 @@ public final class PackIndexReader {
     private static final int FORBIDDEN = 403;
 
     static final int NOT_SATISFIABLE = 416;
+    static final String NOT_THERE = "it is not there";
 
     private PackIndexReader() {}
 
@@ -54,7 +55,7 @@ public final class PackIndexReader {
                 }
                 yield result;
             }
-            case GetResult.Absent _ -> new IndexResult.Lost("it is not there");
+            case GetResult.Absent _ -> new IndexResult.Lost(NOT_THERE);
             case GetResult.TooLarge _ ->
                 new IndexResult.Unavailable("the server sent more of it than was requested");
             case GetResult.Unavailable(StoreFailure failure)

@@ -119,9 +119,13 @@ final class TargetPackReader {
                                     ? LoadResult.ABSENT
                                     : read(view, pack, location.get(), decoder, store);
                         }
-                        case IndexResult.Lost _ -> {
+                        case IndexResult.Lost(String cause) -> {
                             view.markLost(pack);
-                            yield LoadResult.ABSENT;
+                            yield cause.equals(PackIndexReader.NOT_THERE)
+                                    ? LoadResult.ABSENT
+                                    : new LoadResult.Damaged(
+                                            DamageKind.CORRUPT,
+                                            "pack " + pack.name() + ": " + cause);
                         }
                         case IndexResult.Unavailable(String cause) ->
                             new LoadResult.Unavailable(cause);

@@ -1,5 +1,6 @@
 package dev.granary.s3.pack;
 
+import dev.granary.cache.support.LogOnce;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexReader.IndexResult;
@@ -180,6 +181,12 @@ final class TargetPacks {
             } catch (RegisterException e) {
                 // without its base a target has its recent packs and unpacked entries
                 failure = e.isLoss() ? "" : String.valueOf(e.getMessage());
+                if (e.isLoss()) {
+                    LogOnce.warn(
+                            "base " + keys.namespace(),
+                            "Most packs of " + keys.namespace() + " are not found: "
+                                    + e.getMessage() + "; granary compact --adopt names them");
+                }
             }
         }
         refreshAt = failure.isEmpty() ? schedule.nextRefresh(Optional.empty()) : schedule.nextTry();
@@ -209,6 +216,11 @@ final class TargetPacks {
             IndexResult read = PackIndexReader.read(pack, keys, indexCache, store);
             if (read instanceof IndexResult.Ok(PackIndex index)) {
                 view.add(pack, index);
+            } else if (read instanceof IndexResult.Lost(String cause)) {
+                LogOnce.warn(
+                        "packs of " + keys.namespace(),
+                        "Pack " + pack.name() + " of " + keys.namespace() + " cannot be used: "
+                                + cause + "; granary compact examines it");
             }
             return read;
         } finally {

@@ -18,6 +18,7 @@ import java.time.ZoneOffset;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -32,8 +33,8 @@ import java.util.function.Supplier;
  *
  * <p>The breaker opens if at least half of the last {@value #WINDOW} outcomes, and no fewer than
  * {@value #MINIMUM}, are failures, or at least half are slow. It opens at once if the bucket is
- * silent: a request ended without a response, and nothing was received for others meanwhile. Five
- * successive requests to a silent bucket would take most of a minute. After a pause it is half-open
+ * silent: two requests ended without a response, and nothing was received for others between them.
+ * Five successive requests to a silent bucket would take most of a minute. After a pause it is half-open
  * until {@value #HALF_OPEN_CALLS} requests have ended, without a limit of time: a process with few
  * requests would never make them in time. A read counts as one outcome, that of its last attempt:
  * one unreadable object must not block the others in a process with few requests.
@@ -53,6 +54,7 @@ final class BucketCircuitBreaker {
     private final TrafficCounter traffic;
     private final long pauseSeconds;
     private final LongAdder openings = new LongAdder();
+    private final AtomicLong receivedBeforeSilence = new AtomicLong(-1);
     private volatile String lastFailure = "";
 
     BucketCircuitBreaker(S3Config config, Ticker ticker, TrafficCounter traffic) {
@@ -116,7 +118,6 @@ final class BucketCircuitBreaker {
                     return request.failed().apply(suspended());
                 }
                 long start = ticker.nanos();
-                long received = traffic.received();
                 R result = sender.get();
                 Optional<StoreFailure> failed = request.failure().apply(result);
                 // of this thread, not of the bucket
@@ -125,7 +126,7 @@ final class BucketCircuitBreaker {
                 if (isFinal.test(failed) && !isLocal) {
                     record(failed, elapsed);
                     recorded = true;
-                    openIfSilent(failed, elapsed, received);
+                    openIfSilent(failed, elapsed);
                 }
                 return result;
             } finally {
@@ -139,17 +140,21 @@ final class BucketCircuitBreaker {
     }
 
     /**
-     * Opens the breaker if a request ended without a response, and no other received anything since
-     * it began. A connection that is refused at once costs too little for that.
+     * Opens the breaker if two requests ended without a response, and nothing was received for
+     * others between them: one may have hung alone. A connection that is refused at once costs too
+     * little for that.
      */
-    private void openIfSilent(
-            Optional<StoreFailure> failed, long elapsedNanos, long receivedBefore) {
+    private void openIfSilent(Optional<StoreFailure> failed, long elapsedNanos) {
         boolean isSilent = failed.filter(StoreFailure::isWithoutResponse)
                 .filter(one ->
                         one.kind() == StoreFailure.Kind.TIMEOUT || elapsedNanos >= SILENCE_NANOS)
                 .isPresent();
-        if (isSilent && traffic.received() == receivedBefore) {
-            lastFailure = failed.get().toString();
+        if (!isSilent) {
+            return;
+        }
+        lastFailure = failed.get().toString();
+        long received = traffic.received();
+        if (receivedBeforeSilence.getAndSet(received) == received) {
             CircuitBreaker.State state = breaker.getState();
             if (state == CircuitBreaker.State.CLOSED || state == CircuitBreaker.State.HALF_OPEN) {
                 breaker.transitionToOpenState();
@@ -165,10 +170,9 @@ final class BucketCircuitBreaker {
         // not one of the requests of the half-open state, which a listing of minutes would delay
         breaker.releasePermission();
         long start = ticker.nanos();
-        long received = traffic.received();
         R result = sender.get();
         if (!Thread.currentThread().isInterrupted()) {
-            openIfSilent(request.failure().apply(result), ticker.nanos() - start, received);
+            openIfSilent(request.failure().apply(result), ticker.nanos() - start);
         }
         return result;
     }

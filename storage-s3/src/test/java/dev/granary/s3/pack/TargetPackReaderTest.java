@@ -316,14 +316,17 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("D6 a damaged index: entries of that pack are misses, entries of others are hits")
+    @DisplayName("D6 L11 a damaged index: the first of its entries is damaged, later ones are"
+            + " absent; those of other packs are hits")
     void damagedIndex() {
         PackInfo bad = bucket.publish(one);
         bucket.publish(two);
         byte[] body = store.body(PackFixture.KEYS.pack(bad.name()));
         body[body.length - 1] ^= 1;
         store.place(PackFixture.KEYS.pack(bad.name()), body, ObjectMarks.NONE);
-        assertAbsent(one, "GET head", "RANGE pack", MISS, "GET head");
+        assertThat(load(one)).isDamaged();
+        assertEquals(
+                List.of("GET head", "RANGE pack", MISS, "GET head"), store.newRequests());
         assertAbsent(one, MISS);
         assertHit(two, "RANGE pack", "RANGE pack");
     }
