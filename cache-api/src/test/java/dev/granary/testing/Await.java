@@ -1,7 +1,6 @@
 package dev.granary.testing;
 
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 
 /**
  * A wait for a condition that another thread establishes. It has no timeout of its own; the test
@@ -10,13 +9,20 @@ import java.util.function.BooleanSupplier;
 public final class Await {
     private Await() {}
 
+    /** A condition. */
+    @FunctionalInterface
+    public interface Condition<X extends Exception> {
+        /** Returns whether it holds now. */
+        boolean holds() throws X;
+    }
+
     /**
      * Waits until {@code condition} holds.
      *
      * @throws IllegalStateException if the thread is interrupted
      */
-    public static void holds(BooleanSupplier condition) {
-        while (!condition.getAsBoolean()) {
+    public static <X extends Exception> void holds(Condition<X> condition) throws X {
+        while (!condition.holds()) {
             if (Thread.currentThread().isInterrupted()) {
                 throw new IllegalStateException("Interrupted: the test ran out of time");
             }

@@ -110,7 +110,7 @@ class PackedUploadTest {
                 PublishMode.IN_PACKS,
                 fleet.published::put);
         compile(stopped, 5);
-        Await.holds(() -> stopped.statistics().local().stored() >= 5);
+        Await.holds(() -> node.sessionFiles(UploadOutbox.DIRECTORY).size() == 5);
         stopped.close();
         assertEquals(5, stopped.statistics().count(LookupCounter.LEFT_FOR_LATER));
         assertEquals(5, node.sessionFiles(UploadOutbox.DIRECTORY).size());

@@ -14,6 +14,7 @@ import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.session.UploadOutbox;
 import dev.granary.coordinator.statistics.LifetimeStatistics;
 import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -47,12 +48,7 @@ class WriteBehindQueueTest {
                 assertFalse(granary.flush(Duration.ZERO));
             }
             assertFalse(granary.flush(Duration.ofMillis(200)));
-            while (granary.statistics().local().stored()
-                            + granary.statistics().local().failed()
-                    < 50) {
-                // a store may fail on a busy machine
-                Thread.sleep(1);
-            }
+            Await.holds(() -> node.sessionFiles(UploadOutbox.DIRECTORY).size() == 50);
         }
     }
 

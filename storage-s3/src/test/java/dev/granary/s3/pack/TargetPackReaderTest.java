@@ -325,8 +325,7 @@ class TargetPackReaderTest {
         body[body.length - 1] ^= 1;
         store.place(PackFixture.KEYS.pack(bad.name()), body, ObjectMarks.NONE);
         assertThat(load(one)).isDamaged();
-        assertEquals(
-                List.of("GET head", "RANGE pack", MISS, "GET head"), store.newRequests());
+        assertEquals(List.of("GET head", "RANGE pack", MISS, "GET head"), store.newRequests());
         assertAbsent(one, MISS);
         assertHit(two, "RANGE pack", "RANGE pack");
     }
