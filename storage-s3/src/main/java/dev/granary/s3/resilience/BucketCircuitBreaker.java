@@ -34,10 +34,10 @@ import java.util.function.Supplier;
  * <p>The breaker opens if at least half of the last {@value #WINDOW} outcomes, and no fewer than
  * {@value #MINIMUM}, are failures, or at least half are slow. It opens at once if the bucket is
  * silent: two requests ended without a response, and nothing was received for others between them.
- * Five successive requests to a silent bucket would take most of a minute. After a pause it is half-open
- * until {@value #HALF_OPEN_CALLS} requests have ended, without a limit of time: a process with few
- * requests would never make them in time. A read counts as one outcome, that of its last attempt:
- * one unreadable object must not block the others in a process with few requests.
+ * Five successive requests to a silent bucket would take most of a minute. After a pause it is
+ * half-open until {@value #HALF_OPEN_CALLS} requests have ended, without a limit of time: a process
+ * with few requests would never make them in time. A read counts as one outcome, that of its last
+ * attempt: one unreadable object must not block the others in a process with few requests.
  */
 final class BucketCircuitBreaker {
     private static final int WINDOW = 20;
