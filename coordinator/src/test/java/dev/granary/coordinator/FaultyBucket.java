@@ -15,7 +15,6 @@ import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 
 import java.io.IOException;
@@ -109,8 +108,7 @@ final class FaultyBucket implements AutoCloseable {
             GetResult.Found found = assertThat(store.get(key, 1 << 20)).isFound();
             byte[] body = found.bytes().toArray(ValueLayout.JAVA_BYTE);
             body[body.length / 2] ^= 1;
-            assertThat(store.replaceIfMatch(key, found.etag(), body, ObjectMarks.NONE))
-                    .isDone();
+            assertThat(store.replaceIfMatch(key, found.etag(), body)).isDone();
         }
     }
 

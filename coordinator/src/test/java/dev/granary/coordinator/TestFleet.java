@@ -25,7 +25,6 @@ import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.contract.S3Request;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.pack.PackPublisher;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 
 import java.io.IOException;
@@ -193,7 +192,7 @@ public final class TestFleet implements AutoCloseable {
                     .isFound()
                     .bytes()
                     .toArray(ValueLayout.JAVA_BYTE);
-            assertThat(store.put(key, replacement.apply(old), ObjectMarks.NONE)).isDone();
+            assertThat(store.put(key, replacement.apply(old))).isDone();
         }
     }
 

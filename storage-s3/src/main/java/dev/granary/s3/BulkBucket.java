@@ -130,7 +130,6 @@ public final class BulkBucket implements AutoCloseable {
                 settings.keys(namespace),
                 settings.register(store, namespace),
                 namer(namespace, disproved),
-                random,
                 ticker);
     }
 

@@ -15,7 +15,6 @@ import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.Await;
@@ -45,7 +44,7 @@ class BreakerTest {
     private final ResilientObjectStore store = store(bucket, S3Config.builder("bucket"));
 
     BreakerTest() {
-        bucket.place("key", new byte[1], ObjectMarks.NONE);
+        bucket.place("key", new byte[1]);
     }
 
     private ResilientObjectStore store(MemoryObjectStore over, S3ConfigBuilder config) {
@@ -105,10 +104,10 @@ class BreakerTest {
                 request -> request.key().equals("slow"),
                 new Fault.AnswerLostThen(
                         Fault.TIMEOUT, () -> assertThat(store.get("key", 10)).isFound())));
-        assertThat(store.put("slow", new byte[1], ObjectMarks.NONE)).isUnknown();
+        assertThat(store.put("slow", new byte[1])).isUnknown();
         assertIs(BucketTierStatistics.Breaker.CLOSED);
         bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
-        assertThat(store.put("key", new byte[1], ObjectMarks.NONE)).isUnknown();
+        assertThat(store.put("key", new byte[1])).isUnknown();
         assertIs(BucketTierStatistics.Breaker.OPEN);
     }
 
@@ -195,7 +194,7 @@ class BreakerTest {
             ticker.pass(AFTER_PAUSE);
             bucket.forgetRequests();
             for (int i = 0; i < 100; i++) {
-                assertThat(store.put("key", new byte[1], ObjectMarks.NONE))
+                assertThat(store.put("key", new byte[1]))
                         .isOneOf(WriteResult.Unknown.class, WriteResult.NotSent.class);
             }
             assertEquals(TRIALS, bucket.requests().size());
@@ -323,12 +322,11 @@ class BreakerTest {
     @Test
     @DisplayName("R2 404, 409, 412, refusals, unsupported and too large responses never open it")
     void responses() {
-        bucket.place("large", new byte[100], ObjectMarks.NONE);
+        bucket.place("large", new byte[100]);
         for (int i = 0; i < 50; i++) {
             assertThat(store.get("absent", 10)).isAbsent();
             assertThat(store.get("large", 10)).isTooLarge();
-            assertThat(store.putIfAbsent("key", new byte[1], ObjectMarks.NONE))
-                    .isPreconditionFailed();
+            assertThat(store.putIfAbsent("key", new byte[1])).isPreconditionFailed();
         }
         for (StoreFailure.Kind kind : StoreFailure.Kind.values()) {
             StoreFailure failure = new StoreFailure(kind, 400, "", "scripted");
@@ -338,12 +336,12 @@ class BreakerTest {
             bucket.plan(FaultPlan.always(new Fault.Lost(failure)));
             for (int i = 0; i < 50; i++) {
                 store.get("key", 10);
-                store.put("key", new byte[1], ObjectMarks.NONE);
+                store.put("key", new byte[1]);
             }
         }
         bucket.plan(FaultPlan.always(new Fault.Conflicting(Fault.Moment.BEFORE)));
         for (int i = 0; i < 50; i++) {
-            assertThat(store.putIfAbsent("key", new byte[1], ObjectMarks.NONE)).isConflict();
+            assertThat(store.putIfAbsent("key", new byte[1])).isConflict();
         }
         assertIs(BucketTierStatistics.Breaker.CLOSED);
     }
@@ -355,10 +353,10 @@ class BreakerTest {
         CountDownLatch leave = new CountDownLatch(1);
         MemoryObjectStore sick = new MemoryObjectStore() {
             @Override
-            public WriteResult put(String key, byte[] body, ObjectMarks marks) {
+            public WriteResult put(String key, byte[] body) {
                 active.countDown();
                 await(leave);
-                return super.put(key, body, marks);
+                return super.put(key, body);
             }
         };
         sick.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
@@ -367,8 +365,7 @@ class BreakerTest {
                 S3Config.builder("bucket").maxConnections(1).loadDeadline(Duration.ofMinutes(2)));
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < 50; i++) {
-            threads.add(Thread.ofPlatform()
-                    .start(() -> over.put("key", new byte[1], ObjectMarks.NONE)));
+            threads.add(Thread.ofPlatform().start(() -> over.put("key", new byte[1])));
         }
         active.await();
         Await.holds(() -> threads.stream()

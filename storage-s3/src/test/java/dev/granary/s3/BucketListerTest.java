@@ -13,7 +13,6 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.format.PackInfo;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
@@ -88,10 +87,8 @@ class BucketListerTest {
                 "opencl/a/b",
                 "opencl/" + "x".repeat(300))) {
             packs.store.place(
-                    "v2/" + target + "/e/" + name.substring(0, 2) + "/" + name,
-                    new byte[10],
-                    ObjectMarks.NONE);
-            packs.store.place("v2/" + target + "/head", new byte[10], ObjectMarks.NONE);
+                    "v2/" + target + "/e/" + name.substring(0, 2) + "/" + name, new byte[10]);
+            packs.store.place("v2/" + target + "/head", new byte[10]);
         }
         assertEquals(List.of(), list());
     }
@@ -151,7 +148,7 @@ class BucketListerTest {
     @DisplayName("S6 packs of more than 10,000 targets are reported, not left out in silence")
     void manyTargets() {
         for (int i = 0; i <= 10_000; i++) {
-            packs.store.place("v2/opencl/t" + i + "/head", new byte[10], ObjectMarks.NONE);
+            packs.store.place("v2/opencl/t" + i + "/head", new byte[10]);
         }
         String message = assertThrows(IOException.class, this::list).toString();
         assertTrue(message.contains("packs of more than 10000 targets"), message);
@@ -165,7 +162,7 @@ class BucketListerTest {
         } while (packs.head().base().isEmpty());
         packs.store.remove(PackFixture.KEYS.base(packs.head().base().orElseThrow()));
         assertTrue(assertThrows(IOException.class, this::list).toString().contains("is missing"));
-        packs.store.place(PackFixture.KEYS.head(), new byte[50], ObjectMarks.NONE);
+        packs.store.place(PackFixture.KEYS.head(), new byte[50]);
         assertTrue(assertThrows(IOException.class, this::list)
                 .toString()
                 .contains("the object is no head"));

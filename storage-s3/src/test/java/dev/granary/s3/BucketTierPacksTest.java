@@ -205,7 +205,7 @@ class BucketTierPacksTest {
         String key = PackFixture.unpackedKey(one);
         byte[] damaged = store.body(key);
         damaged[damaged.length - 1] ^= 1;
-        store.place(key, damaged, store.marks(key));
+        store.place(key, damaged);
         assertThat(tier.uncached().apply(one.id())).isDamaged();
         assertThat(tier.store(one)).isStored();
         assertThat(tier.uncached().apply(one.id())).isHitOf(one);
@@ -227,14 +227,13 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A1 S3 an unpacked entry damaged under intact metadata: replaced, then a duplicate"
-            + " for the next")
+    @DisplayName("A1 S3 an unpacked entry is damaged: replaced, then a duplicate for the next")
     void damagedUnpacked() {
         assertThat(tier.store(one)).isStored();
         String key = PackFixture.unpackedKey(one);
         byte[] damagedBytes = store.body(key);
         damagedBytes[damagedBytes.length - 1] ^= 1;
-        store.place(key, damagedBytes, store.marks(key));
+        store.place(key, damagedBytes);
         assertThat(tier.load(one.id())).isDamaged();
         assertThat(tier.store(one)).isStored();
         assertThat(tier().load(one.id())).isHitOf(one);

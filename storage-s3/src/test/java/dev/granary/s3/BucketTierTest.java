@@ -24,7 +24,6 @@ import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
@@ -128,7 +127,6 @@ class BucketTierTest {
         tier.store(entry);
         String key = key(entry.id());
         byte[] sound = store.body(key);
-        ObjectMarks marks = store.marks(key);
         List<byte[]> broken = new ArrayList<>();
         for (int i = 0; i < sound.length; i++) {
             byte[] changed = sound.clone();
@@ -138,7 +136,7 @@ class BucketTierTest {
         }
         broken.add(Arrays.copyOf(sound, sound.length + 1));
         for (byte[] body : broken) {
-            store.place(key, body, marks);
+            store.place(key, body);
             damaged(entry.id());
         }
         assertThat(tier.store(entry)).isStored();
@@ -152,14 +150,11 @@ class BucketTierTest {
         Entry entry = entries.entry(100);
         Entry other = entries.entry(100);
         tier.store(other);
-        store.place(key(entry.id()), new byte[0], ObjectMarks.NONE);
+        store.place(key(entry.id()), new byte[0]);
         assertEquals(DamageKind.TRUNCATED, damaged(entry.id()).damage());
-        store.place(
-                key(entry.id()),
-                "<html><body>Sign in</body></html>".getBytes(UTF_8),
-                ObjectMarks.NONE);
+        store.place(key(entry.id()), "<html><body>Sign in</body></html>".getBytes(UTF_8));
         assertEquals(DamageKind.FOREIGN, damaged(entry.id()).damage());
-        store.place(key(entry.id()), store.body(key(other.id())), store.marks(key(other.id())));
+        store.place(key(entry.id()), store.body(key(other.id())));
         assertEquals(DamageKind.WRONG_KEY, damaged(entry.id()).damage());
     }
 
@@ -283,13 +278,11 @@ class BucketTierTest {
         }
         store.place(
                 "team/kernels/v2/" + TestEntries.TARGET.path() + "/c/" + "0".repeat(64),
-                new byte[1],
-                ObjectMarks.NONE);
+                new byte[1]);
         store.place(
                 "team/kernels/v2/" + TestEntries.TARGET.path() + "/e/00/" + "1".repeat(64),
-                new byte[1],
-                ObjectMarks.NONE);
-        store.place("team/other/v2/x/y/e/00/" + "0".repeat(64), new byte[1], ObjectMarks.NONE);
+                new byte[1]);
+        store.place("team/other/v2/x/y/e/00/" + "0".repeat(64), new byte[1]);
         List<EntryCatalog.Listed> listed = new ArrayList<>();
         tier.list(listed::add);
         assertEquals(5, listed.size());
@@ -312,7 +305,7 @@ class BucketTierTest {
         Entry entry = entries.entry(10);
         tier.store(entry);
         String wrong = key(entries.id());
-        store.place(wrong, store.body(key(entry.id())), ObjectMarks.NONE);
+        store.place(wrong, store.body(key(entry.id())));
         store.remove(key(entry.id()));
         List<EntryCatalog.Listed> listed = new ArrayList<>();
         tier.list(listed::add);

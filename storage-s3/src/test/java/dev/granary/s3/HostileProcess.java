@@ -2,7 +2,6 @@ package dev.granary.s3;
 
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 
 import java.net.URI;
@@ -49,7 +48,7 @@ final class HostileProcess {
             case "range" -> store.range(key, 0, LIMIT);
             case "ranges" -> ranges(store, key);
             case "head" -> store.head(key);
-            case "put" -> store.putIfAbsent(key, new byte[1], ObjectMarks.NONE);
+            case "put" -> store.putIfAbsent(key, new byte[1]);
             case "delete" -> store.delete(key);
             case "list" -> store.list(key, object -> {});
             default -> throw new IllegalArgumentException(how);

@@ -19,7 +19,6 @@ import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.probe.ConditionalWriteSupport;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestTicker;
 
 import java.io.IOException;
@@ -71,10 +70,7 @@ final class InMemoryHistory {
                 .absentMemory(remembersAbsence ? PAUSE : Duration.ZERO)
                 .build();
         this.layout = new BucketLayout(config.location());
-        store.place(
-                layout.marker(),
-                TestProcess.marker(config, ConditionalWriteSupport.FULL),
-                ObjectMarks.NONE);
+        store.place(layout.marker(), TestProcess.marker(config, ConditionalWriteSupport.FULL));
         for (int i = 0; i < IDS; i++) {
             ids.add(entries.id());
         }
@@ -176,9 +172,8 @@ final class InMemoryHistory {
         String key = layout.entry(id);
         if (store.keys().contains(key)) {
             byte[] body = store.body(key);
-            ObjectMarks marks = store.marks(key);
             body[ResultOracle.damagedByte(random, body.length)] ^= (byte) (1 << random.nextInt(8));
-            store.place(key, body, random.nextBoolean() ? marks : ObjectMarks.NONE);
+            store.place(key, body);
         }
     }
 

@@ -15,7 +15,6 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.statistics.BucketTierStatistics;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.testing.TestSeed;
 
@@ -199,7 +198,7 @@ class InterruptTest {
         String prefix = config.location().prefix() + "/";
         try (ObjectStore store = ObjectStoreFactory.open(config)) {
             byte[] body = entries.bytes(200_000);
-            store.put(prefix + "key", body, ObjectMarks.NONE);
+            store.put(prefix + "key", body);
             storm(generator -> {
                 Object result =
                         switch (generator.nextInt(8)) {
@@ -207,12 +206,9 @@ class InterruptTest {
                             case 1 -> store.get(prefix + "key", 1000); // too large
                             case 2 -> store.range(prefix + "key", 1000, 50_000, new byte[50_000]);
                             case 3 -> store.head(prefix + "key");
-                            case 4 -> store.put(prefix + "other", body, ObjectMarks.NONE);
+                            case 4 -> store.put(prefix + "other", body);
                             case 5 ->
-                                store.putIfAbsent(
-                                        prefix + "more/" + generator.nextInt(10),
-                                        body,
-                                        ObjectMarks.NONE);
+                                store.putIfAbsent(prefix + "more/" + generator.nextInt(10), body);
                             case 6 -> store.delete(prefix + "more/" + generator.nextInt(10));
                             default ->
                                 store.list(

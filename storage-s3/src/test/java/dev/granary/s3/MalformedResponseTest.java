@@ -14,7 +14,6 @@ import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.statistics.BucketTierStatistics;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.StoreFailure.Kind;
@@ -104,12 +103,9 @@ class MalformedResponseTest {
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, meaning) -> {
                 server.answer(answer);
-                assertThat(store.putIfAbsent("key", new byte[10], ObjectMarks.NONE))
-                        .is(meaning);
+                assertThat(store.putIfAbsent("key", new byte[10])).is(meaning);
                 assertEquals(1, server.requests(), meaning::toString);
-                assertInstanceOf(
-                        meaning,
-                        store.replaceIfMatch("key", "etag", new byte[10], ObjectMarks.NONE));
+                assertInstanceOf(meaning, store.replaceIfMatch("key", "etag", new byte[10]));
                 assertThat(store.deleteIfMatch("key", "etag")).is(meaning);
                 assertEquals(3, server.requests(), meaning::toString);
             });
@@ -172,7 +168,7 @@ class MalformedResponseTest {
         try (ObjectStore store = transport(client)) {
             meanings.forEach((answer, meaning) -> {
                 server.answer(answer);
-                assertThat(store.put("key", new byte[10], ObjectMarks.NONE)).is(meaning);
+                assertThat(store.put("key", new byte[10])).is(meaning);
                 assertEquals(1, server.requests(), meaning::toString);
             });
         }
@@ -215,11 +211,11 @@ class MalformedResponseTest {
         assertEquals(1, sent.getAsInt() - before, "GET");
         store.head("key");
         assertEquals(2, sent.getAsInt() - before, "HEAD");
-        store.put("key", new byte[10], ObjectMarks.NONE);
+        store.put("key", new byte[10]);
         assertEquals(3, sent.getAsInt() - before, "PUT");
-        store.putIfAbsent("key", new byte[10], ObjectMarks.NONE);
+        store.putIfAbsent("key", new byte[10]);
         assertEquals(4, sent.getAsInt() - before, "PUT If-None-Match");
-        store.replaceIfMatch("key", "etag", new byte[10], ObjectMarks.NONE);
+        store.replaceIfMatch("key", "etag", new byte[10]);
         assertEquals(5, sent.getAsInt() - before, "PUT If-Match");
         store.delete("key");
         assertEquals(6, sent.getAsInt() - before, "DELETE");
@@ -297,7 +293,7 @@ class MalformedResponseTest {
                     assertThat(store.get("key", 1)).isUnavailable().kind());
             assertEquals(
                     Kind.UNREACHABLE,
-                    assertThat(store.putIfAbsent("key", new byte[1], ObjectMarks.NONE))
+                    assertThat(store.putIfAbsent("key", new byte[1]))
                             .isUnknown()
                             .kind());
         }

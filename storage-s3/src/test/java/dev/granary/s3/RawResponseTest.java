@@ -21,7 +21,6 @@ import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
@@ -107,9 +106,7 @@ class RawResponseTest {
                         date);
                 assertThat(store.range("key", 0, 5)).as(date).isFound();
                 assertEquals(
-                        new WriteResult.Done("e"),
-                        store.putIfAbsent("key", new byte[3], ObjectMarks.NONE),
-                        date);
+                        new WriteResult.Done("e"), store.putIfAbsent("key", new byte[3]), date);
             }
         }
     }
@@ -136,9 +133,8 @@ class RawResponseTest {
                     "200 OK", malformed, request.method().equals("HEAD") ? "" : "12345"));
             assertEquals("", assertThat(store.get("key", 10)).isFound().etag());
             assertEquals("", assertThat(store.head("key")).isFound().etag());
-            StoreFailure failure = assertThat(
-                            store.putIfAbsent("key", new byte[3], ObjectMarks.NONE))
-                    .isUnknown();
+            StoreFailure failure =
+                    assertThat(store.putIfAbsent("key", new byte[3])).isUnknown();
             assertTrue(failure.message().contains("without an ETag"), failure::toString);
         }
     }
@@ -300,7 +296,7 @@ class RawResponseTest {
                 for (Object result : List.of(
                         store.get("key", 10),
                         store.head("key"),
-                        store.putIfAbsent("key", new byte[1], ObjectMarks.NONE),
+                        store.putIfAbsent("key", new byte[1]),
                         store.delete("key"),
                         store.list("", _ -> {}))) {
                     String text = result.toString();

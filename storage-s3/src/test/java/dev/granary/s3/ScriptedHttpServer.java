@@ -182,7 +182,7 @@ public final class ScriptedHttpServer implements AutoCloseable {
     /** Sends a header of that many bytes. */
     static Answer longHeader(int bytes) {
         return exchange -> {
-            exchange.getResponseHeaders().set("x-amz-meta-granary-put", "x".repeat(bytes));
+            exchange.getResponseHeaders().set("x-amz-meta-long", "x".repeat(bytes));
             exchange.sendResponseHeaders(200, -1);
         };
     }

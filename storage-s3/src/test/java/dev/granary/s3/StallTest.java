@@ -21,7 +21,6 @@ import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.TrafficCounter;
@@ -104,8 +103,7 @@ class StallTest {
             }
             server.reply(server.silence());
             assertLate(assertThat(store.head("key")).isUnavailable());
-            assertLate(assertThat(store.putIfAbsent("key", new byte[100], ObjectMarks.NONE))
-                    .isUnknown());
+            assertLate(assertThat(store.putIfAbsent("key", new byte[100])).isUnknown());
             assertLate(assertThat(store.delete("key")).isUnknown());
             assertLate(assertThat(store.list("", _ -> {})).isUnavailable());
             server.reply(server.thenSilence("HTTP/1.1 200 OK\r\n"
@@ -118,8 +116,7 @@ class StallTest {
                     + "Content-Length: 1000\r\n\r\n"
                     + "<Error>"));
             assertThat(store.head("key")).isUnavailable();
-            assertThat(store.putIfAbsent("key", new byte[100], ObjectMarks.NONE))
-                    .isUnknown();
+            assertThat(store.putIfAbsent("key", new byte[100])).isUnknown();
         }
     }
 
@@ -137,13 +134,12 @@ class StallTest {
                 assertLate(
                         assertThat(store.range("key", 0, 1000, new byte[1000])).isUnavailable());
                 assertLate(assertThat(store.list("", _ -> {})).isUnavailable());
-                store.putIfAbsent("key", new byte[100], ObjectMarks.NONE); // a head is enough
+                store.putIfAbsent("key", new byte[100]); // a head is enough
                 assertFalse(Thread.interrupted());
             }
             server.ignoreBodies();
-            StoreFailure failure = assertThat(
-                            store.putIfAbsent("key", new byte[4 << 20], ObjectMarks.NONE))
-                    .isUnknown();
+            StoreFailure failure =
+                    assertThat(store.putIfAbsent("key", new byte[4 << 20])).isUnknown();
             assertEquals(StoreFailure.Kind.TIMEOUT, failure.kind(), failure::toString);
         }
     }
@@ -159,7 +155,7 @@ class StallTest {
             assertThat(store.get("key", 10)).isTooLarge();
             assertThat(store.range("key", 0, 10)).isTooLarge();
             assertThat(store.list("", _ -> {})).isUnavailable();
-            assertThat(store.put("key", new byte[1], ObjectMarks.NONE)).isDone();
+            assertThat(store.put("key", new byte[1])).isDone();
         }
         assertTrue(traffic.received() < 16 << 20, () -> traffic.received() + " bytes");
     }
@@ -223,10 +219,8 @@ class StallTest {
                     case AWS -> AwsTransport.open(connection, traffic);
                     case MINIO -> MinioTransport.open(connection, traffic);
                 }) {
-            assertThat(store.putIfAbsent("key", new byte[100], ObjectMarks.NONE))
-                    .isUnknown();
-            assertThat(store.putIfAbsent("key", new byte[40 << 20], ObjectMarks.NONE))
-                    .isDone();
+            assertThat(store.putIfAbsent("key", new byte[100])).isUnknown();
+            assertThat(store.putIfAbsent("key", new byte[40 << 20])).isDone();
         }
         assertEquals(Duration.ofSeconds(101), connection.putTimeout(100L << 20));
     }

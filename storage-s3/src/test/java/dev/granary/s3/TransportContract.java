@@ -12,7 +12,6 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.Deviation;
 import dev.granary.s3.contract.ObjectStoreContract;
 import dev.granary.s3.contract.TestS3;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.TrafficCounter;
@@ -90,8 +89,7 @@ abstract class TransportContract extends ObjectStoreContract {
         TrafficCounter traffic = new TrafficCounter();
         String key = prefix() + "unchanged-" + UUID.randomUUID();
         try (ObjectStore store = ObjectStoreFactory.open(config, traffic)) {
-            String etag = assertThat(store.put(key, new byte[1 << 20], ObjectMarks.NONE))
-                    .isDone();
+            String etag = assertThat(store.put(key, new byte[1 << 20])).isDone();
             assertEquals(Optional.empty(), store.getIfChanged(key, etag, 2 << 20));
             assertTrue(traffic.received() < 1 << 20, () -> traffic.received() + " bytes");
         }

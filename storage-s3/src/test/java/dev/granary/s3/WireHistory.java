@@ -19,7 +19,6 @@ import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 
 import java.io.IOException;
@@ -43,8 +42,7 @@ final class WireHistory implements AutoCloseable {
         // probed before, by another process
         byte[] marker =
                 TestProcess.marker(TestS3.server().config().build(), ConditionalWriteSupport.FULL);
-        assertThat(SOUND_PATH.putIfAbsent(layout.marker(), marker, ObjectMarks.NONE))
-                .isDone();
+        assertThat(SOUND_PATH.putIfAbsent(layout.marker(), marker)).isDone();
     }
 
     /**
@@ -69,18 +67,14 @@ final class WireHistory implements AutoCloseable {
         return place.prefix() + "/";
     }
 
-    /** Stores {@code entry} with its right metadata, sound or with one bit changed. */
+    /** Stores {@code entry} sound or with one bit changed. */
     void place(Entry entry, boolean isDamaged, SplittableRandom random) {
         WriteAttemptId putId = WriteAttemptId.random(random);
         byte[] body = EntryFormat.encode(entry, Compression.ZSTD, putId);
         if (isDamaged) {
             body[ResultOracle.damagedByte(random, body.length)] ^= 1;
         }
-        assertThat(SOUND_PATH.putIfAbsent(
-                        layout.entry(entry.id()),
-                        body,
-                        new ObjectMarks(putId.hex(), entry.contentHash().hex())))
-                .isDone();
+        assertThat(SOUND_PATH.putIfAbsent(layout.entry(entry.id()), body)).isDone();
     }
 
     /** Returns the result of a sound reader, once no request is in progress. */

@@ -3,7 +3,6 @@ package dev.granary.s3;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.Race;
@@ -36,11 +35,7 @@ final class WriteRaceReport {
     WriteRaceReport create(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
             String key = prefix + "create/" + i;
-            count(
-                    key,
-                    Race.run(
-                            RACERS,
-                            racer -> store.putIfAbsent(key, body(racer), ObjectMarks.NONE)));
+            count(key, Race.run(RACERS, racer -> store.putIfAbsent(key, body(racer))));
         }
         return this;
     }
@@ -49,14 +44,12 @@ final class WriteRaceReport {
     WriteRaceReport replace(int rounds) throws Exception {
         for (int i = 0; i < rounds; i++) {
             String key = prefix + "replace/" + i;
-            if (store.putIfAbsent(key, body(RACERS), ObjectMarks.NONE)
-                    instanceof WriteResult.Done first) {
+            if (store.putIfAbsent(key, body(RACERS)) instanceof WriteResult.Done first) {
                 count(
                         key,
                         Race.run(
                                 RACERS,
-                                racer -> store.replaceIfMatch(
-                                        key, first.etag(), body(racer), ObjectMarks.NONE)));
+                                racer -> store.replaceIfMatch(key, first.etag(), body(racer))));
             } else {
                 failedRounds++;
             }

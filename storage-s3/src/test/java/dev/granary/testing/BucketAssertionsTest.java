@@ -14,7 +14,6 @@ import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
@@ -34,8 +33,7 @@ class BucketAssertionsTest {
     @DisplayName("reads, listings and writes: an assertion accepts its own case only, returns its"
             + " content, and shows any other result")
     void requests() {
-        GetResult.Found found =
-                new GetResult.Found(MemorySegment.ofArray(new byte[3]), "e", ObjectMarks.NONE);
+        GetResult.Found found = new GetResult.Found(MemorySegment.ofArray(new byte[3]), "e");
         GetResult tooLarge = new GetResult.TooLarge(5);
         GetResult unread = new GetResult.Unavailable(failure);
         ResultAssertVerifier.eachAcceptsItsOwn(
@@ -49,8 +47,7 @@ class BucketAssertionsTest {
                         result -> assertEquals(5, assertThat(result).isTooLarge()),
                         unread,
                         result -> assertSame(failure, assertThat(result).isUnavailable())));
-        HeadResult.Found there =
-                new HeadResult.Found(3, "e", ServerTimestamps.NONE, ObjectMarks.NONE);
+        HeadResult.Found there = new HeadResult.Found(3, "e", ServerTimestamps.NONE);
         HeadResult notThere = new HeadResult.Unavailable(failure);
         ResultAssertVerifier.eachAcceptsItsOwn(
                 HeadResult.class,

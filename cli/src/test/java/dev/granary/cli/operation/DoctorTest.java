@@ -79,7 +79,7 @@ class DoctorTest {
                     "ok       bucket: exactly one of 32 concurrent replacements wins",
                     "ok       bucket: conditional writes: FULL");
             assertEquals(
-                    13,
+                    12,
                     text.out()
                             .lines()
                             .filter(line -> line.contains(" bucket: "))
@@ -88,7 +88,7 @@ class DoctorTest {
             assertTrue(server.requests().total() <= 110, () -> "requests: " + server.requests());
             List<JsonObject> checks = bucketChecks(
                     doctor(server.endpoint().toString(), "--client", client, "--json"));
-            assertEquals(13, checks.size());
+            assertEquals(12, checks.size());
             assertTrue(
                     checks.stream()
                             .allMatch(check -> check.get("state").getAsString().equals("sound")),

@@ -4,7 +4,6 @@ import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
@@ -35,8 +34,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -144,11 +141,7 @@ final class AwsStore implements ObjectStore {
             }
             return bytes == null
                     ? new GetResult.TooLarge(limit)
-                    : new GetResult.Found(
-                            bytes,
-                            unquoted(response.eTag()),
-                            dates(response),
-                            marks(response.metadata()));
+                    : new GetResult.Found(bytes, unquoted(response.eTag()), dates(response));
         };
     }
 
@@ -161,8 +154,7 @@ final class AwsStore implements ObjectStore {
             if (length == null || length < 0) {
                 return new HeadResult.Unavailable(ResponseClassifier.withoutLength());
             }
-            return new HeadResult.Found(
-                    length, unquoted(answer.eTag()), dates(answer), marks(answer.metadata()));
+            return new HeadResult.Found(length, unquoted(answer.eTag()), dates(answer));
         } catch (S3Exception e) {
             if (ResponseClassifier.isAbsent(e.statusCode(), code(e))) {
                 return HeadResult.ABSENT;
@@ -175,25 +167,25 @@ final class AwsStore implements ObjectStore {
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
+    public WriteResult put(String key, byte[] body) {
         return write(
                 () -> ResponseClassifier.written(
-                        unquoted(client.putObject(request(key, body, marks).build(), content(body))
+                        unquoted(client.putObject(request(key, body).build(), content(body))
                                 .eTag())),
                 ResponseClassifier::plainWrite);
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+    public WriteResult putIfAbsent(String key, byte[] body) {
         return write(() -> ResponseClassifier.written(unquoted(
-                client.putObject(request(key, body, marks).ifNoneMatch("*").build(), content(body))
+                client.putObject(request(key, body).ifNoneMatch("*").build(), content(body))
                         .eTag())));
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-        return write(() -> ResponseClassifier.written(unquoted(
-                client.putObject(request(key, body, marks).ifMatch(etag).build(), content(body))
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
+        return write(() -> ResponseClassifier.written(
+                unquoted(client.putObject(request(key, body).ifMatch(etag).build(), content(body))
                         .eTag())));
     }
 
@@ -297,22 +289,14 @@ final class AwsStore implements ObjectStore {
                 ContentStreamProvider.fromByteArrayUnsafe(body), body.length, TYPE);
     }
 
-    private PutObjectRequest.Builder request(String key, byte[] body, ObjectMarks marks) {
-        Map<String, String> metadata = new HashMap<>();
-        if (!marks.putId().isEmpty()) {
-            metadata.put(ObjectMarks.PUT_ID, marks.putId());
-        }
-        if (!marks.sha256().isEmpty()) {
-            metadata.put(ObjectMarks.SHA256, marks.sha256());
-        }
+    private PutObjectRequest.Builder request(String key, byte[] body) {
         Duration timeout = connection.putTimeout(body.length);
         return PutObjectRequest.builder()
                 .overrideConfiguration(
                         limits -> limits.apiCallTimeout(timeout).apiCallAttemptTimeout(timeout))
                 .bucket(bucket)
                 .key(key)
-                .contentType(TYPE)
-                .metadata(metadata);
+                .contentType(TYPE);
     }
 
     private static ServerTimestamps dates(SdkResponse response) {
@@ -332,12 +316,6 @@ final class AwsStore implements ObjectStore {
                                         .firstMatchingHeader("Date")
                                         .orElse(null))
                         .nowMillis();
-    }
-
-    private static ObjectMarks marks(Map<String, String> metadata) {
-        return ObjectMarks.ofStored(
-                metadata.getOrDefault(ObjectMarks.PUT_ID, ""),
-                metadata.getOrDefault(ObjectMarks.SHA256, ""));
     }
 
     private static String unquoted(@Nullable String etag) {

@@ -37,7 +37,6 @@ final class ResponseSizeInterceptor implements ExecutionInterceptor {
             "x-amz-request-id",
             "x-amz-id-2",
             "x-amz-bucket-region");
-    private static final String METADATA_PREFIX = "x-amz-meta-granary-";
     private static final String LAST_MODIFIED = "last-modified";
 
     private final TrafficCounter traffic;
@@ -57,7 +56,7 @@ final class ResponseSizeInterceptor implements ExecutionInterceptor {
                     && !values.isEmpty()
                     && ServerTimestamps.ofHeaders(values.getFirst(), null).lastModifiedMillis()
                             != 0;
-            if (USED_HEADERS.contains(lower) || lower.startsWith(METADATA_PREFIX) || isDate) {
+            if (USED_HEADERS.contains(lower) || isDate) {
                 filtered.putHeader(name, values);
             }
         });

@@ -4,7 +4,6 @@ import dev.granary.s3.store.ConnectionSettings;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
@@ -36,7 +35,6 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -48,7 +46,6 @@ import java.util.function.Function;
 /** One bucket through the MinIO client. */
 final class MinioStore implements ObjectStore {
     private static final WriteResult DELETED = new WriteResult.Done("");
-    private static final String METADATA = "x-amz-meta-";
 
     private static final int LARGE_BYTES = 1 << 20;
 
@@ -131,8 +128,7 @@ final class MinioStore implements ObjectStore {
             MemorySegment bytes = reader.read(response);
             return bytes == null
                     ? new GetResult.TooLarge(limit)
-                    : new GetResult.Found(
-                            bytes, unquoted(headers.get("ETag")), dates(headers), marks(headers));
+                    : new GetResult.Found(bytes, unquoted(headers.get("ETag")), dates(headers));
         } catch (MinioException e) {
             MinioErrorResponse response = MinioErrorResponse.of(e);
             return response.isAbsent()
@@ -153,10 +149,7 @@ final class MinioStore implements ObjectStore {
                 return new HeadResult.Unavailable(ResponseClassifier.withoutLength());
             }
             return new HeadResult.Found(
-                    response.size(),
-                    unquoted(response.etag()),
-                    dates(response.headers()),
-                    marks(response.headers()));
+                    response.size(), unquoted(response.etag()), dates(response.headers()));
         } catch (MinioException e) {
             MinioErrorResponse response = MinioErrorResponse.of(e);
             return response.isAbsent()
@@ -168,25 +161,22 @@ final class MinioStore implements ObjectStore {
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
-        return write(putRequest(key, body, marks, Map.of()), MinioErrorResponse::plainWrite);
+    public WriteResult put(String key, byte[] body) {
+        return write(putRequest(key, body, Map.of()), MinioErrorResponse::plainWrite);
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+    public WriteResult putIfAbsent(String key, byte[] body) {
         return write(
-                putRequest(key, body, marks, Map.of("If-None-Match", "*")),
-                MinioErrorResponse::write);
+                putRequest(key, body, Map.of("If-None-Match", "*")), MinioErrorResponse::write);
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-        return write(
-                putRequest(key, body, marks, Map.of("If-Match", etag)), MinioErrorResponse::write);
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
+        return write(putRequest(key, body, Map.of("If-Match", etag)), MinioErrorResponse::write);
     }
 
-    private Request putRequest(
-            String key, byte[] body, ObjectMarks marks, Map<String, String> condition) {
+    private Request putRequest(String key, byte[] body, Map<String, String> condition) {
         MinioClient sender = body.length < LARGE_BYTES
                 ? client
                 : clients.apply(connection.putTimeout(body.length));
@@ -195,7 +185,6 @@ final class MinioStore implements ObjectStore {
                         .object(key)
                         .data(body, body.length)
                         .contentType("application/octet-stream")
-                        .userMetadata(metadata(marks))
                         .extraHeaders(condition)
                         .build())
                 .etag()));
@@ -315,17 +304,6 @@ final class MinioStore implements ObjectStore {
         http.connectionPool().evictAll();
     }
 
-    private static Map<String, String> metadata(ObjectMarks marks) {
-        Map<String, String> metadata = new HashMap<>();
-        if (!marks.putId().isEmpty()) {
-            metadata.put(ObjectMarks.PUT_ID, marks.putId());
-        }
-        if (!marks.sha256().isEmpty()) {
-            metadata.put(ObjectMarks.SHA256, marks.sha256());
-        }
-        return metadata;
-    }
-
     private static ServerTimestamps dates(Headers headers) {
         return ServerTimestamps.ofHeaders(headers.get("Last-Modified"), headers.get("Date"));
     }
@@ -335,12 +313,6 @@ final class MinioStore implements ObjectStore {
                 ? ServerTimestamps.ofHeaders(null, answer.response().header("Date"))
                         .nowMillis()
                 : 0;
-    }
-
-    private static ObjectMarks marks(Headers headers) {
-        return ObjectMarks.ofStored(
-                Objects.requireNonNullElse(headers.get(METADATA + ObjectMarks.PUT_ID), ""),
-                Objects.requireNonNullElse(headers.get(METADATA + ObjectMarks.SHA256), ""));
     }
 
     private static String unquoted(@Nullable String etag) {

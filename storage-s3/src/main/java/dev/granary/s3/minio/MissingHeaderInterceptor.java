@@ -20,7 +20,6 @@ import java.util.Set;
 final class MissingHeaderInterceptor implements Interceptor {
     private static final Set<String> USED_HEADERS =
             Set.of("x-amz-request-id", "x-amz-id-2", "x-amz-bucket-region");
-    private static final String METADATA_PREFIX = "x-amz-meta-granary-";
     private static final String LENGTH = "Content-Length";
     private static final String UNKNOWN_LENGTH = "-1";
     private static final String ETAG = "ETag";
@@ -33,9 +32,7 @@ final class MissingHeaderInterceptor implements Interceptor {
         Response.Builder completed = response.newBuilder();
         for (String name : response.headers().names()) {
             String lower = name.toLowerCase(Locale.ROOT);
-            if (lower.startsWith("x-amz-")
-                    && !USED_HEADERS.contains(lower)
-                    && !lower.startsWith(METADATA_PREFIX)) {
+            if (lower.startsWith("x-amz-") && !USED_HEADERS.contains(lower)) {
                 completed.removeHeader(name);
             }
         }

@@ -79,7 +79,7 @@ public final class PackPublisher {
             Ticker ticker) {
         this.keys = keys;
         this.register = register;
-        this.writer = new ImmutableWriter(store, random, ticker);
+        this.writer = new ImmutableWriter(store, ticker);
         this.namer = namer;
         this.unpacked = unpacked;
         this.random = random;
@@ -178,8 +178,7 @@ public final class PackPublisher {
             Register.Stored now = register.readOrCreate();
             for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
                 PackInfo info = pack.info(now.head().generation());
-                Optional<StoreFailure> failure =
-                        writer.write(keys.pack(info.name()), pack.body(), pack.hash());
+                Optional<StoreFailure> failure = writer.write(keys.pack(info.name()), pack.body());
                 if (failure.isPresent()) {
                     return Optional.of("the pack could not be written: " + failure.get());
                 }

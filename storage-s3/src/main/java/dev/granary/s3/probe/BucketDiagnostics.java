@@ -7,7 +7,6 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StopListingException;
@@ -154,7 +153,7 @@ public final class BucketDiagnostics {
         byte[] body = new byte[LARGE];
         new SplittableRandom(LARGE).nextBytes(body);
         String key = layout.probeObject("large");
-        WriteResult written = store.put(key, body, ObjectMarks.NONE);
+        WriteResult written = store.put(key, body);
         GetResult read = store.get(key, LARGE);
         WriteResult ignored = store.delete(key);
         if (!(written instanceof WriteResult.Done)) {

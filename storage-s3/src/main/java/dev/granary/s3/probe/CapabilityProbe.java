@@ -6,7 +6,6 @@ import dev.granary.cache.CheckResult;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -45,7 +44,6 @@ public final class CapabilityProbe {
         return end(() -> {
             String key = objects.key();
             ConditionalWriteSupport writes = writes(key);
-            metadata(key);
             rangeRead(key);
             listing(key);
             return new CapabilityMarker.Verdict(writes, deletion(key));
@@ -98,13 +96,11 @@ public final class CapabilityProbe {
             race("creates", () -> {
                 String fresh = objects.key();
                 return Optional.of(new ConditionalWriteRace.Course(
-                        fresh, body -> store.putIfAbsent(fresh, body, objects.marks())));
+                        fresh, body -> store.putIfAbsent(fresh, body)));
             });
         } catch (ProbeStepException e) {
             String how = e.how();
-            require(
-                    objects.write(() -> store.put(key, BODY, objects.marks())),
-                    "an object is not written");
+            require(objects.write(() -> store.put(key, BODY)), "an object is not written");
             notice(
                     "create if absent is not honoured: " + how,
                     "two machines may do the same work; no packs, claims or leases in this"
@@ -131,7 +127,7 @@ public final class CapabilityProbe {
 
     private void twoCreates(String key) throws InterruptedException, ProbeStepException {
         require(objects.create(key, BODY), "an absent object is not created");
-        WriteResult second = objects.write(() -> store.putIfAbsent(key, OTHER, objects.marks()));
+        WriteResult second = objects.write(() -> store.putIfAbsent(key, OTHER));
         if (!(second instanceof WriteResult.PreconditionFailed
                 || second instanceof WriteResult.Conflict)) {
             throw ProbeStepException.of(second, "a second create of one object succeeded");
@@ -160,7 +156,7 @@ public final class CapabilityProbe {
             throw new ProbeStepException(StoreFailure.of(
                     StoreFailure.Kind.SERVER, "an object to replace could not be created"));
         }
-        WriteResult current = store.replaceIfMatch(key, first, OTHER, objects.marks());
+        WriteResult current = store.replaceIfMatch(key, first, OTHER);
         if (current instanceof WriteResult.NotAllowed
                 || current instanceof WriteResult.PreconditionFailed) {
             throw ProbeStepException.of(current, "the current version is not replaced");
@@ -172,55 +168,39 @@ public final class CapabilityProbe {
             String fresh = objects.key();
             return objects.create(fresh, BODY) instanceof WriteResult.Done(String etag)
                     ? Optional.of(new ConditionalWriteRace.Course(
-                            fresh,
-                            body -> store.replaceIfMatch(fresh, etag, body, objects.marks())))
+                            fresh, body -> store.replaceIfMatch(fresh, etag, body)))
                     : Optional.empty();
         });
     }
 
     private void requireNotReplaced(String key, String etag, String what)
             throws InterruptedException, ProbeStepException {
-        WriteResult result =
-                objects.write(() -> store.replaceIfMatch(key, etag, BODY, objects.marks()));
+        WriteResult result = objects.write(() -> store.replaceIfMatch(key, etag, BODY));
         if (!(result instanceof WriteResult.PreconditionFailed)) {
             throw ProbeStepException.of(result, what + " was replaced");
         }
         sound(what + " is not replaced");
     }
 
-    private void metadata(String key) {
-        switch (store.head(key)) {
-            case HeadResult.Found found -> {
-                serverMillis = found.dates().nowMillis();
-                if (found.marks().equals(objects.marks())) {
-                    sound("metadata is returned unchanged");
-                } else {
-                    notice(
-                            "metadata is lost or changed",
-                            "the writer of an entry is then determined by a GET; look for a proxy"
-                                    + " that removes headers");
-                }
-            }
-            case HeadResult.Absent _ ->
-                notice("a new object is reported as absent", "lookups may miss new entries");
-            case HeadResult.Unavailable lost ->
-                notice(
-                        "a HEAD fails: " + lost.failure(),
-                        "the writer of an entry cannot be determined");
-        }
-    }
-
+    /** Reads a range of a new object, and the server's time. */
     private void rangeRead(String key) {
         byte[] expected = Arrays.copyOfRange(BODY, 2, 5);
-        if (store.range(key, 2, 3) instanceof GetResult.Found found
-                && Arrays.equals(expected, found.bytes().toArray(ValueLayout.JAVA_BYTE))) {
-            sound("a range of an object can be read");
-        } else {
-            notice(
-                    "a range of an object cannot be read",
-                    "entries in packs cannot be read; look for a proxy that changes the Range"
-                            + " header");
+        GetResult read = store.range(key, 2, 3);
+        if (read instanceof GetResult.Absent) {
+            notice("a new object is reported as absent", "lookups may miss new entries");
+            return;
         }
+        if (read instanceof GetResult.Found found) {
+            serverMillis = found.dates().nowMillis();
+            if (Arrays.equals(expected, found.bytes().toArray(ValueLayout.JAVA_BYTE))) {
+                sound("a range of an object can be read");
+                return;
+            }
+        }
+        notice(
+                "a range of an object cannot be read",
+                "entries in packs cannot be read; look for a proxy that changes the Range"
+                        + " header");
     }
 
     private void listing(String key) {

@@ -3,13 +3,14 @@ package dev.granary.s3.probe;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.layout.BucketLayout;
-import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ObjectMarks;
+import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 
+import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
@@ -26,7 +27,6 @@ final class ProbeObjects {
     private final BucketLayout layout;
     private final Ticker ticker;
     private final String name;
-    private final ObjectMarks marks;
     private final List<String> keys = new ArrayList<>();
     private boolean isDeletionRefused;
 
@@ -35,12 +35,6 @@ final class ProbeObjects {
         this.layout = layout;
         this.ticker = ticker;
         this.name = WriteAttemptId.random(random).hex();
-        this.marks = new ObjectMarks(name, name);
-    }
-
-    /** Returns the metadata of all objects. */
-    ObjectMarks marks() {
-        return marks;
     }
 
     /** Returns a new unique key. */
@@ -57,18 +51,18 @@ final class ProbeObjects {
 
     /**
      * Creates an object. A failed precondition after an ambiguous attempt is a success if the
-     * object is ours.
+     * object has our body.
      */
     WriteResult create(String key, byte[] body) throws InterruptedException {
         int[] sent = {0};
         WriteResult response = write(() -> {
             sent[0]++;
-            return store.putIfAbsent(key, body, marks);
+            return store.putIfAbsent(key, body);
         });
         return response instanceof WriteResult.PreconditionFailed
                         && sent[0] > 1 // an earlier one was ambiguous
-                        && store.head(key) instanceof HeadResult.Found found
-                        && found.marks().equals(marks)
+                        && store.get(key, body.length) instanceof GetResult.Found found
+                        && Arrays.equals(body, found.bytes().toArray(ValueLayout.JAVA_BYTE))
                 ? new WriteResult.Done(found.etag())
                 : response;
     }

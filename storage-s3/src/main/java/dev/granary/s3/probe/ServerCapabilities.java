@@ -7,7 +7,6 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.probe.CapabilityMarker.Verdict;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
@@ -307,7 +306,7 @@ public final class ServerCapabilities {
         boolean isExact = verdict.writes() == ConditionalWriteSupport.FULL;
         WriteResult result = isExact || found instanceof Marker.Newer
                 ? write(found, body)
-                : store.put(key, body, ObjectMarks.NONE);
+                : store.put(key, body);
         if (!(result instanceof WriteResult.Done)) {
             LOG.debug("the store marker of {} was not written: {}", config.location(), result);
         }
@@ -326,12 +325,9 @@ public final class ServerCapabilities {
     private WriteResult write(Marker found, byte[] body) {
         return switch (found) {
             case Marker.Newer _ -> WriteResult.PRECONDITION_FAILED;
-            case Marker.None _, Marker.Unreadable _ ->
-                store.putIfAbsent(key, body, ObjectMarks.NONE);
-            case Marker.Version version
-            when version.etag().isEmpty() -> store.put(key, body, ObjectMarks.NONE);
-            case Marker.Version version ->
-                store.replaceIfMatch(key, version.etag(), body, ObjectMarks.NONE);
+            case Marker.None _, Marker.Unreadable _ -> store.putIfAbsent(key, body);
+            case Marker.Version version when version.etag().isEmpty() -> store.put(key, body);
+            case Marker.Version version -> store.replaceIfMatch(key, version.etag(), body);
         };
     }
 }

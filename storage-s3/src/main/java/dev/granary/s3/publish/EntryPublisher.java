@@ -13,7 +13,6 @@ import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
@@ -103,11 +102,7 @@ public final class EntryPublisher {
         } catch (IllegalArgumentException e) {
             return new StoreResult.Refused(StoreResult.Scope.ENTRY, String.valueOf(e.getMessage()));
         }
-        Publication publication = new Publication(
-                entry,
-                key,
-                body,
-                new ObjectMarks(putId.hex(), entry.contentHash().hex()));
+        Publication publication = new Publication(entry, key, body);
         try {
             return publication.run();
         } catch (InterruptedException e) {
@@ -121,17 +116,15 @@ public final class EntryPublisher {
         private final Entry entry;
         private final String key;
         private final byte[] body;
-        private final ObjectMarks marks;
         private Optional<String> damaged = Optional.empty(); // the version to be replaced
         private boolean isConditional = true;
         private int conflicts;
         private int unknowns;
 
-        Publication(Entry entry, String key, byte[] body, ObjectMarks marks) {
+        Publication(Entry entry, String key, byte[] body) {
             this.entry = entry;
             this.key = key;
             this.body = body;
-            this.marks = marks;
         }
 
         StoreResult run() throws InterruptedException {
@@ -147,11 +140,11 @@ public final class EntryPublisher {
 
         private WriteResult send() {
             if (!isConditional) {
-                return store.put(key, body, marks);
+                return store.put(key, body);
             }
             return damaged.isPresent()
-                    ? store.replaceIfMatch(key, damaged.get(), body, marks)
-                    : store.putIfAbsent(key, body, marks);
+                    ? store.replaceIfMatch(key, damaged.get(), body)
+                    : store.putIfAbsent(key, body);
         }
 
         /** Sends one write; empty if another one is to follow. */
@@ -295,13 +288,12 @@ public final class EntryPublisher {
             if (!isOld) {
                 return;
             }
-            WriteResult result = isConditional
-                    ? store.replaceIfMatch(key, etag, body, marks)
-                    : store.put(key, body, marks);
+            WriteResult result =
+                    isConditional ? store.replaceIfMatch(key, etag, body) : store.put(key, body);
             if (isConditional
                     && result instanceof WriteResult.NotAllowed(StoreFailure refusal)
                     && refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED) {
-                result = store.put(key, body, marks);
+                result = store.put(key, body);
             }
             switch (result) {
                 case WriteResult.Done _ -> counters.refreshed.increment();

@@ -1,17 +1,13 @@
 package dev.granary.s3.register;
 
-import dev.granary.cache.Sha256;
-import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 
 import java.time.Duration;
 import java.util.Optional;
-import java.util.random.RandomGenerator;
 
 /** Writer of objects whose name has the hash of their content: packs and bases. Thread-safe. */
 public final class ImmutableWriter {
@@ -19,12 +15,10 @@ public final class ImmutableWriter {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
 
     private final ObjectStore store;
-    private final RandomGenerator random;
     private final Ticker ticker;
 
-    public ImmutableWriter(ObjectStore store, RandomGenerator random, Ticker ticker) {
+    public ImmutableWriter(ObjectStore store, Ticker ticker) {
         this.store = store;
-        this.random = random;
         this.ticker = ticker;
     }
 
@@ -34,12 +28,11 @@ public final class ImmutableWriter {
      *
      * @return the failure; empty if the server answered that the object is there
      */
-    public Optional<StoreFailure> write(String key, byte[] body, Sha256 hash) {
-        ObjectMarks marks = new ObjectMarks(WriteAttemptId.random(random).hex(), hash.hex());
+    public Optional<StoreFailure> write(String key, byte[] body) {
         StoreFailure failure = StoreFailure.of(
                 StoreFailure.Kind.SERVER, "the server reports that it exists, and lacks it");
         for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-            switch (store.putIfAbsent(key, body, marks)) {
+            switch (store.putIfAbsent(key, body)) {
                 case WriteResult.Done _ -> {
                     return Optional.empty();
                 }

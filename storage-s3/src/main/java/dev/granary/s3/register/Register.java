@@ -10,7 +10,6 @@ import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
@@ -103,7 +102,7 @@ public final class Register {
                 return there.get();
             }
             Head first = first(((GetResult.Absent) read).serverMillis());
-            WriteResult created = store.putIfAbsent(keys.head(), first.encode(), ObjectMarks.NONE);
+            WriteResult created = store.putIfAbsent(keys.head(), first.encode());
             switch (created) {
                 case WriteResult.Done(String etag) -> {
                     return new Stored(first, etag, first.generation());
@@ -141,7 +140,7 @@ public final class Register {
         } while (++reads < 2);
         HeadResult.Found found = (HeadResult.Found) before;
         Head first = first(found.dates().nowMillis());
-        if (store.replaceIfMatch(keys.head(), found.etag(), first.encode(), ObjectMarks.NONE)
+        if (store.replaceIfMatch(keys.head(), found.etag(), first.encode())
                 instanceof WriteResult.Done(String etag)) {
             return new Stored(first, etag, first.generation());
         }
@@ -186,8 +185,7 @@ public final class Register {
                                     "the head would be larger than " + Head.MAX_BYTES + " bytes",
                                     unanswered);
                         }
-                        switch (store.replaceIfMatch(
-                                keys.head(), now.etag(), encoded, ObjectMarks.NONE)) {
+                        switch (store.replaceIfMatch(keys.head(), now.etag(), encoded)) {
                             case WriteResult.Done(String etag) -> {
                                 return new SwapResult.Done(
                                         new Stored(next, etag, now.serverMillis()), true);
@@ -275,8 +273,8 @@ public final class Register {
             throw RegisterException.unusable("the base of " + packs.size()
                     + " packs would be larger than " + Base.MAX_BYTES + " bytes");
         }
-        Optional<StoreFailure> failure = new ImmutableWriter(store, random, ticker)
-                .write(keys.base(base.name()), base.encoded(), base.name().hash());
+        Optional<StoreFailure> failure =
+                new ImmutableWriter(store, ticker).write(keys.base(base.name()), base.encoded());
         if (failure.isPresent()) {
             throw RegisterException.of("the base cannot be written", failure.get());
         }

@@ -2,7 +2,6 @@ package dev.granary.s3.resilience;
 
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
@@ -67,19 +66,18 @@ public abstract class RequestPipelineStore implements ObjectStore {
     }
 
     @Override
-    public final WriteResult put(String key, byte[] body, ObjectMarks marks) {
-        return write(counters.put, store -> store.put(key, body, marks));
+    public final WriteResult put(String key, byte[] body) {
+        return write(counters.put, store -> store.put(key, body));
     }
 
     @Override
-    public final WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-        return write(counters.put, store -> store.putIfAbsent(key, body, marks));
+    public final WriteResult putIfAbsent(String key, byte[] body) {
+        return write(counters.put, store -> store.putIfAbsent(key, body));
     }
 
     @Override
-    public final WriteResult replaceIfMatch(
-            String key, String etag, byte[] body, ObjectMarks marks) {
-        return write(counters.put, store -> store.replaceIfMatch(key, etag, body, marks));
+    public final WriteResult replaceIfMatch(String key, String etag, byte[] body) {
+        return write(counters.put, store -> store.replaceIfMatch(key, etag, body));
     }
 
     @Override

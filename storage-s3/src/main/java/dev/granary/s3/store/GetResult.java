@@ -10,13 +10,11 @@ public sealed interface GetResult {
      * @param bytes the bytes, on the heap
      * @param etag the version, unquoted; empty if the server sent none
      * @param dates write time of the object and time of the response, by the server's clock
-     * @param marks the user metadata
      */
-    record Found(MemorySegment bytes, String etag, ServerTimestamps dates, ObjectMarks marks)
-            implements GetResult {
+    record Found(MemorySegment bytes, String etag, ServerTimestamps dates) implements GetResult {
         /** Creates the result of a server that sends no dates. */
-        public Found(MemorySegment bytes, String etag, ObjectMarks marks) {
-            this(bytes, etag, ServerTimestamps.NONE, marks);
+        public Found(MemorySegment bytes, String etag) {
+            this(bytes, etag, ServerTimestamps.NONE);
         }
     }
 

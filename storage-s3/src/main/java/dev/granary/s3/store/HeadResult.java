@@ -8,10 +8,8 @@ public sealed interface HeadResult {
      * @param bytes its length; a response without one is {@link Unavailable}
      * @param etag its version, unquoted
      * @param dates write time of the object and time of the response, by the server's clock
-     * @param marks the user metadata
      */
-    record Found(long bytes, String etag, ServerTimestamps dates, ObjectMarks marks)
-            implements HeadResult {}
+    record Found(long bytes, String etag, ServerTimestamps dates) implements HeadResult {}
 
     /**
      * The object does not exist. Some servers report a missing bucket like this, for HEAD requests

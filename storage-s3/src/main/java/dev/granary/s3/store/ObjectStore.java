@@ -82,16 +82,16 @@ public interface ObjectStore extends AutoCloseable {
      * Writes an object unconditionally: for servers without conditions, and for objects that any
      * writer may overwrite. Never returns {@link WriteResult.PreconditionFailed}.
      */
-    WriteResult put(String key, byte[] body, ObjectMarks marks);
+    WriteResult put(String key, byte[] body);
 
     /** Creates an object if it is absent ({@code If-None-Match: *}). */
-    WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks);
+    WriteResult putIfAbsent(String key, byte[] body);
 
     /**
      * Replaces this version of an object ({@code If-Match}). An absent object is a failed
      * precondition.
      */
-    WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks);
+    WriteResult replaceIfMatch(String key, String etag, byte[] body);
 
     /** Deletes this version of an object ({@code If-Match}). Some servers delete any version. */
     WriteResult deleteIfMatch(String key, String etag);

@@ -1,8 +1,5 @@
 package dev.granary.s3.contract;
 
-import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 
@@ -37,8 +34,6 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
         IGNORES_CONDITIONAL_DELETE,
         /** A deleted object cannot be created again. */
         REMEMBERS_DELETED,
-        /** User metadata is lost. */
-        LOSES_METADATA,
         /** Every PUT returns 400, like refused checksum headers. */
         REFUSES_WRITES,
         /** Every PUT returns 403. */
@@ -68,49 +63,48 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
+    public WriteResult put(String key, byte[] body) {
         if (has(Deviation.REFUSES_WRITES)) {
             return BAD_REQUEST;
         }
         return has(Deviation.FORBIDS_WRITES)
                 ? WriteResult.failed(Fault.DENIED)
-                : super.put(key, body, marks);
+                : super.put(key, body);
     }
 
     @Override
-    public synchronized WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+    public synchronized WriteResult putIfAbsent(String key, byte[] body) {
         if (has(Deviation.REFUSES_CONDITIONS)) {
             return NOT_IMPLEMENTED;
         }
         if (has(Deviation.IGNORES_CONDITIONS)
                 || has(Deviation.REFUSES_WRITES)
                 || has(Deviation.FORBIDS_WRITES)) {
-            return put(key, body, marks);
+            return put(key, body);
         }
         if (has(Deviation.REMEMBERS_DELETED) && deleted.contains(key)) {
             return WriteResult.PRECONDITION_FAILED;
         }
         if (has(Deviation.RACY_CREATE) && isAtOnce(key)) {
-            return super.put(key, body, marks);
+            return super.put(key, body);
         }
-        return winning(key, () -> super.putIfAbsent(key, body, marks));
+        return winning(key, () -> super.putIfAbsent(key, body));
     }
 
     @Override
-    public synchronized WriteResult replaceIfMatch(
-            String key, String etag, byte[] body, ObjectMarks marks) {
+    public synchronized WriteResult replaceIfMatch(String key, String etag, byte[] body) {
         if (has(Deviation.REFUSES_CONDITIONS) || has(Deviation.REFUSES_IF_MATCH)) {
             return NOT_IMPLEMENTED;
         }
         if (has(Deviation.IGNORES_CONDITIONS)
                 || has(Deviation.IGNORES_IF_MATCH)
                 || has(Deviation.FORBIDS_WRITES)) {
-            return put(key, body, marks);
+            return put(key, body);
         }
         if (has(Deviation.RACY_REPLACE) && isAtOnce(key + etag)) {
-            return super.put(key, body, marks);
+            return super.put(key, body);
         }
-        return winning(key + etag, () -> super.replaceIfMatch(key, etag, body, marks));
+        return winning(key + etag, () -> super.replaceIfMatch(key, etag, body));
     }
 
     @Override
@@ -127,22 +121,6 @@ public final class DeviatingObjectStore extends MemoryObjectStore {
         }
         deleted.add(key);
         return super.delete(key);
-    }
-
-    @Override
-    public synchronized HeadResult head(String key) {
-        HeadResult result = super.head(key);
-        return result instanceof HeadResult.Found found && has(Deviation.LOSES_METADATA)
-                ? new HeadResult.Found(found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE)
-                : result;
-    }
-
-    @Override
-    public GetResult get(String key, long limit) {
-        GetResult result = super.get(key, limit);
-        return result instanceof GetResult.Found found && has(Deviation.LOSES_METADATA)
-                ? new GetResult.Found(found.bytes(), found.etag(), found.dates(), ObjectMarks.NONE)
-                : result;
     }
 
     private boolean has(Deviation deviation) {

@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.s3.contract.Fault.Change;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
@@ -37,13 +36,12 @@ final class FaultyResponses {
                                                 Math.max(
                                                         0,
                                                         found.bytes().byteSize() - SURPLUS_BYTES)),
-                                found.etag(),
-                                found.marks())
+                                found.etag())
                         : sound;
             case LONGER -> sound instanceof GetResult.Found found ? longer(found, limit) : sound;
             case WRONG_ETAG ->
                 sound instanceof GetResult.Found found
-                        ? new GetResult.Found(found.bytes(), WRONG_ETAG, found.marks())
+                        ? new GetResult.Found(found.bytes(), WRONG_ETAG)
                         : sound;
             case OTHER_BODY -> another.get();
         };
@@ -55,7 +53,7 @@ final class FaultyResponses {
         longer.asSlice(0, length).copyFrom(found.bytes());
         return longer.byteSize() > limit
                 ? new GetResult.TooLarge(limit)
-                : new GetResult.Found(longer, found.etag(), found.marks());
+                : new GetResult.Found(longer, found.etag());
     }
 
     static HeadResult head(HeadResult sound, Change change, Supplier<HeadResult> another) {
@@ -64,8 +62,7 @@ final class FaultyResponses {
             case SURPLUS, LONGER -> sound;
             case WRONG_ETAG ->
                 sound instanceof HeadResult.Found found
-                        ? new HeadResult.Found(
-                                found.bytes(), WRONG_ETAG, found.dates(), found.marks())
+                        ? new HeadResult.Found(found.bytes(), WRONG_ETAG, found.dates())
                         : sound;
             case OTHER_BODY -> another.get();
         };
@@ -83,16 +80,16 @@ final class FaultyResponses {
     }
 
     static GetResult blank() {
-        return new GetResult.Found(MemorySegment.ofArray(new byte[0]), "", ObjectMarks.NONE);
+        return new GetResult.Found(MemorySegment.ofArray(new byte[0]), "");
     }
 
     static GetResult page() {
-        return new GetResult.Found(MemorySegment.ofArray(PAGE.clone()), "", ObjectMarks.NONE);
+        return new GetResult.Found(MemorySegment.ofArray(PAGE.clone()), "");
     }
 
-    /** Returns the head of a response with neither version nor marks. */
+    /** Returns the head of a response without a version or dates. */
     static HeadResult bare() {
-        return new HeadResult.Found(0, "", ServerTimestamps.NONE, ObjectMarks.NONE);
+        return new HeadResult.Found(0, "", ServerTimestamps.NONE);
     }
 
     /** Returns the result of a success without a version: a deletion needs none. */

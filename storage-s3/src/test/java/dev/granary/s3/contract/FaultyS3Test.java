@@ -16,7 +16,6 @@ import dev.granary.s3.contract.Fault.Moment;
 import dev.granary.s3.embedded.ConditionMode;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
@@ -87,7 +86,7 @@ class FaultyS3Test {
 
     private WriteResult create(ObjectStore store, String key, Fault fault) {
         faulty.plan(FaultPlan.script(fault));
-        return store.putIfAbsent(key, BODY, ObjectMarks.NONE);
+        return store.putIfAbsent(key, BODY);
     }
 
     private GetResult get(ObjectStore store, String key, Fault fault) {
@@ -114,8 +113,7 @@ class FaultyS3Test {
         new SplittableRandom(1).nextBytes(large);
         String key = key(client, "sound");
         try (ObjectStore store = open(client, LONG)) {
-            String etag =
-                    assertThat(store.putIfAbsent(key, large, ObjectMarks.NONE)).isDone();
+            String etag = assertThat(store.putIfAbsent(key, large)).isDone();
             assertEquals(
                     List.of(large.length, 10L, etag),
                     List.of(
@@ -131,7 +129,7 @@ class FaultyS3Test {
             List<String> listed = new ArrayList<>();
             store.list(key, object -> listed.add(object.key()));
             assertEquals(List.of(key), listed);
-            assertThat(store.replaceIfMatch(key, etag, BODY, ObjectMarks.NONE)).isDone();
+            assertThat(store.replaceIfMatch(key, etag, BODY)).isDone();
             assertThat(store.delete(key)).isDone();
         }
         assertEquals(
@@ -255,7 +253,7 @@ class FaultyS3Test {
     void changes(S3ClientLibrary client) {
         String key = key(client, "changed");
         try (ObjectStore store = open(client, LONG)) {
-            store.putIfAbsent(key(client, "other"), "the other".getBytes(UTF_8), ObjectMarks.NONE);
+            store.putIfAbsent(key(client, "other"), "the other".getBytes(UTF_8));
             assertThat(store.get(key(client, "other"), 100)).isFound();
             String etag = assertThat(create(store, key, new Fault.None())).isDone();
             assertEquals(
@@ -294,17 +292,15 @@ class FaultyS3Test {
             assertThat(create(store, key, new Fault.Conditioned(ConditionMode.RACY)))
                     .isPreconditionFailed();
             faulty.plan(FaultPlan.script(new Fault.Conditioned(ConditionMode.IGNORED)));
-            assertThat(store.replaceIfMatch(key, "0".repeat(32), BODY, ObjectMarks.NONE))
-                    .isDone();
-            assertThat(store.replaceIfMatch(key, "0".repeat(32), BODY, ObjectMarks.NONE))
-                    .isPreconditionFailed();
+            assertThat(store.replaceIfMatch(key, "0".repeat(32), BODY)).isDone();
+            assertThat(store.replaceIfMatch(key, "0".repeat(32), BODY)).isPreconditionFailed();
             SERVER.conditions(ConditionMode.RACY);
             long most = 0;
             for (int i = 0; i < 20 && most < 2; i++) {
                 String raced = key + i;
                 most = Math.max(
                         most,
-                        Race.run(8, _ -> store.putIfAbsent(raced, BODY, ObjectMarks.NONE)).stream()
+                        Race.run(8, _ -> store.putIfAbsent(raced, BODY)).stream()
                                 .filter(WriteResult.Done.class::isInstance)
                                 .count());
             }
@@ -323,7 +319,7 @@ class FaultyS3Test {
                 .endpoint(anyServer.endpoint())
                 .credentials(SERVER.accessKey(), SERVER.secretKey())
                 .build())) {
-            assertThat(store.putIfAbsent("misuse", BODY, ObjectMarks.NONE)).isUnknown();
+            assertThat(store.putIfAbsent("misuse", BODY)).isUnknown();
         }
         assertThrows(IllegalArgumentException.class, anyServer::close);
     }

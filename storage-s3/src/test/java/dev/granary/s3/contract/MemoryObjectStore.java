@@ -5,7 +5,6 @@ import dev.granary.s3.embedded.ConditionMode;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
@@ -34,7 +33,7 @@ import java.util.function.Supplier;
  * next but one request. Requests are recorded.
  */
 public class MemoryObjectStore implements ObjectStore {
-    private record Stored(MemorySegment body, String etag, long writtenMillis, ObjectMarks marks) {}
+    private record Stored(MemorySegment body, String etag, long writtenMillis) {}
 
     private final Map<String, Stored> objects = new TreeMap<>();
     private final Deque<Fault> script = new ArrayDeque<>();
@@ -83,8 +82,8 @@ public class MemoryObjectStore implements ObjectStore {
     }
 
     /** Stores an object unconditionally; not a request. */
-    public synchronized void place(String key, byte[] body, ObjectMarks marks) {
-        objects.put(key, new Stored(copy(body), "v" + versions++, nowMillis, marks));
+    public synchronized void place(String key, byte[] body) {
+        objects.put(key, new Stored(copy(body), "v" + versions++, nowMillis));
     }
 
     /** Advances the server's clock. */
@@ -100,11 +99,6 @@ public class MemoryObjectStore implements ObjectStore {
     /** Returns the body of an object; not a request. */
     public synchronized byte[] body(String key) {
         return stored(key).body().toArray(ValueLayout.JAVA_BYTE);
-    }
-
-    /** Returns the marks of an object; not a request. */
-    public synchronized ObjectMarks marks(String key) {
-        return stored(key).marks();
     }
 
     /** Returns all keys; not a request. */
@@ -126,7 +120,7 @@ public class MemoryObjectStore implements ObjectStore {
         int count = (int) Math.min(found.bytes().byteSize(), into.length);
         MemorySegment part = MemorySegment.ofArray(into).asSlice(0, count);
         part.copyFrom(found.bytes().asSlice(0, count));
-        return new GetResult.Found(part, found.etag(), found.dates(), found.marks());
+        return new GetResult.Found(part, found.etag(), found.dates());
     }
 
     private synchronized GetResult read(
@@ -166,7 +160,7 @@ public class MemoryObjectStore implements ObjectStore {
                 stored.body().asSlice(from, count).toArray(ValueLayout.JAVA_BYTE));
         return count > limit
                 ? new GetResult.TooLarge(limit)
-                : new GetResult.Found(part, stored.etag(), dates(stored), stored.marks());
+                : new GetResult.Found(part, stored.etag(), dates(stored));
     }
 
     @Override
@@ -194,32 +188,31 @@ public class MemoryObjectStore implements ObjectStore {
         Stored stored = objects.get(key);
         return stored == null
                 ? HeadResult.ABSENT
-                : new HeadResult.Found(
-                        stored.body().byteSize(), stored.etag(), dates(stored), stored.marks());
+                : new HeadResult.Found(stored.body().byteSize(), stored.etag(), dates(stored));
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
-        return write("PUT", key, _ -> written(key, body, marks));
+    public WriteResult put(String key, byte[] body) {
+        return write("PUT", key, _ -> written(key, body));
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+    public WriteResult putIfAbsent(String key, byte[] body) {
         return write(
                 "PUT none-match",
                 key,
                 conditions -> conditions == ConditionMode.IGNORED || !objects.containsKey(key)
-                        ? written(key, body, marks)
+                        ? written(key, body)
                         : WriteResult.PRECONDITION_FAILED);
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
         return write(
                 "PUT match",
                 key,
                 conditions -> isVersion(key, etag, conditions)
-                        ? written(key, body, marks)
+                        ? written(key, body)
                         : WriteResult.PRECONDITION_FAILED);
     }
 
@@ -339,9 +332,9 @@ public class MemoryObjectStore implements ObjectStore {
         return new ServerTimestamps(stored.writtenMillis(), nowMillis);
     }
 
-    private WriteResult written(String key, byte[] body, ObjectMarks marks) {
+    private WriteResult written(String key, byte[] body) {
         String etag = "v" + versions++;
-        objects.put(key, new Stored(copy(body), etag, nowMillis, marks));
+        objects.put(key, new Stored(copy(body), etag, nowMillis));
         return new WriteResult.Done(etag);
     }
 

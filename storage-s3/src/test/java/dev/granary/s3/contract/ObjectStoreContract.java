@@ -12,7 +12,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
@@ -46,8 +45,6 @@ import java.util.SplittableRandom;
 public abstract class ObjectStoreContract extends ServerChecks {
     private static final int RACERS = 32;
     private static final long LIMIT = 16 << 20;
-    private static final ObjectMarks MARKS =
-            new ObjectMarks("00112233445566778899aabbccddeeff", "ab".repeat(32));
 
     private final SplittableRandom random = TestSeed.random(getClass().getName());
     private @Nullable ObjectStore opened;
@@ -69,8 +66,8 @@ public abstract class ObjectStoreContract extends ServerChecks {
      * Creates an object for a check and returns its ETag; without a condition, which some servers
      * do not support.
      */
-    private String place(String key, byte[] body, ObjectMarks marks) {
-        return assertThat(store().put(key, body, marks)).isDone();
+    private String place(String key, byte[] body) {
+        return assertThat(store().put(key, body)).isDone();
     }
 
     @BeforeEach
@@ -103,20 +100,18 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     @Test
-    @DisplayName("bodies and user metadata are returned unchanged, from 0 bytes to 3 MiB")
+    @DisplayName("bodies are returned unchanged, from 0 bytes to 3 MiB")
     void roundTrip() {
         for (int length : new int[] {0, 1, 1023, 65_536, 3 << 20}) {
             String key = key();
             byte[] body = bytes(length);
-            String etag = place(key, body, MARKS);
+            String etag = place(key, body);
             assertFalse(etag.isEmpty() || etag.contains("\""), etag);
             GetResult.Found found = assertThat(store().get(key, LIMIT)).isFound();
             assertArrayEquals(body, found.bytes().toArray(ValueLayout.JAVA_BYTE));
-            assertEquals(MARKS, found.marks());
             assertEquals(etag, found.etag());
             HeadResult.Found head = assertThat(store().head(key)).isFound();
             assertEquals(length, head.bytes());
-            assertEquals(MARKS, head.marks());
             assertEquals(etag, head.etag());
             assertTrue(head.dates().lastModifiedMillis() > 0);
             assertEquals(head.dates().lastModifiedMillis(), found.dates().lastModifiedMillis());
@@ -126,20 +121,11 @@ public abstract class ObjectStoreContract extends ServerChecks {
     }
 
     @Test
-    @DisplayName("an object without marks has none")
-    void noMarks() {
-        String key = key();
-        place(key, bytes(3), ObjectMarks.NONE);
-        assertEquals(
-                ObjectMarks.NONE, assertThat(store().get(key, LIMIT)).isFound().marks());
-    }
-
-    @Test
     @DisplayName("all characters of our keys work")
     void characters() {
         String key =
                 prefix() + "v2/opencl/AZaz09._-/e/0f/" + "0123456789abcdef".repeat(4) + ".pack";
-        place(key, bytes(5), MARKS);
+        place(key, bytes(5));
         assertEquals(5, assertThat(store().get(key, LIMIT)).isFound().bytes().byteSize());
         List<String> listed = new ArrayList<>();
         store().list(key, object -> listed.add(object.key()));
@@ -150,7 +136,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @DisplayName("a read returns no more than its limit")
     void limit() {
         String key = key();
-        place(key, bytes(1000), MARKS);
+        place(key, bytes(1000));
         assertEquals(1000, assertThat(store().get(key, 1000)).isFound().bytes().byteSize());
         assertEquals(new GetResult.TooLarge(999), store().get(key, 999));
         assertEquals(new GetResult.TooLarge(0), store().get(key, 0));
@@ -163,18 +149,17 @@ public abstract class ObjectStoreContract extends ServerChecks {
         String key = key();
         assertThat(store().getIfChanged(key, "0".repeat(32), LIMIT).orElseThrow())
                 .isAbsent();
-        String first = place(key, bytes(1000), MARKS);
+        String first = place(key, bytes(1000));
         for (int i = 0; i < 3; i++) {
             assertEquals(Optional.empty(), store().getIfChanged(key, first, LIMIT));
         }
         byte[] body = bytes(2000);
-        String second = place(key, body, MARKS);
+        String second = place(key, body);
         GetResult.Found found = assertThat(
                         store().getIfChanged(key, first, LIMIT).orElseThrow())
                 .isFound();
         assertArrayEquals(body, found.bytes().toArray(ValueLayout.JAVA_BYTE));
         assertEquals(second, found.etag());
-        assertEquals(MARKS, found.marks());
         assertAge(found.dates());
         assertEquals(
                 Optional.of(new GetResult.TooLarge(1999)), store().getIfChanged(key, first, 1999));
@@ -188,7 +173,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     void range() {
         String key = key();
         byte[] body = bytes(100);
-        place(key, body, MARKS);
+        place(key, body);
         assertArrayEquals(
                 Arrays.copyOfRange(body, 10, 30),
                 assertThat(store().range(key, 10, 20))
@@ -217,7 +202,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @DisplayName("of 32 concurrent creates exactly one wins, and the object has its body")
     void racingCreates() throws Exception {
         String key = key();
-        List<WriteResult> results = Race.run(RACERS, i -> store().putIfAbsent(key, body(i), MARKS));
+        List<WriteResult> results = Race.run(RACERS, i -> store().putIfAbsent(key, body(i)));
         if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
             results.forEach(ObjectStoreContract::assertRefused);
             assertThat(store().head(key)).isAbsent();
@@ -233,9 +218,9 @@ public abstract class ObjectStoreContract extends ServerChecks {
     void racingReplacements() throws Exception {
         String key = key();
         byte[] before = bytes(10);
-        String etag = place(key, before, MARKS);
+        String etag = place(key, before);
         List<WriteResult> results =
-                Race.run(RACERS, i -> store().replaceIfMatch(key, etag, body(i), MARKS));
+                Race.run(RACERS, i -> store().replaceIfMatch(key, etag, body(i)));
         if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
             results.forEach(ObjectStoreContract::assertRefused);
             assertBody(key, before);
@@ -250,11 +235,11 @@ public abstract class ObjectStoreContract extends ServerChecks {
                     + " change nothing")
     void preconditions() {
         String key = key();
-        String first = place(key, body(1), MARKS);
+        String first = place(key, body(1));
         if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
-            assertRefused(store().putIfAbsent(key, body(2), MARKS));
-            assertRefused(store().replaceIfMatch(key, first, body(3), MARKS));
-            assertRefused(store().replaceIfMatch(key(), first, body(5), MARKS));
+            assertRefused(store().putIfAbsent(key, body(2)));
+            assertRefused(store().replaceIfMatch(key, first, body(3)));
+            assertRefused(store().replaceIfMatch(key(), first, body(5)));
             assertArrayEquals(
                     body(1),
                     assertThat(store().get(key, LIMIT))
@@ -263,12 +248,11 @@ public abstract class ObjectStoreContract extends ServerChecks {
                             .toArray(ValueLayout.JAVA_BYTE));
             return;
         }
-        assertThat(store().putIfAbsent(key, body(2), MARKS)).isPreconditionFailed();
-        String second =
-                assertThat(store().replaceIfMatch(key, first, body(3), MARKS)).isDone();
+        assertThat(store().putIfAbsent(key, body(2))).isPreconditionFailed();
+        String second = assertThat(store().replaceIfMatch(key, first, body(3))).isDone();
         assertFalse(first.equals(second));
-        assertThat(store().replaceIfMatch(key, first, body(4), MARKS)).isPreconditionFailed();
-        assertThat(store().replaceIfMatch(key(), first, body(5), MARKS)).isPreconditionFailed();
+        assertThat(store().replaceIfMatch(key, first, body(4))).isPreconditionFailed();
+        assertThat(store().replaceIfMatch(key(), first, body(5))).isPreconditionFailed();
         assertArrayEquals(
                 body(3),
                 assertThat(store().get(key, LIMIT))
@@ -281,10 +265,10 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @DisplayName("a deleted object is absent, and can be created again")
     void delete() {
         String key = key();
-        place(key, bytes(10), MARKS);
+        place(key, bytes(10));
         assertThat(store().delete(key)).isDone();
         assertThat(store().get(key, LIMIT)).isAbsent();
-        String etag = place(key, bytes(20), MARKS);
+        String etag = place(key, bytes(20));
         assertThat(store().deleteIfMatch(key, etag)).isDone();
         assertThat(store().head(key)).isAbsent();
     }
@@ -293,8 +277,8 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @DisplayName("a deletion of another version is a failed precondition and deletes nothing")
     void staleDeletion() {
         String key = key();
-        String other = place(key(), bytes(11), MARKS);
-        place(key, bytes(10), MARKS);
+        String other = place(key(), bytes(11));
+        place(key, bytes(10));
         WriteResult result = store().deleteIfMatch(key, other);
         if (deviates(Deviation.CONDITIONAL_DELETE_IGNORED)) {
             assertThat(result).isDone();
@@ -312,7 +296,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
         Set<String> expected = new HashSet<>();
         List<Integer> writers = Race.run(RACERS, i -> {
             for (int j = 0; j < 35; j++) { // more than one page of 1000
-                place(below + i + "/" + j, body(j), MARKS);
+                place(below + i + "/" + j, body(j));
             }
             return i;
         });
@@ -339,20 +323,18 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @DisplayName("a write without a condition creates, and replaces any version")
     void plainWrite() {
         String key = key();
-        String first = assertThat(store().put(key, body(1), MARKS)).isDone();
+        String first = assertThat(store().put(key, body(1))).isDone();
         assertFalse(first.isEmpty() || first.contains("\""), first);
         GetResult.Found created = assertThat(store().get(key, LIMIT)).isFound();
         assertArrayEquals(body(1), created.bytes().toArray(ValueLayout.JAVA_BYTE));
-        assertEquals(MARKS, created.marks());
-        String second = assertThat(store().put(key, body(2), ObjectMarks.NONE)).isDone();
+        String second = assertThat(store().put(key, body(2))).isDone();
         GetResult.Found replaced = assertThat(store().get(key, LIMIT)).isFound();
         assertArrayEquals(body(2), replaced.bytes().toArray(ValueLayout.JAVA_BYTE));
-        assertEquals(ObjectMarks.NONE, replaced.marks());
         assertEquals(second, replaced.etag());
         if (deviates(Deviation.CONDITIONAL_PUT_REFUSED)) {
-            assertRefused(store().putIfAbsent(key, body(3), MARKS));
+            assertRefused(store().putIfAbsent(key, body(3)));
         } else {
-            assertThat(store().putIfAbsent(key, body(3), MARKS)).isPreconditionFailed();
+            assertThat(store().putIfAbsent(key, body(3))).isPreconditionFailed();
         }
     }
 
@@ -367,8 +349,8 @@ public abstract class ObjectStoreContract extends ServerChecks {
                     deviates(Deviation.CONDITIONAL_PUT_REFUSED)
                             ? StoreFailure.Kind.NOT_SUPPORTED
                             : StoreFailure.Kind.NO_BUCKET,
-                    unknown.putIfAbsent(key(), bytes(1), MARKS));
-            assertNotAllowed(StoreFailure.Kind.NO_BUCKET, unknown.put(key(), bytes(1), MARKS));
+                    unknown.putIfAbsent(key(), bytes(1)));
+            assertNotAllowed(StoreFailure.Kind.NO_BUCKET, unknown.put(key(), bytes(1)));
             assertThat(unknown.list(prefix(), object -> {})).isUnavailable();
         }
     }
@@ -377,7 +359,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
     @DisplayName("wrong credentials are not allowed, for any request")
     void wrongCredentials() {
         String key = key();
-        String etag = place(key, bytes(1), MARKS);
+        String etag = place(key, bytes(1));
         try (ObjectStore wrong = openWithWrongCredentials()) {
             assertEquals(
                     StoreFailure.Kind.DENIED,
@@ -395,8 +377,8 @@ public abstract class ObjectStoreContract extends ServerChecks {
             // such a server refuses them to everyone
             boolean conditionsFirst = deviates(Deviation.CONDITIONAL_PUT_REFUSED);
             for (WriteResult write : List.of(
-                    wrong.putIfAbsent(key(), bytes(1), MARKS),
-                    wrong.replaceIfMatch(key, etag, bytes(1), MARKS))) {
+                    wrong.putIfAbsent(key(), bytes(1)),
+                    wrong.replaceIfMatch(key, etag, bytes(1)))) {
                 assertNotAllowed(
                         conditionsFirst
                                 ? StoreFailure.Kind.NOT_SUPPORTED
@@ -404,9 +386,7 @@ public abstract class ObjectStoreContract extends ServerChecks {
                         write);
             }
             for (WriteResult write : List.of(
-                    wrong.put(key, bytes(1), MARKS),
-                    wrong.deleteIfMatch(key, etag),
-                    wrong.delete(key))) {
+                    wrong.put(key, bytes(1)), wrong.deleteIfMatch(key, etag), wrong.delete(key))) {
                 assertNotAllowed(StoreFailure.Kind.DENIED, write);
             }
         }

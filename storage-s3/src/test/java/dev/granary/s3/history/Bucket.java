@@ -2,7 +2,6 @@ package dev.granary.s3.history;
 
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.WriteResult;
@@ -34,8 +33,7 @@ final class Bucket {
     /** An object. */
     // never compared: objects are distinguished by their ETags
     @SuppressWarnings("ArrayRecordComponent")
-    record Stored(
-            byte[] body, ObjectMarks marks, String etag, long writtenMillis, Optional<Lie> lie) {}
+    record Stored(byte[] body, String etag, long writtenMillis, Optional<Lie> lie) {}
 
     /** A wrong answer to each read of an object. */
     enum Lie {
@@ -63,7 +61,6 @@ final class Bucket {
     private final List<Change> changes = new ArrayList<>();
     private final Deque<Runnable> delayed = new ArrayDeque<>();
     private final Matching matching;
-    private final boolean keepsMarks;
     private long nowMillis = 1_800_000_000_000L;
     private long versions;
 
@@ -74,17 +71,12 @@ final class Bucket {
         IGNORED
     }
 
-    Bucket(Matching matching, boolean keepsMarks) {
+    Bucket(Matching matching) {
         this.matching = matching;
-        this.keepsMarks = keepsMarks;
     }
 
     Matching matching() {
         return matching;
-    }
-
-    boolean keepsMarks() {
-        return keepsMarks;
     }
 
     synchronized long nowMillis() {
@@ -109,13 +101,8 @@ final class Bucket {
     }
 
     /** Writes an object unconditionally. */
-    synchronized WriteResult put(String key, byte[] body, ObjectMarks marks) {
-        Stored next = new Stored(
-                body.clone(),
-                keepsMarks ? marks : ObjectMarks.NONE,
-                "v" + versions++,
-                nowMillis,
-                Optional.empty());
+    synchronized WriteResult put(String key, byte[] body) {
+        Stored next = new Stored(body.clone(), "v" + versions++, nowMillis, Optional.empty());
         changed(key, next);
         return new WriteResult.Done(next.etag());
     }
@@ -128,7 +115,6 @@ final class Bucket {
                     key,
                     new Stored(
                             change.apply(there.body().clone()),
-                            there.marks(),
                             isEtagKept ? there.etag() : "v" + versions++,
                             nowMillis,
                             there.lie()),
@@ -140,16 +126,12 @@ final class Bucket {
     synchronized void lie(String key, Optional<Lie> lie) {
         Stored there = objects.get(key);
         if (there != null && !there.lie().equals(lie)) {
-            changed(
-                    key,
-                    new Stored(
-                            there.body(), there.marks(), there.etag(), there.writtenMillis(), lie),
-                    true);
+            changed(key, new Stored(there.body(), there.etag(), there.writtenMillis(), lie), true);
         }
     }
 
-    synchronized WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-        return objects.containsKey(key) ? WriteResult.PRECONDITION_FAILED : put(key, body, marks);
+    synchronized WriteResult putIfAbsent(String key, byte[] body) {
+        return objects.containsKey(key) ? WriteResult.PRECONDITION_FAILED : put(key, body);
     }
 
     /** Returns true if an object has that ETag. */
@@ -158,8 +140,8 @@ final class Bucket {
         return there != null && there.etag().equals(etag);
     }
 
-    synchronized WriteResult replace(String key, String etag, byte[] body, ObjectMarks marks) {
-        return ifMatch(key, etag, () -> put(key, body, marks));
+    synchronized WriteResult replace(String key, String etag, byte[] body) {
+        return ifMatch(key, etag, () -> put(key, body));
     }
 
     synchronized WriteResult delete(String key) {
@@ -267,10 +249,7 @@ final class Bucket {
         }
         byte[] part = Arrays.copyOfRange(body, (int) from, (int) (from + count));
         return new GetResult.Found(
-                MemorySegment.ofArray(part),
-                stored.get().etag(),
-                dates(stored.get()),
-                stored.get().marks());
+                MemorySegment.ofArray(part), stored.get().etag(), dates(stored.get()));
     }
 
     private static byte[] wrong(byte[] body, Lie lie) {
@@ -285,10 +264,7 @@ final class Bucket {
         return stored.isEmpty()
                 ? HeadResult.ABSENT
                 : new HeadResult.Found(
-                        stored.get().body().length,
-                        stored.get().etag(),
-                        dates(stored.get()),
-                        stored.get().marks());
+                        stored.get().body().length, stored.get().etag(), dates(stored.get()));
     }
 
     private ServerTimestamps dates(Stored stored) {

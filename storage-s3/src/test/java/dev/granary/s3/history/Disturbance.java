@@ -26,7 +26,7 @@ enum Disturbance {
     SWAPPED(Kind.FALSE),
     /** The object has more bytes than the reader takes, or than its memory holds. */
     TOO_LARGE(Kind.FALSE),
-    /** Metadata and dates are missing in the response. */
+    /** Dates are missing in the response. */
     BARE(Kind.FALSE),
     /** 409 to a write that has landed, as when a proxy sends it twice. */
     CONFLICT_LANDED(Kind.FALSE),

@@ -3,7 +3,6 @@ package dev.granary.s3.history;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 
@@ -40,7 +39,7 @@ final class FaultFreeStore implements ObjectStore {
         int count = (int) Math.min(found.bytes().byteSize(), into.length);
         MemorySegment part = MemorySegment.ofArray(into).asSlice(0, count);
         part.copyFrom(found.bytes().asSlice(0, count));
-        return new GetResult.Found(part, found.etag(), found.dates(), found.marks());
+        return new GetResult.Found(part, found.etag(), found.dates());
     }
 
     static GetResult permitted(GetResult result, boolean mayList) {
@@ -61,17 +60,17 @@ final class FaultFreeStore implements ObjectStore {
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
+    public WriteResult put(String key, byte[] body) {
         throw new IllegalStateException("a reader writes " + key);
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+    public WriteResult putIfAbsent(String key, byte[] body) {
         throw new IllegalStateException("a reader writes " + key);
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
         throw new IllegalStateException("a reader writes " + key);
     }
 

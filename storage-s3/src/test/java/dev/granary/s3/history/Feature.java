@@ -43,8 +43,6 @@ enum Feature {
     CREATE_ONLY(0.08),
     /** The server ignores If-Match, in spite of the verdict. */
     IGNORED(0.08),
-    /** The server, or a proxy, strips user metadata from all objects. */
-    STRIPPED_METADATA(0.08),
     /** Some machines may not list, and receive 403 for absent objects. */
     NO_LISTING(0.15),
     /** Requests fail, with true or false responses. */

@@ -4,7 +4,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.register.Head;
-import dev.granary.s3.store.ObjectMarks;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -43,7 +42,7 @@ record FullTarget(Map<String, byte[]> objects, List<Entry> entries) {
     /** Places the objects in a bucket. */
     void place(Bucket bucket, Ledger ledger) {
         objects.forEach((key, body) -> {
-            bucket.put(key, body, ObjectMarks.NONE);
+            bucket.put(key, body);
             if (key.equals(ledger.keys().head())) {
                 ledger.headChanged(true);
             } else {

@@ -13,7 +13,6 @@ import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 import dev.granary.s3.pack.warm.SequentialReading;
 import dev.granary.s3.probe.ConditionalWriteSupport;
-import dev.granary.s3.store.ObjectMarks;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -100,8 +99,7 @@ final class History implements Course {
                         ? Bucket.Matching.HONORED
                         : isWeaker || has(Feature.IGNORED)
                                 ? Bucket.Matching.IGNORED
-                                : Bucket.Matching.REFUSED,
-                !has(Feature.STRIPPED_METADATA));
+                                : Bucket.Matching.REFUSED);
         this.config = config().build();
         this.ledger = new Ledger(bucket, config, NAMESPACE, has(Feature.NO_LISTING));
         bucket.put(
@@ -110,8 +108,7 @@ final class History implements Course {
                         config,
                         has(Feature.CREATE_ONLY)
                                 ? ConditionalWriteSupport.CREATE_ONLY
-                                : ConditionalWriteSupport.FULL),
-                ObjectMarks.NONE);
+                                : ConditionalWriteSupport.FULL));
         if (has(Feature.NEARLY_FULL)) {
             FullTarget.NEARLY_FULL.place(bucket, ledger);
         }
@@ -625,7 +622,7 @@ final class History implements Course {
         switch (how) {
             case 0 -> bucket.delete(key);
             case 1 -> bucket.damage(key, false, _ -> new byte[0]);
-            default -> bucket.put(key, heads.get(random.nextInt(heads.size())), ObjectMarks.NONE);
+            default -> bucket.put(key, heads.get(random.nextInt(heads.size())));
         }
         ledger.headChanged(how == 2);
     }

@@ -14,7 +14,6 @@ import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.TestSeed;
 
@@ -69,15 +68,15 @@ class ManyPublishersTest {
         }
 
         @Override
-        public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+        public WriteResult putIfAbsent(String key, byte[] body) {
             pause(ROUND_TRIP);
-            return super.putIfAbsent(key, body, marks);
+            return super.putIfAbsent(key, body);
         }
 
         @Override
-        public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
+        public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
             pause(ROUND_TRIP);
-            return super.replaceIfMatch(key, etag, body, marks);
+            return super.replaceIfMatch(key, etag, body);
         }
     };
 
@@ -161,11 +160,11 @@ class ManyPublishersTest {
      * Writes an object, and creates or replaces another one: the least that a publisher could do.
      */
     private void replace(int number, SplittableRandom random) {
-        network.putIfAbsent("pack " + number, BARE, ObjectMarks.NONE);
+        network.putIfAbsent("pack " + number, BARE);
         for (int attempt = 0; ; attempt++) {
             WriteResult written = network.get("bare", 1000) instanceof GetResult.Found found
-                    ? network.replaceIfMatch("bare", found.etag(), BARE, ObjectMarks.NONE)
-                    : network.putIfAbsent("bare", BARE, ObjectMarks.NONE);
+                    ? network.replaceIfMatch("bare", found.etag(), BARE)
+                    : network.putIfAbsent("bare", BARE);
             if (written instanceof WriteResult.Done) {
                 return;
             }

@@ -8,7 +8,6 @@ import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.probe.ConditionalWriteSupport;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.TestSeed;
 
 import org.jspecify.annotations.Nullable;
@@ -68,13 +67,12 @@ final class Scenario implements Course {
     private Scenario(List<Integer> schedule, Optional<SplittableRandom> random) {
         this.schedule = schedule;
         this.random = random;
-        this.bucket = new Bucket(Bucket.Matching.HONORED, true);
+        this.bucket = new Bucket(Bucket.Matching.HONORED);
         this.ledger = new Ledger(bucket, config().build(), NAMESPACE, false);
         S3Config config = config().build();
         bucket.put(
                 TestProcess.markerKey(config),
-                TestProcess.marker(config, ConditionalWriteSupport.FULL),
-                ObjectMarks.NONE);
+                TestProcess.marker(config, ConditionalWriteSupport.FULL));
     }
 
     private static S3ConfigBuilder config() {

@@ -6,7 +6,6 @@ import static dev.granary.s3.history.FaultFreeStore.permitted;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.WriteResult;
@@ -79,8 +78,7 @@ final class Wire implements ObjectStore {
     private static GetResult ahead(GetResult result) {
         return switch (result) {
             case GetResult.Found found ->
-                new GetResult.Found(
-                        found.bytes(), found.etag(), ahead(found.dates()), found.marks());
+                new GetResult.Found(found.bytes(), found.etag(), ahead(found.dates()));
             case GetResult.Absent absent ->
                 new GetResult.Absent(absent.serverMillis() + AHEAD_MILLIS);
             case GetResult.TooLarge _, GetResult.Unavailable _ -> result;
@@ -97,8 +95,7 @@ final class Wire implements ObjectStore {
     /** Returns a marker without an age, so that no process probes the server. */
     private GetResult fresh(String key, GetResult result) {
         return result instanceof GetResult.Found found && key.endsWith("granary.json")
-                ? new GetResult.Found(
-                        found.bytes(), found.etag(), ServerTimestamps.NONE, found.marks())
+                ? new GetResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE)
                 : result;
     }
 
@@ -107,15 +104,13 @@ final class Wire implements ObjectStore {
                 ? new GetResult.Found(
                         found.bytes().asSlice(0, found.bytes().byteSize() * 2 / 3),
                         found.etag(),
-                        found.dates(),
-                        found.marks())
+                        found.dates())
                 : sound;
     }
 
     private static GetResult bare(GetResult sound) {
         return sound instanceof GetResult.Found found
-                ? new GetResult.Found(
-                        found.bytes(), found.etag(), ServerTimestamps.NONE, ObjectMarks.NONE)
+                ? new GetResult.Found(found.bytes(), found.etag(), ServerTimestamps.NONE)
                 : sound;
     }
 
@@ -155,10 +150,7 @@ final class Wire implements ObjectStore {
                     case BARE ->
                         bucket.head(bucket.stored(key)) instanceof HeadResult.Found found
                                 ? new HeadResult.Found(
-                                        found.bytes(),
-                                        found.etag(),
-                                        ServerTimestamps.NONE,
-                                        ObjectMarks.NONE)
+                                        found.bytes(), found.etag(), ServerTimestamps.NONE)
                                 : HeadResult.ABSENT;
                 },
                 machine.mayList());
@@ -167,20 +159,20 @@ final class Wire implements ObjectStore {
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
-        return write("PUT", key, written(key, body, () -> bucket.put(key, body, marks)));
+    public WriteResult put(String key, byte[] body) {
+        return write("PUT", key, written(key, body, () -> bucket.put(key, body)));
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-        return write("CREATE", key, written(key, body, () -> bucket.putIfAbsent(key, body, marks)));
+    public WriteResult putIfAbsent(String key, byte[] body) {
+        return write("CREATE", key, written(key, body, () -> bucket.putIfAbsent(key, body)));
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
         return write("REPLACE", key, written(key, body, () -> {
             boolean isVersion = bucket.isVersion(key, etag);
-            WriteResult result = bucket.replace(key, etag, body, marks);
+            WriteResult result = bucket.replace(key, etag, body);
             if (!isVersion && result instanceof WriteResult.Done) {
                 ledger.conditionIgnored(key);
                 bucket.lose();
@@ -307,8 +299,7 @@ final class Wire implements ObjectStore {
 
     private static String text(HeadResult result) {
         return switch (result) {
-            case HeadResult.Found found ->
-                found.bytes() + " bytes" + (found.marks().putId().isEmpty() ? ", no marks" : "");
+            case HeadResult.Found found -> found.bytes() + " bytes";
             case HeadResult.Absent _ -> "404";
             case HeadResult.Unavailable unavailable -> unavailable.failure().toString();
         };

@@ -18,7 +18,6 @@ import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 import dev.granary.s3.pack.warm.SizeSum;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.testing.TestSeed;
 
@@ -126,7 +125,7 @@ class ForeignKeysTest {
                 .filter(key -> !key.startsWith(PackFixture.KEYS.packPrefix() + "ab" + "cd"))
                 .toList());
         PackFixture bucket = new PackFixture("ForeignKeysTest");
-        store.place(PackFixture.unpackedKey(mine), PackFixture.encoded(mine), ObjectMarks.NONE);
+        store.place(PackFixture.unpackedKey(mine), PackFixture.encoded(mine));
         BulkEntryReader reader = reader(bucket, store);
         BulkReadPlan plan = reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true);
         assertEquals(Optional.empty(), plan.unlisted());

@@ -3,7 +3,6 @@ package dev.granary.s3.pack;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 
@@ -36,18 +35,18 @@ public class ForwardingStore implements ObjectStore {
     }
 
     @Override
-    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
-        return to.put(key, body, marks);
+    public WriteResult put(String key, byte[] body) {
+        return to.put(key, body);
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-        return to.putIfAbsent(key, body, marks);
+    public WriteResult putIfAbsent(String key, byte[] body) {
+        return to.putIfAbsent(key, body);
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-        return to.replaceIfMatch(key, etag, body, marks);
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
+        return to.replaceIfMatch(key, etag, body);
     }
 
     @Override

@@ -31,7 +31,6 @@ import dev.granary.s3.register.Change;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.register.SwapResult;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -60,8 +59,7 @@ class HostilePacksTest {
     private final Entry two = entries.entry(100);
 
     private void place(JsonElement head) {
-        packs.store.place(
-                PackFixture.KEYS.head(), head.toString().getBytes(UTF_8), ObjectMarks.NONE);
+        packs.store.place(PackFixture.KEYS.head(), head.toString().getBytes(UTF_8));
     }
 
     private JsonObject head() {
@@ -122,7 +120,7 @@ class HostilePacksTest {
             }
         }
         for (byte[] body : hostile) {
-            packs.store.place(PackFixture.KEYS.head(), body, ObjectMarks.NONE);
+            packs.store.place(PackFixture.KEYS.head(), body);
             String what = new String(body, 0, Math.min(40, body.length), UTF_8);
             assertThat(load(one)).as(what).isUnavailable();
             assertThat(load(two)).as(what).isHitOf(two);
@@ -172,7 +170,7 @@ class HostilePacksTest {
             {-1, -1 - PackIndex.FOOTER_BYTES, 0},
             {0, 0, 0}
         }) {
-            packs.store.place(PackFixture.KEYS.head(), sound, ObjectMarks.NONE);
+            packs.store.place(PackFixture.KEYS.head(), sound);
             changeRow(row -> {
                 row.addProperty("bytes", wrong[0]);
                 row.addProperty("indexOffset", wrong[1]);
@@ -247,10 +245,7 @@ class HostilePacksTest {
         packs.remove(pack);
         assertMiss("a pack that is named a thousand times, and missing");
         assertTrue(packs.store.newRequests().size() < 10);
-        packs.store.place(
-                PackFixture.KEYS.pack(pack.name()),
-                entries.bytes((int) pack.bytes()),
-                ObjectMarks.NONE);
+        packs.store.place(PackFixture.KEYS.pack(pack.name()), entries.bytes((int) pack.bytes()));
         assertMiss("no pack");
         for (String name : List.of("", "..", "../../../granary.json", pack.name() + "/x")) {
             changeRow(row -> row.addProperty("name", name));
@@ -286,7 +281,7 @@ class HostilePacksTest {
                 twice.toString())) {
             ObjectName name =
                     new ObjectName(packs.head().generation(), Sha256.of(body.getBytes(UTF_8)));
-            packs.store.place(PackFixture.KEYS.base(name), body.getBytes(UTF_8), ObjectMarks.NONE);
+            packs.store.place(PackFixture.KEYS.base(name), body.getBytes(UTF_8));
             JsonObject head = head();
             head.addProperty("base", name.toString());
             place(head);
@@ -329,7 +324,7 @@ class HostilePacksTest {
         packs.publish(one);
         byte[] body = new byte[Base.MAX_BYTES + 1];
         ObjectName name = new ObjectName(packs.head().generation(), Sha256.of(body));
-        packs.store.place(PackFixture.KEYS.base(name), body, ObjectMarks.NONE);
+        packs.store.place(PackFixture.KEYS.base(name), body);
         assertTrue(assertThrows(RegisterException.class, () -> packs.register().readBase(name))
                 .isLoss());
     }
@@ -341,7 +336,7 @@ class HostilePacksTest {
         ObjectName name = new ObjectName(7, Sha256.of(body));
         packs.publish(one);
         packs.placeUnpacked(two);
-        packs.store.place(PackFixture.KEYS.base(name), body, ObjectMarks.NONE);
+        packs.store.place(PackFixture.KEYS.base(name), body);
         JsonObject head = head();
         head.addProperty("base", name.toString());
         place(head);
@@ -399,7 +394,7 @@ class HostilePacksTest {
         }
         byte[] hostile = PackIndex.encode(swapped, pack.indexOffset(), PackFixture.NAMESPACE);
         ByteBuffer.wrap(body).put((int) pack.indexOffset(), hostile);
-        packs.store.place(key, body, ObjectMarks.NONE);
+        packs.store.place(key, body);
         assertMiss("swapped rows");
         assertThat(load(other)).isDamaged();
     }

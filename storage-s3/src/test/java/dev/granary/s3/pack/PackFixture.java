@@ -31,7 +31,6 @@ import dev.granary.s3.pack.format.PackLocation;
 import dev.granary.s3.register.Head;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
@@ -150,7 +149,7 @@ public final class PackFixture {
     }
 
     public PackAdopter adopter(ObjectStore over) {
-        return new PackAdopter(over, KEYS, register(over), namer(over), random, ticker);
+        return new PackAdopter(over, KEYS, register(over), namer(over), ticker);
     }
 
     /** Returns a reader without a cache of indexes. */
@@ -197,7 +196,7 @@ public final class PackFixture {
 
     private RecordingObjectStore copy() {
         RecordingObjectStore copy = new RecordingObjectStore();
-        store.keys().forEach(key -> copy.place(key, store.body(key), store.marks(key)));
+        store.keys().forEach(key -> copy.place(key, store.body(key)));
         return copy;
     }
 
@@ -210,7 +209,7 @@ public final class PackFixture {
 
     /** Puts an unpacked entry into the bucket. */
     public void placeUnpacked(Entry entry) {
-        store.place(unpackedKey(entry), encoded(entry), ObjectMarks.NONE);
+        store.place(unpackedKey(entry), encoded(entry));
     }
 
     public static String unpackedKey(Entry entry) {
@@ -252,7 +251,7 @@ public final class PackFixture {
     /** Puts a pack into the bucket; no head names it yet. */
     public PackInfo place(PackBuilder.Pack pack, long generation) {
         PackInfo info = pack.info(generation);
-        store.place(KEYS.pack(info.name()), pack.body(), ObjectMarks.NONE);
+        store.place(KEYS.pack(info.name()), pack.body());
         return info;
     }
 
@@ -270,7 +269,7 @@ public final class PackFixture {
                 NAMESPACE);
         PackLocation location = assertThat(read).isOk().find(entry.id().hash()).orElseThrow();
         body[(int) location.end() - 1] ^= 1;
-        store.place(KEYS.pack(pack.name()), body, ObjectMarks.NONE);
+        store.place(KEYS.pack(pack.name()), body);
     }
 
     public static Sha256 hash(RandomGenerator random) {

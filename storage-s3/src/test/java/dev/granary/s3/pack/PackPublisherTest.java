@@ -25,7 +25,6 @@ import dev.granary.s3.register.Change;
 import dev.granary.s3.register.Head;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.Race;
@@ -215,13 +214,12 @@ class PackPublisherTest {
                     private boolean isDone;
 
                     @Override
-                    public WriteResult replaceIfMatch(
-                            String key, String etag, byte[] body, ObjectMarks marks) {
+                    public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
                         if (!isDone) {
                             isDone = true;
                             assertStored(PackFixture.publish(bucket.publisher(), theirs));
                         }
-                        return super.replaceIfMatch(key, etag, body, marks);
+                        return super.replaceIfMatch(key, etag, body);
                     }
                 },
                 bucket.ticker,
@@ -304,7 +302,7 @@ class PackPublisherTest {
     /** Checks a publication with a fault of one request; returns false if it sent fewer. */
     private boolean isSound(Fault fault, int number, List<Entry> before) {
         PackFixture faulty = new PackFixture("PackPublisherTest");
-        store.keys().forEach(key -> faulty.store.place(key, store.body(key), store.marks(key)));
+        store.keys().forEach(key -> faulty.store.place(key, store.body(key)));
         AtomicInteger requests = new AtomicInteger();
         faulty.store.plan(_ -> requests.getAndIncrement() == number ? fault : new Fault.None());
         List<Entry> all = some(2);
@@ -425,7 +423,7 @@ class PackPublisherTest {
             + " entries are published unpacked")
     void headEmptied() {
         bucket.publish(bucket.pack(some(2)));
-        store.place(HEAD, new byte[0], ObjectMarks.NONE);
+        store.place(HEAD, new byte[0]);
         List<Entry> all = some(2);
         assertStored(PackFixture.publish(publisher, all));
         assertEquals(0, store.body(HEAD).length);
@@ -439,13 +437,12 @@ class PackPublisherTest {
                     private boolean isOver;
 
                     @Override
-                    public WriteResult replaceIfMatch(
-                            String key, String etag, byte[] body, ObjectMarks marks) {
+                    public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
                         if (!isOver) {
                             isOver = true;
                             event.run();
                         }
-                        WriteResult result = super.replaceIfMatch(key, etag, body, marks);
+                        WriteResult result = super.replaceIfMatch(key, etag, body);
                         assertSoundHead();
                         return result;
                     }
@@ -502,9 +499,8 @@ class PackPublisherTest {
         PackPublisher first = publisher(
                 new ForwardingStore(store) {
                     @Override
-                    public WriteResult replaceIfMatch(
-                            String key, String etag, byte[] body, ObjectMarks marks) {
-                        WriteResult result = super.replaceIfMatch(key, etag, body, marks);
+                    public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
+                        WriteResult result = super.replaceIfMatch(key, etag, body);
                         bucket.register()
                                 .swap(
                                         Optional.of(stale),
@@ -531,12 +527,12 @@ class PackPublisherTest {
         for (boolean isCut : List.of(true, false)) {
             PackPublisher reported = bucket.publisher(new ForwardingStore(store) {
                 @Override
-                public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+                public WriteResult putIfAbsent(String key, byte[] body) {
                     if (!key.endsWith(".pack")) {
-                        return super.putIfAbsent(key, body, marks);
+                        return super.putIfAbsent(key, body);
                     }
                     if (isCut) {
-                        store.place(key, Arrays.copyOf(body, body.length - 1), marks);
+                        store.place(key, Arrays.copyOf(body, body.length - 1));
                     }
                     return WriteResult.PRECONDITION_FAILED;
                 }
@@ -554,7 +550,7 @@ class PackPublisherTest {
     void brokenStore() {
         PackPublisher broken = bucket.publisher(new ForwardingStore(store) {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+            public WriteResult putIfAbsent(String key, byte[] body) {
                 throw new IllegalStateException("of a test");
             }
         });

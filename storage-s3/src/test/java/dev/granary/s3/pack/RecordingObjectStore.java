@@ -4,7 +4,6 @@ import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.WriteResult;
 
 import java.util.ArrayList;
@@ -83,15 +82,15 @@ public final class RecordingObjectStore extends MemoryObjectStore {
     }
 
     @Override
-    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
+    public WriteResult putIfAbsent(String key, byte[] body) {
         record("PUT", key);
-        return super.putIfAbsent(key, body, marks);
+        return super.putIfAbsent(key, body);
     }
 
     @Override
-    public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
+    public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
         record("REPLACE", key);
-        return super.replaceIfMatch(key, etag, body, marks);
+        return super.replaceIfMatch(key, etag, body);
     }
 
     @Override

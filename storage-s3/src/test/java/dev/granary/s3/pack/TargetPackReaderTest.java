@@ -17,7 +17,6 @@ import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.register.Head;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 
 import org.junit.jupiter.api.DisplayName;
@@ -323,7 +322,7 @@ class TargetPackReaderTest {
         bucket.publish(two);
         byte[] body = store.body(PackFixture.KEYS.pack(bad.name()));
         body[body.length - 1] ^= 1;
-        store.place(PackFixture.KEYS.pack(bad.name()), body, ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.pack(bad.name()), body);
         assertThat(load(one)).isDamaged();
         assertEquals(List.of("GET head", "RANGE pack", MISS, "GET head"), store.newRequests());
         assertAbsent(one, MISS);
@@ -358,7 +357,7 @@ class TargetPackReaderTest {
         bucket.placeUnpacked(one);
         assertHit(one, MISS);
         store.remove(PackFixture.unpackedKey(one));
-        store.place(PackFixture.KEYS.base(base), body, ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.base(base), body);
         refresh();
         assertHit(one, "RANGE pack", "RANGE pack");
     }
@@ -373,7 +372,7 @@ class TargetPackReaderTest {
         byte[] body = store.body(key);
         for (byte[] damaged :
                 List.of(new byte[0], Arrays.copyOf(body, body.length - 1), new byte[body.length])) {
-            store.place(key, damaged, ObjectMarks.NONE);
+            store.place(key, damaged);
             try (PackLookupDriver fresh = machine()) {
                 assertThat(fresh.load(one)).isAbsent();
             }
@@ -501,7 +500,7 @@ class TargetPackReaderTest {
     void damagedHead() {
         bucket.publish(one);
         assertThat(load(one)).isHitOf(one);
-        store.place(PackFixture.KEYS.head(), new byte[50], ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.head(), new byte[50]);
         refresh();
         assertHit(one, "RANGE pack");
         assertAbsent(two, MISS);

@@ -8,7 +8,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.pack.format.PackInfo;
-import dev.granary.s3.store.ObjectMarks;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -125,8 +124,7 @@ class TargetPackReaderThreadsTest {
             if (round % 3 == 0) {
                 bucket.remove(pack);
             } else if (round % 3 == 1) {
-                store.place(
-                        PackFixture.KEYS.pack(pack.name()), entries.bytes(100), ObjectMarks.NONE);
+                store.place(PackFixture.KEYS.pack(pack.name()), entries.bytes(100));
             }
             List<LoadResult> answers = loadAll(all);
             for (int i = 0; i < THREADS; i++) {

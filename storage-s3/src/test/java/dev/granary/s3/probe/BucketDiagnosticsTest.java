@@ -26,7 +26,6 @@ import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
@@ -125,7 +124,7 @@ class BucketDiagnosticsTest {
         assertTrue(
                 results.stream().allMatch(CheckResult.Sound.class::isInstance), results::toString);
         assertEquals(new CheckResult.Sound("conditional writes: FULL"), results.getLast());
-        assertEquals(13, results.size(), results::toString);
+        assertEquals(12, results.size(), results::toString);
         try (var store = ObjectStoreFactory.open(config)) {
             GetResult.Found marker = assertThat(store.get(
                             config.location().prefix() + "/granary.json",
@@ -415,9 +414,9 @@ class BucketDiagnosticsTest {
         assertNotice(
                 check(new MemoryObjectStore() {
                     @Override
-                    public WriteResult put(String key, byte[] body, ObjectMarks marks) {
+                    public WriteResult put(String key, byte[] body) {
                         return body.length < 1 << 20
-                                ? super.put(key, body, marks)
+                                ? super.put(key, body)
                                 : WriteResult.failed(new StoreFailure(
                                         StoreFailure.Kind.OBJECT_REFUSED,
                                         413,
@@ -429,10 +428,7 @@ class BucketDiagnosticsTest {
                 "largest body");
         assertNotice(
                 checkLarge(found -> new GetResult.Found(
-                        found.bytes().asSlice(0, 1 << 19),
-                        found.etag(),
-                        found.dates(),
-                        found.marks())),
+                        found.bytes().asSlice(0, 1 << 19), found.etag(), found.dates())),
                 "is not returned as it was written",
                 "proxy");
         assertNotice(
@@ -441,12 +437,11 @@ class BucketDiagnosticsTest {
                         found.etag(),
                         new ServerTimestamps(
                                 found.dates().lastModifiedMillis(),
-                                found.dates().nowMillis() + Duration.ofHours(25).toMillis()),
-                        found.marks())),
+                                found.dates().nowMillis() + Duration.ofHours(25).toMillis()))),
                 "two clocks",
                 "set the clocks");
         MemoryObjectStore former = new MemoryObjectStore();
-        former.place("team/v1/opencl/target/m/newest", new byte[1], ObjectMarks.NONE);
+        former.place("team/v1/opencl/target/m/newest", new byte[1]);
         assertNotice(check(former), "former layout below team/v1/", "remove them");
     }
 
@@ -458,9 +453,7 @@ class BucketDiagnosticsTest {
         S3Config config = S3Config.builder("bucket").prefix("team").build();
 
         store.place(
-                "team/granary.json",
-                CapabilityMarker.probing(config, "other").json(),
-                ObjectMarks.NONE);
+                "team/granary.json", CapabilityMarker.probing(config, "other").json());
         store.pass(Duration.ofSeconds(7));
         List<CheckResult> results = check(store);
         assertNotice(results, "another process began to probe the server 7 s ago", "no packs");

@@ -20,7 +20,6 @@ import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.contract.TestS3;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
@@ -69,7 +68,7 @@ class CapabilityProbeTest {
         assertEquals(ConditionalWriteSupport.FULL, result.verdict().writes());
         assertEquals(ConditionalDeleteSupport.HONOURED, result.verdict().deletion());
         assertEquals(1_700_000_000_000L, result.serverMillis());
-        assertEquals(10, result.results().size(), result::toString);
+        assertEquals(9, result.results().size(), result::toString);
         assertEquals(0, notices(result), result::toString);
         assertEquals(List.of(), store.keys());
         assertEquals(List.of(), ticker.pauses());
@@ -111,7 +110,6 @@ class CapabilityProbeTest {
         "REFUSES_IF_MATCH, CREATE_ONLY, 501 NotImplemented",
         "RACY_REPLACE, CREATE_ONLY, 2 of 32 won",
         "IGNORES_CONDITIONAL_DELETE, FULL, a stale version is deleted",
-        "LOSES_METADATA, FULL, metadata is lost",
         "FORBIDS_DELETIONS, FULL, deleting is not allowed"
     })
     @DisplayName(
@@ -170,11 +168,11 @@ class CapabilityProbeTest {
     void loserOnTop() {
         MemoryObjectStore store = new MemoryObjectStore() {
             @Override
-            public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-                WriteResult result = super.putIfAbsent(key, body, marks);
+            public WriteResult putIfAbsent(String key, byte[] body) {
+                WriteResult result = super.putIfAbsent(key, body);
                 // that of a racer
                 if (result instanceof WriteResult.PreconditionFailed && body.length > 20) {
-                    place(key, body, marks);
+                    place(key, body);
                 }
                 return result;
             }
@@ -182,6 +180,19 @@ class CapabilityProbeTest {
         ProbeResult.Probed result = probed(store);
         assertEquals(ConditionalWriteSupport.NONE, result.verdict().writes());
         assertTrue(result.results().toString().contains("winner's body"), result::toString);
+    }
+
+    @Test
+    @DisplayName("R15 a new object that is not seen at once is reported")
+    void late() {
+        ProbeResult.Probed result = probed(new MemoryObjectStore() {
+            @Override
+            public GetResult range(String key, long offset, int length, byte[] into) {
+                return GetResult.ABSENT;
+            }
+        });
+        assertEquals(1, notices(result), result::toString);
+        assertTrue(result.results().toString().contains("reported as absent"), result::toString);
     }
 
     @Test
@@ -265,20 +276,18 @@ class CapabilityProbeTest {
         }
 
         @Override
-        public WriteResult put(String key, byte[] body, ObjectMarks marks) {
-            return isSilent() ? WriteResult.failed(TIMEOUT) : super.put(key, body, marks);
+        public WriteResult put(String key, byte[] body) {
+            return isSilent() ? WriteResult.failed(TIMEOUT) : super.put(key, body);
         }
 
         @Override
-        public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-            return isSilent() ? WriteResult.failed(TIMEOUT) : super.putIfAbsent(key, body, marks);
+        public WriteResult putIfAbsent(String key, byte[] body) {
+            return isSilent() ? WriteResult.failed(TIMEOUT) : super.putIfAbsent(key, body);
         }
 
         @Override
-        public WriteResult replaceIfMatch(String key, String etag, byte[] body, ObjectMarks marks) {
-            return isSilent()
-                    ? WriteResult.failed(TIMEOUT)
-                    : super.replaceIfMatch(key, etag, body, marks);
+        public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
+            return isSilent() ? WriteResult.failed(TIMEOUT) : super.replaceIfMatch(key, etag, body);
         }
 
         @Override

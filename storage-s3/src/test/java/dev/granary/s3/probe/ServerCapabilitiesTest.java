@@ -23,7 +23,6 @@ import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.probe.CapabilityMarker.Verdict;
 import dev.granary.s3.statistics.BucketTierStatistics;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
@@ -103,7 +102,7 @@ class ServerCapabilitiesTest {
     }
 
     private void place(CapabilityMarker marker) {
-        store.place(MARKER, marker.json(), ObjectMarks.NONE);
+        store.place(MARKER, marker.json());
     }
 
     private static CapabilityMarker full(S3Config settings) {
@@ -366,7 +365,7 @@ class ServerCapabilitiesTest {
             })
     @DisplayName("R15 a malformed or older marker is probed again and replaced")
     void broken(String text) {
-        store.place(MARKER, text.getBytes(UTF_8), ObjectMarks.NONE);
+        store.place(MARKER, text.getBytes(UTF_8));
         assertEquals(FULL, process(store).resolve());
         assertEquals(1, probes.get());
         assertEquals(FULL, marked(store));
@@ -375,7 +374,7 @@ class ServerCapabilitiesTest {
     @Test
     @DisplayName("R15 a marker that is too long is replaced as well; nothing of it is kept")
     void tooLong() {
-        store.place(MARKER, new byte[CapabilityMarker.MAX_BYTES + 1], ObjectMarks.NONE);
+        store.place(MARKER, new byte[CapabilityMarker.MAX_BYTES + 1]);
         assertEquals(FULL, process(store).resolve());
         assertEquals(FULL, marked(store));
     }
@@ -385,7 +384,7 @@ class ServerCapabilitiesTest {
             + " changed")
     void newer() {
         String newer = "{\"format\":3,\"all\":\"new\"}";
-        store.place(MARKER, newer.getBytes(UTF_8), ObjectMarks.NONE);
+        store.place(MARKER, newer.getBytes(UTF_8));
         ServerCapabilities process = process(store);
         assertEquals(FULL, process.resolve());
         process.disprove("it was overwritten");

@@ -27,7 +27,6 @@ import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.statistics.BucketTierStatistics;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.transport.ResponseClassifier;
 import dev.granary.testing.ChildJvm;
@@ -104,10 +103,7 @@ class EntryPublisherTest {
 
     private void place(Entry other) {
         WriteAttemptId putId = WriteAttemptId.random(entries.random());
-        store.place(
-                KEY,
-                EntryFormat.encode(other, Compression.ZSTD, putId),
-                new ObjectMarks(putId.hex(), other.contentHash().hex()));
+        store.place(KEY, EntryFormat.encode(other, Compression.ZSTD, putId));
     }
 
     private void assertStored(Entry expected) {
@@ -117,7 +113,6 @@ class EntryPublisherTest {
                 expected.id(),
                 VerificationLevel.CONTENT_HASH);
         assertThat(read).isHitOf(expected);
-        assertEquals(expected.contentHash().hex(), store.marks(KEY).sha256());
     }
 
     @Test
@@ -224,39 +219,32 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "the first entry is damaged: replaced by If-Match, whatever content its metadata names")
+    @DisplayName("the first entry is damaged: replaced by If-Match")
     void damagedFirst() {
-        store.place(KEY, entries.bytes(300), new ObjectMarks("00", "11"));
+        store.place(KEY, entries.bytes(300));
         assertThat(publish()).isStored();
         assertEquals(List.of("PUT none-match", "GET", "PUT match"), store.requests());
         assertStored(entry);
     }
 
     @Test
-    @DisplayName("the first entry is damaged and kept its length and its metadata: replaced")
-    void damagedWithItsMetadata() {
+    @DisplayName("the first entry is damaged and kept its length: replaced")
+    void damagedWithItsLength() {
         place(entry);
-        ObjectMarks marks = store.marks(KEY);
         byte[] body = store.body(KEY);
         body[body.length / 2] ^= 1;
-        store.place(KEY, body, marks);
+        store.place(KEY, body);
         assertThat(publish()).isStored();
         assertStored(entry);
     }
 
     @Test
-    @DisplayName(
-            "A1 S3 the first entry was cut to a third and kept its metadata: it is replaced, and"
-                    + " no duplicate")
-    void cutWithItsMetadata() {
+    @DisplayName("A1 S3 the first entry was cut to a third: it is replaced, and no duplicate")
+    void cut() {
         for (MemoryObjectStore server : servers()) {
             use(server);
             place(entry);
-            store.place(
-                    KEY,
-                    Arrays.copyOf(store.body(KEY), store.body(KEY).length / 3),
-                    store.marks(KEY));
+            store.place(KEY, Arrays.copyOf(store.body(KEY), store.body(KEY).length / 3));
             assertThat(publish()).isStored();
             assertStored(entry);
         }
@@ -288,7 +276,7 @@ class EntryPublisherTest {
         for (MemoryObjectStore server : servers()) {
             use(server);
             byte[] newer = newer(EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE));
-            store.place(KEY, newer, ObjectMarks.NONE);
+            store.place(KEY, newer);
             assertThat(publish()).isDivergent();
             assertArrayEquals(newer, store.body(KEY));
         }
@@ -330,7 +318,7 @@ class EntryPublisherTest {
             for (int bit = 0; bit < 8; bit++) {
                 byte[] damaged = EntryFormat.encode(entry, Compression.ZSTD, WriteAttemptId.NONE);
                 damaged[at] ^= (byte) (1 << bit);
-                store.place(KEY, damaged, ObjectMarks.NONE);
+                store.place(KEY, damaged);
                 assertThat(publish()).as("byte " + at).isStored();
                 LoadResult existingEntry = EntryFormat.decode(
                         MemorySegment.ofArray(store.body(KEY)),
@@ -346,7 +334,7 @@ class EntryPublisherTest {
             "two processes repair one damaged entry: the second finds the first's entry and keeps"
                     + " it")
     void repairRace() {
-        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.place(KEY, entries.bytes(300));
         store.script(new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> place(entry)));
         assertThat(publish()).isDuplicate();
         assertEquals(List.of("PUT none-match", "GET", "PUT match", "GET"), store.requests());
@@ -355,7 +343,7 @@ class EntryPublisherTest {
     @Test
     @DisplayName("R13 the response to a repair was lost: reported as stored")
     void repairReplyLost() {
-        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.place(KEY, entries.bytes(300));
         store.script(new Fault.None(), new Fault.None(), new Fault.AnswerLost(TIMEOUT));
         assertThat(publish()).isStored();
         assertStored(entry);
@@ -398,7 +386,7 @@ class EntryPublisherTest {
                 List.of("PUT none-match", "PUT none-match", "GET", "PUT none-match"),
                 store.requests());
         assertStored(entry);
-        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.place(KEY, entries.bytes(300));
         store.forgetRequests();
         store.script(
                 new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> store.remove(KEY)));
@@ -462,7 +450,7 @@ class EntryPublisherTest {
         assertThat(publish()).isUnknown();
         assertStored(entry);
         assertEquals(DENIED, pause.reason().orElseThrow());
-        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.place(KEY, entries.bytes(300));
         store.script(
                 new Fault.None(),
                 new Fault.None(),
@@ -483,10 +471,9 @@ class EntryPublisherTest {
     @Test
     @DisplayName("a response that never settles ends after a bounded number of requests")
     void bounded() {
-        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.place(KEY, entries.bytes(300));
         for (int i = 0; i < 40; i++) { // damaged repeatedly, just before each replacement
-            store.script(new Fault.Meanwhile(
-                    () -> store.place(KEY, entries.bytes(300), ObjectMarks.NONE)));
+            store.script(new Fault.Meanwhile(() -> store.place(KEY, entries.bytes(300))));
         }
         assertThat(publish()).isOneOf(StoreResult.Failed.class, StoreResult.Unknown.class);
         assertTrue(store.requests().size() <= 20, () -> store.requests().toString());
@@ -545,7 +532,7 @@ class EntryPublisherTest {
         Entry other = entries.entry(entry.id(), 50);
         assertThat(publisher.publish(other, KEY)).isDivergent();
         assertStored(entry);
-        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.place(KEY, entries.bytes(300));
         store.forgetRequests();
         assertThat(publish()).isStored();
         assertEquals(List.of("GET", "PUT"), store.requests());
@@ -580,7 +567,7 @@ class EntryPublisherTest {
     @DisplayName("R15 with create-if-absent only, a damaged entry is overwritten by a plain write")
     void createOnly() {
         use(new DeviatingObjectStore(Deviation.REFUSES_IF_MATCH));
-        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.place(KEY, entries.bytes(300));
         assertThat(publish()).isStored();
         assertEquals(List.of("PUT none-match", "GET", "GET", "PUT"), store.requests());
         assertStored(entry);
@@ -595,7 +582,7 @@ class EntryPublisherTest {
         assertEquals(List.of("PUT none-match", "GET", "PUT"), store.requests());
         assertTrue(pause.reason().isEmpty());
         assertStored(entry);
-        store.place(KEY, entries.bytes(300), ObjectMarks.NONE);
+        store.place(KEY, entries.bytes(300));
         store.forgetRequests();
         store.script(new Fault.None(), new Fault.None(), new Fault.Lost(NOT_SUPPORTED));
         assertThat(publish()).isStored();
@@ -675,13 +662,13 @@ class EntryPublisherTest {
             case NOTHING -> {}
             case SAME -> place(entry);
             case OTHER -> place(entries.entry(entry.id(), 321));
-            case DAMAGED -> store.place(KEY, entries.bytes(99), ObjectMarks.NONE);
+            case DAMAGED -> store.place(KEY, entries.bytes(99));
         }
     }
 
     private List<Object> snapshot() {
         return store.keys().isEmpty()
                 ? List.of()
-                : List.of(MemorySegment.ofArray(store.body(KEY)).asByteBuffer(), store.marks(KEY));
+                : List.of(MemorySegment.ofArray(store.body(KEY)).asByteBuffer());
     }
 }

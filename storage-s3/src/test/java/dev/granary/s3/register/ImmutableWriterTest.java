@@ -5,12 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.Sha256;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.StoreFailure;
-import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.DisplayName;
@@ -24,7 +21,6 @@ import java.util.Optional;
 class ImmutableWriterTest {
     private static final String KEY = "p/1";
     private static final byte[] BODY = "a pack".getBytes(UTF_8);
-    private static final Sha256 HASH = Sha256.of(BODY);
     private static final Fault NONE = new Fault.None();
     private static final Fault LOST = new Fault.Lost(Fault.TIMEOUT);
     private static final Fault ANSWER_LOST = new Fault.AnswerLost(Fault.TIMEOUT);
@@ -32,23 +28,21 @@ class ImmutableWriterTest {
 
     private final MemoryObjectStore store = new MemoryObjectStore();
     private final TestTicker ticker = new TestTicker();
-    private final ImmutableWriter writer =
-            new ImmutableWriter(store, TestSeed.random("ImmutableWriterTest"), ticker);
+    private final ImmutableWriter writer = new ImmutableWriter(store, ticker);
 
     private Optional<StoreFailure> write(Fault... faults) {
         store.script(faults);
-        Optional<StoreFailure> failure = writer.write(KEY, BODY, HASH);
+        Optional<StoreFailure> failure = writer.write(KEY, BODY);
         store.forgetScript();
         return failure;
     }
 
     @Test
-    @DisplayName("a write is one request, and the object is marked with the hash of its content")
+    @DisplayName("a write is one request")
     void done() {
         assertEquals(Optional.empty(), write());
         assertEquals(List.of("PUT none-match"), store.requests());
         assertArrayEquals(BODY, store.body(KEY));
-        assertEquals(HASH.hex(), store.marks(KEY).sha256());
         assertEquals(List.of(), ticker.pauses());
     }
 
@@ -72,7 +66,7 @@ class ImmutableWriterTest {
     @Test
     @DisplayName("an object that exists is taken for this one by its length, after one HEAD")
     void exists() {
-        store.place(KEY, BODY, ObjectMarks.NONE);
+        store.place(KEY, BODY);
         assertEquals(Optional.empty(), write());
         assertEquals(List.of("PUT none-match", "HEAD"), store.requests());
     }
@@ -85,7 +79,7 @@ class ImmutableWriterTest {
         assertEquals(
                 Optional.of(StoreFailure.Kind.SERVER),
                 write(exists, NONE, exists, NONE, exists, NONE).map(StoreFailure::kind));
-        store.place(KEY, new byte[BODY.length - 1], ObjectMarks.NONE);
+        store.place(KEY, new byte[BODY.length - 1]);
         assertEquals(Optional.of(StoreFailure.Kind.SERVER), write().map(StoreFailure::kind));
         assertEquals(BODY.length - 1, store.body(KEY).length);
     }

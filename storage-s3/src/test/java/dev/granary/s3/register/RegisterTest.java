@@ -17,7 +17,6 @@ import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.RecordingObjectStore;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.testing.Race;
 
 import org.junit.jupiter.api.DisplayName;
@@ -295,7 +294,7 @@ class RegisterTest {
             + " one of a newer version")
     void damaged() {
         for (String text : List.of("", "<html></html>", "{\"format\": 7}")) {
-            store.place(HEAD, text.getBytes(UTF_8), ObjectMarks.NONE);
+            store.place(HEAD, text.getBytes(UTF_8));
             boolean isLoss = !text.contains("7");
             assertEquals(
                     isLoss,
@@ -334,7 +333,7 @@ class RegisterTest {
                 .isLoss());
         byte[] changed = store.body(PackFixture.KEYS.base(name));
         changed[changed.length / 2] ^= 1;
-        store.place(PackFixture.KEYS.base(name), changed, ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.base(name), changed);
         assertTrue(assertThrows(RegisterException.class, () -> register.readBase(name))
                 .isLoss());
         store.remove(PackFixture.KEYS.base(name));

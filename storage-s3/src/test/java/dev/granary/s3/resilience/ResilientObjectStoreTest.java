@@ -12,7 +12,6 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.TestTicker;
 
@@ -46,7 +45,7 @@ class ResilientObjectStoreTest {
     @Test
     @DisplayName("a read has three attempts in total, with growing pauses; a write one")
     void retries() {
-        transport.place("key", new byte[3], ObjectMarks.NONE);
+        transport.place("key", new byte[3]);
         Fault lost = new Fault.Lost(ERROR_500);
         ResilientObjectStore store = store();
         transport.script(lost, lost);
@@ -58,10 +57,9 @@ class ResilientObjectStoreTest {
         transport.forgetRequests();
         store = store();
         transport.script(lost);
-        assertThat(store.putIfAbsent("other", new byte[1], ObjectMarks.NONE)).isUnknown();
+        assertThat(store.putIfAbsent("other", new byte[1])).isUnknown();
         transport.script(lost);
-        assertThat(store.replaceIfMatch("other", "v", new byte[1], ObjectMarks.NONE))
-                .isUnknown();
+        assertThat(store.replaceIfMatch("other", "v", new byte[1])).isUnknown();
         transport.script(lost);
         assertThat(store.delete("other")).isUnknown();
         assertEquals(List.of("PUT none-match", "PUT match", "DELETE"), transport.requests());
@@ -176,7 +174,7 @@ class ResilientObjectStoreTest {
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             Future<GetResult> first = threads.submit(() -> store.get("key", 10));
             active.await();
-            WriteResult second = store.putIfAbsent("key", new byte[1], ObjectMarks.NONE);
+            WriteResult second = store.putIfAbsent("key", new byte[1]);
             leave.countDown(); // before the assertions, since closing awaits the first
             assertThat(second).isNotSent();
             assertThat(first.get()).isAbsent();

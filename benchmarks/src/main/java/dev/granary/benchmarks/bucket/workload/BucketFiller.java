@@ -10,7 +10,6 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 
@@ -134,7 +133,7 @@ public final class BucketFiller {
 
     /** Writes an object. */
     public static void put(ObjectStore store, String key, byte[] body) throws IOException {
-        WriteResult result = store.put(key, body, ObjectMarks.NONE);
+        WriteResult result = store.put(key, body);
         if (!(result instanceof WriteResult.Done)) {
             throw new IOException("The object " + key + " cannot be written: " + result);
         }

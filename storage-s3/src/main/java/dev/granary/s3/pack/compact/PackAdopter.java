@@ -27,7 +27,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.random.RandomGenerator;
 
 /**
  * Adopter of packs that no head names, after a head or base was lost. For one thread.
@@ -47,13 +46,12 @@ public final class PackAdopter {
             TargetLayout keys,
             Register register,
             PackNamer namer,
-            RandomGenerator random,
             Ticker ticker) {
         this.store = store;
         this.keys = keys;
         this.register = register;
         this.namer = namer;
-        this.writer = new ImmutableWriter(store, random, ticker);
+        this.writer = new ImmutableWriter(store, ticker);
     }
 
     /** Adopts all sound packs that no head names; returns their number. */
@@ -130,7 +128,7 @@ public final class PackAdopter {
         }
         Register.Stored now = register.readOrCreate();
         PackInfo copy = row.get().named(new ObjectName(now.head().generation(), name.hash()));
-        Optional<StoreFailure> failure = writer.write(keys.pack(copy.name()), body, name.hash());
+        Optional<StoreFailure> failure = writer.write(keys.pack(copy.name()), body);
         if (failure.isPresent()) {
             throw new CompactionException("a pack could not be written: " + failure.get());
         }

@@ -249,7 +249,7 @@ public final class PackCompactor {
         }
 
         private void write(long generation) throws CompactionException, IOException {
-            ImmutableWriter writer = new ImmutableWriter(store, random, ticker);
+            ImmutableWriter writer = new ImmutableWriter(store, ticker);
             Iterator<Sha256> ids = spool.ids();
             while (ids.hasNext()) {
                 PackBuilder builder = new PackBuilder(keys.namespace(), random);
@@ -258,8 +258,7 @@ public final class PackCompactor {
                 }
                 PackBuilder.Pack pack = builder.build();
                 PackInfo info = pack.info(generation);
-                Optional<StoreFailure> failure =
-                        writer.write(keys.pack(info.name()), pack.body(), pack.hash());
+                Optional<StoreFailure> failure = writer.write(keys.pack(info.name()), pack.body());
                 if (failure.isPresent()) {
                     throw new CompactionException("a pack could not be written: " + failure.get());
                 }

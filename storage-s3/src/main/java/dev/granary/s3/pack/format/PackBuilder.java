@@ -58,11 +58,6 @@ public final class PackBuilder {
             return body;
         }
 
-        /** Returns the SHA-256 of the bytes. */
-        public Sha256 hash() {
-            return hash;
-        }
-
         /** Returns the entries, in the order of their ids. */
         public List<PackLocation> locations() {
             return locations;

@@ -23,7 +23,6 @@ import dev.granary.s3.register.Head;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ObjectMarks;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -73,7 +72,7 @@ class PackAdopterTest {
             if (lost.equals("gone")) {
                 store.remove(HEAD);
             } else {
-                store.place(HEAD, lost.getBytes(UTF_8), ObjectMarks.NONE);
+                store.place(HEAD, lost.getBytes(UTF_8));
             }
             assertEquals(packs, bucket.adopter().run());
             assertNoneBelowBoundary();
@@ -94,7 +93,7 @@ class PackAdopterTest {
         List<Entry> all = entries(2);
         bucket.publish(bucket.pack(all));
         byte[] sound = store.body(HEAD);
-        store.place(HEAD, new byte[0], ObjectMarks.NONE);
+        store.place(HEAD, new byte[0]);
         PackAdopter adopter = bucket.adopter(new ForwardingStore(store) {
             @Override
             public HeadResult head(String key) {
@@ -102,7 +101,7 @@ class PackAdopterTest {
                 store.script(
                         new Fault.None(),
                         new Fault.None(),
-                        new Fault.Meanwhile(() -> store.place(HEAD, sound, ObjectMarks.NONE)));
+                        new Fault.Meanwhile(() -> store.place(HEAD, sound)));
                 return result;
             }
         });
@@ -134,8 +133,7 @@ class PackAdopterTest {
                     return new GetResult.Found(
                             found.bytes().asSlice(0, found.bytes().byteSize() / 2),
                             found.etag(),
-                            found.dates(),
-                            found.marks());
+                            found.dates());
                 }
             });
             assertEquals(0, adopter.run());
@@ -191,16 +189,14 @@ class PackAdopterTest {
         PackInfo damaged = bucket.place(bucket.pack(entries(2)), generation);
         byte[] body = store.body(PackFixture.KEYS.pack(damaged.name()));
         body[body.length / 2] ^= 1;
-        store.place(PackFixture.KEYS.pack(damaged.name()), body, ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.pack(damaged.name()), body);
         PackBuilder other = new PackBuilder("opencl/other", bucket.random());
         other.add(PackFixture.hash(bucket.random()), new byte[10], 1);
         bucket.place(other.build(), generation);
         for (int bytes : List.of(0, 10, 95, 96, 1_000)) {
             byte[] random = entries.bytes(bytes);
             store.place(
-                    PackFixture.KEYS.pack(new ObjectName(generation, Sha256.of(random))),
-                    random,
-                    ObjectMarks.NONE);
+                    PackFixture.KEYS.pack(new ObjectName(generation, Sha256.of(random))), random);
         }
         List<Entry> all = entries(2);
         bucket.place(bucket.pack(all), generation);

@@ -31,7 +31,6 @@ import dev.granary.s3.register.Head;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
 
@@ -229,10 +228,7 @@ class PackCompactorTest {
             PackInfo pack = publish(old);
             bucket.damage(pack, old.get(0));
             Entry other = fresh(old.get(1));
-            store.place(
-                    PackFixture.unpackedKey(old.get(0)),
-                    encodedAgain(old.get(0)),
-                    ObjectMarks.NONE);
+            store.place(PackFixture.unpackedKey(old.get(0)), encodedAgain(old.get(0)));
             bucket.placeUnpacked(other);
             List<Entry> newest = List.of(old.get(0), other, old.get(2));
             CompactionReport report = bucket.compact();
@@ -265,7 +261,7 @@ class PackCompactorTest {
     private String placeDamaged(Entry entry) {
         byte[] bytes = PackFixture.encoded(entry);
         bytes[bytes.length - 1] ^= 1;
-        store.place(PackFixture.unpackedKey(entry), bytes, ObjectMarks.NONE);
+        store.place(PackFixture.unpackedKey(entry), bytes);
         return PackFixture.unpackedKey(entry);
     }
 
@@ -280,7 +276,7 @@ class PackCompactorTest {
         byte[] other = PackFixture.encoded(entries.entry(100));
         Arrays.fill(other, VERSION_AT, VERSION_AT + 2 * Short.BYTES, (byte) 2);
         Arrays.fill(other, COUNT_AT, COUNT_AT + Short.BYTES, (byte) -1);
-        store.place(PackFixture.unpackedKey(entries.entry(100)), other, ObjectMarks.NONE);
+        store.place(PackFixture.unpackedKey(entries.entry(100)), other);
         Entry large = entries.entry(PackIndex.MAX_ENTRY_BYTES);
         bucket.placeUnpacked(large);
         CompactionReport report = bucket.compact();
@@ -551,7 +547,7 @@ class PackCompactorTest {
                         body, body.length - PackIndex.FOOTER_BYTES, PackIndex.FOOTER_BYTES - 4));
         ObjectName name = new ObjectName(bucket.head().generation(), Sha256.of(body));
         int indexOffset = body.length - PackIndex.FOOTER_BYTES - 2 * PackIndex.ROW_BYTES;
-        store.place(PackFixture.KEYS.pack(name), body, ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.pack(name), body);
         PackInfo row = new PackInfo(name, body.length, indexOffset, 2, Optional.empty());
         bucket.register()
                 .swap(
@@ -638,10 +634,7 @@ class PackCompactorTest {
     @DisplayName("an unpacked entry to be left out goes, although it is too large for a pack")
     void withoutLarge() throws CompactionException {
         Entry large = entries(1, 100).getFirst();
-        store.place(
-                PackFixture.unpackedKey(large),
-                new byte[PackIndex.MAX_ENTRY_BYTES + 1],
-                ObjectMarks.NONE);
+        store.place(PackFixture.unpackedKey(large), new byte[PackIndex.MAX_ENTRY_BYTES + 1]);
         CompactionReport report = bucket.compact(Set.of(hex(large)));
         assertEquals(List.of(1L, 1L), List.of(report.leftOut(), report.removed()));
         assertFalse(store.keys().contains(PackFixture.unpackedKey(large)));
@@ -688,10 +681,9 @@ class PackCompactorTest {
         Entry fresh = fresh(bad.getFirst());
         compactOver(new ForwardingStore(store) {
             @Override
-            public WriteResult replaceIfMatch(
-                    String key, String etag, byte[] body, ObjectMarks marks) {
+            public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
                 bucket.placeUnpacked(fresh);
-                return super.replaceIfMatch(key, etag, body, marks);
+                return super.replaceIfMatch(key, etag, body);
             }
         });
         store.pass(GRACE);
@@ -708,13 +700,12 @@ class PackCompactorTest {
             private boolean isOver;
 
             @Override
-            public WriteResult replaceIfMatch(
-                    String key, String etag, byte[] body, ObjectMarks marks) {
+            public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
                 if (!isOver) {
                     isOver = true;
                     event.run();
                 }
-                return super.replaceIfMatch(key, etag, body, marks);
+                return super.replaceIfMatch(key, etag, body);
             }
         });
     }

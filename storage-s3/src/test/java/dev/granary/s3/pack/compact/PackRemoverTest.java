@@ -18,7 +18,6 @@ import dev.granary.s3.register.Head;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
-import dev.granary.s3.store.ObjectMarks;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.WriteResult;
@@ -132,7 +131,7 @@ class PackRemoverTest {
         assertEquals(new PackRemover.Removal(0, 0, 0), bucket.remover().run(GRACE));
         assertEquals(List.of("GET head"), store.newRequests());
         String strange = PackFixture.KEYS.packPrefix() + "notes.txt";
-        store.place(strange, new byte[1], ObjectMarks.NONE);
+        store.place(strange, new byte[1]);
         orphan();
         bucket.publish(bucket.pack(entries(1)));
         run();
@@ -183,13 +182,13 @@ class PackRemoverTest {
         store.pass(GRACE);
         byte[] sound = store.body(PackFixture.KEYS.base(base));
         for (byte[] other : List.of(new byte[0], new byte[sound.length])) {
-            store.place(PackFixture.KEYS.base(base), other, ObjectMarks.NONE);
+            store.place(PackFixture.KEYS.base(base), other);
             assertStops();
         }
         store.remove(PackFixture.KEYS.base(base));
         assertStops();
         assertEquals(3, bucket.packObjects());
-        store.place(PackFixture.KEYS.base(base), sound, ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.base(base), sound);
         assertEquals(2, run().removed());
         assertFound(all);
     }
@@ -235,12 +234,11 @@ class PackRemoverTest {
         store.pass(GRACE);
         PackRemover remover = bucket.remover(new ForwardingStore(store) {
             @Override
-            public WriteResult replaceIfMatch(
-                    String key, String etag, byte[] body, ObjectMarks marks) {
+            public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
                 if (!bucket.head().recent().isEmpty()) {
                     store.remove(HEAD);
                 }
-                return super.replaceIfMatch(key, etag, body, marks);
+                return super.replaceIfMatch(key, etag, body);
             }
         });
         assertEquals(0, remover.run(GRACE).removed());
@@ -322,8 +320,7 @@ class PackRemoverTest {
                                 found.etag(),
                                 new ServerTimestamps(
                                         found.dates().lastModifiedMillis(),
-                                        found.dates().nowMillis() + skew.toMillis()),
-                                found.marks())
+                                        found.dates().nowMillis() + skew.toMillis()))
                         : super.get(key, limit);
             }
         };
@@ -342,8 +339,8 @@ class PackRemoverTest {
         PackFixture.publish(
                 bucket.publisher(new ForwardingStore(store) {
                     @Override
-                    public WriteResult putIfAbsent(String key, byte[] body, ObjectMarks marks) {
-                        WriteResult result = super.putIfAbsent(key, body, marks);
+                    public WriteResult putIfAbsent(String key, byte[] body) {
+                        WriteResult result = super.putIfAbsent(key, body);
                         try {
                             early.add(ahead.run(GRACE));
                             run();

@@ -85,7 +85,6 @@ class PackFormatTest {
         PackBuilder.Pack pack = pack(entries);
         PackInfo info = pack.info(7);
         assertEquals(new ObjectName(7, Sha256.of(pack.body())), info.name());
-        assertEquals(info.name().hash(), pack.hash());
         assertEquals(pack.body().length, info.bytes());
         assertEquals(info.bytes() - info.indexOffset(), info.indexBytes());
         assertEquals(count, info.entries());

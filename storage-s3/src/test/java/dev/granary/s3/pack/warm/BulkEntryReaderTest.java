@@ -28,7 +28,6 @@ import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
 import dev.granary.s3.pack.format.PackRange;
-import dev.granary.s3.store.ObjectMarks;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -299,10 +298,7 @@ class BulkEntryReaderTest {
         List<Entry> sound = entries(8, 100);
         bucket.remove(publish(lost));
         PackInfo bad = publish(unreadable);
-        store.place(
-                PackFixture.KEYS.pack(bad.name()),
-                entries.bytes((int) bad.bytes()),
-                ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.pack(bad.name()), entries.bytes((int) bad.bytes()));
         PackInfo removed = publish(gone);
         PackInfo shorter = publish(cut);
         bucket.damage(publish(damaged), damaged.get(3));
@@ -319,10 +315,7 @@ class BulkEntryReaderTest {
                 + PackFixture.encoded(cut.get(0)).length
                 + PackFixture.encoded(cut.get(1)).length
                 + 5;
-        store.place(
-                PackFixture.KEYS.pack(shorter.name()),
-                Arrays.copyOf(body, retained),
-                ObjectMarks.NONE);
+        store.place(PackFixture.KEYS.pack(shorter.name()), Arrays.copyOf(body, retained));
         reader.run(plan, taken);
         List<Entry> expected = new ArrayList<>(cut.subList(0, 2));
         expected.addAll(damaged);
@@ -484,7 +477,7 @@ class BulkEntryReaderTest {
         reader.run(plan, taken);
         assertTaken(packed);
         store.plan(FaultPlan.SOUND);
-        store.place(PackFixture.unpackedKey(unpacked.get(0)), entries.bytes(50), ObjectMarks.NONE);
+        store.place(PackFixture.unpackedKey(unpacked.get(0)), entries.bytes(50));
         plan = reader.plan(BulkEntryReader.UnpackedEntries.READ, id -> unpacked.stream()
                 .anyMatch(entry -> entry.id().hash().equals(id)));
         store.remove(PackFixture.unpackedKey(unpacked.get(1)));
