@@ -146,7 +146,7 @@ public final class BulkEntryReader {
                 packs,
                 () -> pack -> indexes.put(
                         pack.name(), PackIndexReader.read(pack, keys, indexCache, store)));
-        long bytes = SizeSum.sum(packs.stream().mapToLong(PackInfo::bytes));
+        long bytes = packs.stream().mapToLong(PackInfo::bytes).sum();
         BulkReadPlan plan = new BulkReadPlan(
                 Math.clamp(bytes / (2L * WORKERS), MIN_RANGE_BYTES, MAX_RANGE_BYTES), wanted);
         for (PackInfo pack : packs) {

@@ -1,6 +1,7 @@
 package dev.granary.s3.pack.warm;
 
 import dev.granary.cache.Sha256;
+import dev.granary.cache.format.EntryFormat;
 import dev.granary.s3.pack.PackIndexReader;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
@@ -18,7 +19,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.stream.LongStream;
 
 /**
  * The plan of a {@link BulkEntryReader}. Immutable after {@link BulkEntryReader#plan} has returned
@@ -158,9 +158,11 @@ public final class BulkReadPlan {
 
     /** Returns the number of bytes to be read, with the gaps between entries. */
     public long bytes() {
-        return SizeSum.sum(LongStream.concat(
-                ranges.stream().mapToLong(PackRange::length),
-                unpacked.stream().mapToLong(UnpackedEntry::bytes)));
+        return ranges.stream().mapToLong(PackRange::length).sum()
+                + unpacked.stream()
+                        // a server may list any size
+                        .mapToLong(entry -> Math.clamp(entry.bytes(), 0L, EntryFormat.MAX_BYTES))
+                        .sum();
     }
 
     /** Returns the number of existing entries that are not wanted. */

@@ -28,6 +28,7 @@ import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
 import dev.granary.s3.pack.format.PackRange;
+import dev.granary.s3.pack.format.UnpackedEntry;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -122,6 +123,17 @@ class BulkEntryReaderTest {
                     MemorySegment.ofArray(stored), entry.id(), VerificationLevel.CONTENT_HASH);
             assertThat(read).isHitOf(entry);
         }
+    }
+
+    @Test
+    @DisplayName("S12 listed sizes of any kind make a sum that is one: at most 1 GiB each")
+    void sums() {
+        BulkReadPlan plan = new BulkReadPlan(8 << 20, _ -> true);
+        for (long bytes : new long[] {Long.MAX_VALUE, Long.MAX_VALUE, -16, 3}) {
+            Sha256 id = entries.id().hash();
+            plan.add(new UnpackedEntry(id, id.hex(), bytes, "version"));
+        }
+        assertEquals(2L * EntryFormat.MAX_BYTES + 3, plan.bytes());
     }
 
     @Test
