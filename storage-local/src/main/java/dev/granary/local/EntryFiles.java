@@ -230,7 +230,7 @@ final class EntryFiles {
                 return result instanceof LoadResult.Damaged bad
                                 && bad.damage() == DamageKind.TRUNCATED
                         ? wrongLength(stated, size)
-                        : result; // foreign, or of a version that states its length elsewhere
+                        : result; // foreign, or cut in its header
             }
         }
         MemorySegment bytes;

@@ -33,6 +33,7 @@ import java.util.zip.CRC32C;
  * by the next store, never an exception or wrong bytes.
  */
 final class CorruptionTest {
+    private static final int LENGTH_AT = 16; // in the header of each version
     private final TestEntries entries = new TestEntries("CorruptionTest");
     private final Entry entry = entries.entry(40);
 
@@ -198,7 +199,9 @@ final class CorruptionTest {
                 ByteBuffer.wrap(otherVersion).putInt(80 + 4 * 24, (int) crc.getValue());
             }
             for (int length : new int[] {sound.length, 1 << 20}) {
-                Files.write(file(entry), Arrays.copyOf(otherVersion, length));
+                byte[] longer = Arrays.copyOf(otherVersion, length);
+                ByteBuffer.wrap(longer).putLong(LENGTH_AT, length);
+                Files.write(file(entry), longer);
                 assertThat(tier.load(entry.id()))
                         .isDamaged(isLater ? DamageKind.TOO_NEW : DamageKind.TOO_OLD);
                 assertTrue(Files.exists(file(entry)));
