@@ -133,7 +133,7 @@ public final class PlanCommand extends OutputCommand {
                 + tails(report));
         if (chosen.isPresent()) {
             DeviceLimits limits = chosen.get().limits();
-            out().println("device          " + chosen.get());
+            out().println("device          " + chosen.get().name());
             out().println("  local memory  " + Units.count(limits.localBytes()) + " bytes");
             out().println("  work-group    " + Units.count(limits.groupItems()) + " work-items");
             out().println("  resident      " + Units.count(report.residentGroups(limits))
