@@ -61,6 +61,7 @@ final class CapacitySweeper {
     private final LongAdder bytesEvicted = new LongAdder();
     private volatile EvictionListener listener = EvictionListener.NONE;
     private volatile long capacity;
+    private volatile boolean isFinished;
     private int passes; // sweeps in a row that were left to another process; guarded by sweeping
 
     /**
@@ -155,6 +156,9 @@ final class CapacitySweeper {
     private void runRequested() {
         int seen;
         do {
+            if (isFinished) {
+                return; // the directory may be removed by now
+            }
             seen = requests.get();
             sweep(0, Long.MAX_VALUE, false);
         } while (!requests.compareAndSet(seen, 0));
@@ -167,6 +171,7 @@ final class CapacitySweeper {
 
     /** Runs a sweep that is due: waits at most 2 s for one of this process, and takes at most 2. */
     void finish() {
+        isFinished = true;
         if (requests.get() > 0) {
             sweep(WAIT_NANOS, WAIT_NANOS, false);
         }
