@@ -23,6 +23,7 @@ import java.util.stream.Collectors;
 /** Factory of the bucket tiers that a configuration names. */
 public final class BucketTierFactory {
     private static final Duration BACKGROUND_TIMEOUT = Duration.ofSeconds(30);
+    private static final Duration BACKGROUND_STALL = Duration.ofSeconds(5);
 
     private BucketTierFactory() {}
 
@@ -85,6 +86,7 @@ public final class BucketTierFactory {
     public static BucketTier openForBackground(BucketConfig layer) throws ConfigException {
         return BucketTier.open(settings(layer, Optional.empty())
                 .requestTimeout(BACKGROUND_TIMEOUT)
+                .stallTimeout(BACKGROUND_STALL)
                 .loadDeadline(BACKGROUND_TIMEOUT.multipliedBy(2))
                 .build());
     }

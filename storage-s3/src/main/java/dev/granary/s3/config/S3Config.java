@@ -64,7 +64,7 @@ public final class S3Config {
     public S3Config forPacks() {
         S3ConfigBuilder packs = settings.copy();
         packs.requestTimeout = PACK_REQUEST;
-        packs.stallTimeout = min(PACK_STALL, settings.stallTimeout.multipliedBy(2));
+        packs.stallTimeout = min(PACK_STALL, settings.stallTimeout.multipliedBy(4));
         packs.loadDeadline = PACK_REQUEST.multipliedBy(2);
         packs.slowCall = PACK_SLOW;
         packs.readAttempts = PACK_ATTEMPTS;

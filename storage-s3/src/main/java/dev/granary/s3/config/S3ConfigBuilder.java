@@ -20,7 +20,7 @@ public final class S3ConfigBuilder implements Cloneable {
     int maxConnections = 64;
     Duration connectTimeout = Duration.ofSeconds(2);
     Duration requestTimeout = S3Config.DEFAULT_REQUEST_TIMEOUT;
-    Duration stallTimeout = Duration.ofSeconds(5);
+    Duration stallTimeout = Duration.ofSeconds(3);
     Duration loadDeadline = S3Config.DEFAULT_LOAD_DEADLINE;
     Duration slowCall = Duration.ofSeconds(3);
     Duration breakerPause = Duration.ofSeconds(30);
@@ -139,8 +139,9 @@ public final class S3ConfigBuilder implements Cloneable {
     }
 
     /**
-     * Sets the longest wait for the next bytes of a response; default 5 s. Requests that transfer
-     * packs get twice that, at most 10 s. Values above the request timeout have no effect.
+     * Sets the longest wait for the next bytes of a response; default 3 s, which leaves a lookup
+     * the time for a second attempt. Requests that transfer packs get four times that, at most 10
+     * s. Values above the request timeout have no effect.
      */
     public S3ConfigBuilder stallTimeout(Duration timeout) {
         this.stallTimeout = positive(timeout, "stall timeout");

@@ -33,7 +33,7 @@ import java.util.function.Supplier;
  *
  * <p>The breaker opens if at least half of the last {@value #WINDOW} outcomes, and no fewer than
  * {@value #MINIMUM}, are failures, or at least half are slow. It opens at once if the bucket is
- * silent: two requests ended without a response, and nothing was received for others between them.
+ * silent: two reads ended without a response, and nothing was received for others between them.
  * Five successive requests to a silent bucket would take most of a minute. After a pause it is
  * half-open until {@value #HALF_OPEN_CALLS} requests have ended, without a limit of time: a process
  * with few requests would never make them in time. A read counts as one outcome, that of its last
@@ -98,12 +98,14 @@ final class BucketCircuitBreaker {
      * @param waitNanos the longest wait for a connection
      * @param sender sends the request once
      * @param isFinal whether the outcome counts; false if the same request will be retried
+     * @param isRead whether the outcome may show silence: a write may take a server long
      */
     <R> R call(
             long waitNanos,
             BucketRequest<R> request,
             Supplier<R> sender,
-            Predicate<Optional<StoreFailure>> isFinal) {
+            Predicate<Optional<StoreFailure>> isFinal,
+            boolean isRead) {
         if (!breaker.tryAcquirePermission()) {
             return request.failed().apply(suspended());
         }
@@ -126,7 +128,9 @@ final class BucketCircuitBreaker {
                 if (isFinal.test(failed) && !isLocal) {
                     record(failed, elapsed);
                     recorded = true;
-                    openIfSilent(failed, elapsed);
+                    if (isRead) {
+                        openIfSilent(failed, elapsed);
+                    }
                 }
                 return result;
             } finally {
@@ -140,9 +144,9 @@ final class BucketCircuitBreaker {
     }
 
     /**
-     * Opens the breaker if two requests ended without a response, and nothing was received for
-     * others between them: one may have hung alone. A connection that is refused at once costs too
-     * little for that.
+     * Opens the breaker if two reads ended without a response, and nothing was received for others
+     * between them: one may have hung alone. A connection that is refused at once costs too little
+     * for that.
      */
     private void openIfSilent(Optional<StoreFailure> failed, long elapsedNanos) {
         boolean isSilent = failed.filter(StoreFailure::isWithoutResponse)

@@ -188,7 +188,7 @@ public final class ResilientObjectStore extends RequestPipelineStore {
                 new ReadAttempts(config, ticker, start + deadlineNanos - requestNanos);
         while (true) {
             R result = sendOnce(
-                    sendWindowNanos - (ticker.nanos() - start), request, attempts::isFinal);
+                    sendWindowNanos - (ticker.nanos() - start), request, attempts::isFinal, true);
             if (attempts.hasEnded() || !attempts.pause()) {
                 return result;
             }
@@ -198,12 +198,15 @@ public final class ResilientObjectStore extends RequestPipelineStore {
 
     @Override
     WriteResult write(BucketRequest<WriteResult> request) {
-        return sendOnce(breaker.get().connectionWaitNanos(), request, _ -> true);
+        return sendOnce(breaker.get().connectionWaitNanos(), request, _ -> true, false);
     }
 
     private <R> R sendOnce(
-            long waitNanos, BucketRequest<R> request, Predicate<Optional<StoreFailure>> isFinal) {
-        R result = breaker.get().call(waitNanos, request, () -> send(request), isFinal);
+            long waitNanos,
+            BucketRequest<R> request,
+            Predicate<Optional<StoreFailure>> isFinal,
+            boolean isRead) {
+        R result = breaker.get().call(waitNanos, request, () -> send(request), isFinal, isRead);
         if (request.failure().apply(result).filter(StoreFailure::isUnsent).isPresent()) {
             counters.unsent.increment();
         }
