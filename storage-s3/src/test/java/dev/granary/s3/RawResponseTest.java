@@ -71,8 +71,7 @@ class RawResponseTest {
                 .credentials("key", SECRET)
                 .stallTimeout(Duration.ofMinutes(1))
                 .requestTimeout(Duration.ofMinutes(1))
-                .loadDeadline(Duration.ofMinutes(2))
-                .retryPause(Duration.ofMillis(1));
+                .loadDeadline(Duration.ofMinutes(2));
     }
 
     private ObjectStore transport(S3ClientLibrary client) {
@@ -262,7 +261,6 @@ class RawResponseTest {
                         .endpoint(resetting.endpoint())
                         .client(client)
                         .credentials("key", SECRET)
-                        .retryPause(Duration.ofMillis(1))
                         .build())) {
             for (int i = 0; i < 20; i++) {
                 String cause = assertThat(tier.load(entries.id())).isUnavailable();

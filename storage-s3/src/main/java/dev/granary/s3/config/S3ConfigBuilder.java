@@ -158,12 +158,6 @@ public final class S3ConfigBuilder implements Cloneable {
         return this;
     }
 
-    /** Sets the approximate pause before a read is retried; for tests. */
-    public S3ConfigBuilder retryPause(Duration pause) {
-        this.retryPause = positive(pause, "retry pause");
-        return this;
-    }
-
     /**
      * Sets the duration from which a request counts as slow for the circuit breaker; default 3 s.
      */
