@@ -85,7 +85,6 @@ final class ExplanationJson {
                         usable.compatibility() instanceof BinaryCompatibility.Compatible;
                 object.addProperty("compatibility", isCompatible ? "compatible" : "undetermined");
                 object.addProperty("reason", usable.compatibility().reason());
-                object.addProperty("trial", usable.isTried());
             }
             case Result.Quarantined quarantined -> {
                 object.addProperty("answer", "quarantined");

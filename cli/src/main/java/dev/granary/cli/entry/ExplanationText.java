@@ -123,10 +123,7 @@ final class ExplanationText {
         return switch (result) {
             case Result.Usable usable ->
                 "hit: " + facts(usable.entry(), usable.place()) + "; container "
-                        + text(usable.compatibility())
-                        + (usable.isTried()
-                                ? "; restored in a process of its own first (restore-trial)"
-                                : "");
+                        + text(usable.compatibility());
             case Result.Quarantined quarantined ->
                 "not used: " + quarantined.reason() + "; "
                         + facts(quarantined.entry(), quarantined.place());

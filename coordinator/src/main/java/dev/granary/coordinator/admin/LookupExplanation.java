@@ -48,9 +48,8 @@ public record LookupExplanation(
          *
          * @param place the place in the tier
          * @param compatibility the judgement of its container
-         * @param isTried whether a process of its own restores it first
          */
-        record Usable(Entry entry, String place, BinaryCompatibility compatibility, boolean isTried)
+        record Usable(Entry entry, String place, BinaryCompatibility compatibility)
                 implements Result {}
 
         /**

@@ -28,8 +28,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Restorer of the entries of one lookup: quarantine, check of the container, trial, then the
- * driver. An entry that cannot be used is discarded from its tier. One of another namespace stays
+ * Restorer of the entries of one lookup: quarantine, check of the container, then the driver. An entry that cannot be used is discarded from its tier. One of another namespace stays
  * there: its own engines may use it. Used by one thread.
  */
 final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
@@ -65,7 +64,7 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
     Optional<P> restore(Entry entry, String tier, Consumer<Entry> discard) {
         EventSpan span = tiers.events().begin(EventKind.RESTORE);
         if (tiers.quarantine().isPresent() && tiers.quarantine().get().contains(entry)) {
-            quarantined(entry, tier, Optional.empty(), span);
+            quarantined(entry, tier, span);
             return Optional.empty();
         }
         if (CompatibilityChecker.check(engine.target(), entry.binaries())
@@ -77,12 +76,6 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
                 && slowRestores(entry).filter(slow -> slow.isConfirmed(entry)).isPresent()) {
             hasLeftSlow = true;
             renewSlow(entry, tier, span);
-            return Optional.empty();
-        }
-        Optional<String> problem =
-                tiers.trials().flatMap(trials -> trials.problem(entry, engine.target()));
-        if (problem.isPresent()) {
-            quarantined(entry, tier, problem, span);
             return Optional.empty();
         }
         try (RestoreQuarantine.Restore _ = beginRestore(entry)) {
@@ -193,9 +186,9 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
         return tiers.quarantine().isPresent() ? tiers.quarantine().get().begin(entry) : null;
     }
 
-    private void quarantined(Entry entry, String tier, Optional<String> cause, EventSpan span) {
+    private void quarantined(Entry entry, String tier, EventSpan span) {
         tiers.counters().increment(LookupCounter.QUARANTINED);
-        span.end(_ -> event(entry, tier, RestoreEvent.Outcome.QUARANTINED, cause, Duration.ZERO));
+        span.end(_ -> event(entry, tier, RestoreEvent.Outcome.QUARANTINED, Optional.empty(), Duration.ZERO));
     }
 
     private void rejectIncompatible(

@@ -44,22 +44,6 @@ public final class QuarantineReader {
     }
 
     /**
-     * Returns true if a process of this machine survived the trial of a restore.
-     *
-     * @throws IOException if the directory cannot be read
-     */
-    public static boolean hasPassed(Path localDirectory, Entry entry, Instant now)
-            throws IOException {
-        return end(
-                        localDirectory
-                                .resolve(RestoreQuarantine.PASSED_DIRECTORY)
-                                .resolve(RestoreMarks.name(entry)),
-                        RestoreQuarantine.PASSED_TIME)
-                .filter(now::isBefore)
-                .isPresent();
-    }
-
-    /**
      * Returns true if a lookup compiles an entry anew, since its restores were slow.
      *
      * @throws IOException if the directory cannot be read

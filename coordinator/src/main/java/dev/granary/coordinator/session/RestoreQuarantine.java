@@ -2,11 +2,9 @@ package dev.granary.coordinator.session;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.LogOnce;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -35,17 +33,12 @@ public final class RestoreQuarantine implements AutoCloseable {
     /** The directory of the plans whose trial ended a process, in that of the quarantine. */
     static final String PLANS_DIRECTORY = "plans";
 
-    /** The directory of the restores that a process survived in a trial. */
-    static final String PASSED_DIRECTORY = "passed";
-
     static final Duration QUARANTINE_TIME = Duration.ofDays(1);
-    static final Duration PASSED_TIME = Duration.ofDays(90);
 
     private final RestoreMarks marks;
     private final RestoreMarks trials;
     private final QuarantineDirectory directory;
     private final QuarantineDirectory plans;
-    private final Lazy<QuarantineDirectory> passed;
     private final SlowRestores slowRestores;
 
     /**
@@ -62,58 +55,11 @@ public final class RestoreQuarantine implements AutoCloseable {
         this.plans = new QuarantineDirectory(
                 localDirectory.resolve(DIRECTORY).resolve(PLANS_DIRECTORY), QUARANTINE_TIME, clock);
         this.slowRestores = new SlowRestores(localDirectory, clock);
-        // read only if restores are tried in processes of their own
-        this.passed = new Lazy<>(() -> openPassed(localDirectory, clock));
     }
 
     /** Returns true if {@code entry} is in quarantine now. */
     public boolean contains(Entry entry) {
         return !directory.isEmpty() && directory.contains(RestoreMarks.name(entry));
-    }
-
-    private static QuarantineDirectory openPassed(Path localDirectory, InstantSource clock) {
-        try {
-            return new QuarantineDirectory(
-                    localDirectory.resolve(PASSED_DIRECTORY), PASSED_TIME, clock);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    /**
-     * Puts an entry into quarantine whose restore ended another process.
-     *
-     * @throws IOException if the directory cannot be written
-     */
-    public void add(Entry entry) throws IOException {
-        directory.add(RestoreMarks.name(entry));
-    }
-
-    /**
-     * Returns true if a process survived the restore of {@code entry}, and that was recorded in the
-     * last 90 days.
-     *
-     * @throws IOException if the directory cannot be read
-     */
-    public boolean hasPassed(Entry entry) throws IOException {
-        return passed().contains(RestoreMarks.name(entry));
-    }
-
-    /**
-     * Records that a process survived the restore of {@code entry}.
-     *
-     * @throws IOException if the directory cannot be written
-     */
-    public void addPassed(Entry entry) throws IOException {
-        passed().add(RestoreMarks.name(entry));
-    }
-
-    private QuarantineDirectory passed() throws IOException {
-        try {
-            return passed.get();
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
-        }
     }
 
     /** Returns the record of restores that took as long as a compile. */

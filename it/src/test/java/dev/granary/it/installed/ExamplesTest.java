@@ -204,22 +204,6 @@ class ExamplesTest {
         assertTrue(populated.out().contains(": 1 published, "), populated::toString);
     }
 
-    @Test
-    @Tag("exhaustive")
-    @DisplayName("U6 N7 on the module path a trial of a restore has the modules of OpenCL as well")
-    void trial() throws Exception {
-        Map<String, String> bucket = new HashMap<>(TestS3.server().environment());
-        bucket.put("HOSTNAME", "another-host"); // a trial is for entries of unknown producers
-        command("trial-1", bucket, "populate");
-        bucket.put("HOSTNAME", "this-host");
-        bucket.put("GRANARY_RESTORE_TRIAL", "foreign");
-        InstalledProgram.Result node = command("trial-2", bucket, "run");
-        assertTrue(node.out().contains(": 0 compiled, 1 from the bucket, "), node::toString);
-        try (Stream<Path> survived = Files.list(home.resolve("trial-2/passed"))) {
-            assertEquals(1, survived.count(), node::toString);
-        }
-    }
-
     private InstalledProgram.Result command(
             String node, Map<String, String> variables, String command) throws Exception {
         InstalledProgram.Result result = projects.run(
