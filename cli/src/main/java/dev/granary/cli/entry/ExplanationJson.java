@@ -97,10 +97,6 @@ final class ExplanationJson {
                 object.addProperty("compatibility", "incompatible");
                 object.addProperty("reason", incompatible.reason());
             }
-            case Result.Slow(Entry entry, String place) -> {
-                object.addProperty("answer", "slow");
-                addEntry(object, entry, place);
-            }
             case Result.Absent(String place) -> {
                 object.addProperty("answer", "absent");
                 object.addProperty("place", place);

@@ -130,9 +130,6 @@ final class ExplanationText {
             case Result.Incompatible incompatible ->
                 "discarded as incompatible: " + incompatible.reason() + "; "
                         + facts(incompatible.entry(), incompatible.place());
-            case Result.Slow(Entry entry, String place) ->
-                "compiled anew, since its restores took as long as its compile; "
-                        + facts(entry, place);
             case Result.Absent(String place) -> "absent: " + place;
             case Result.Damaged damaged ->
                 "damaged, a miss (" + TierVerifier.name(damaged.kind()) + "): " + damaged.detail();

@@ -214,9 +214,6 @@ public final class LookupExplainer {
                 if (compatibility instanceof BinaryCompatibility.Incompatible(String reason)) {
                     yield new Result.Incompatible(entry, place, reason);
                 }
-                if (isSlow(own, entry)) {
-                    yield new Result.Slow(entry, place);
-                }
                 yield new Result.Usable(entry, place, compatibility);
             }
         };
@@ -230,16 +227,6 @@ public final class LookupExplainer {
             return QuarantineReader.quarantine(config.directory(), entry, clock.instant());
         } catch (IOException e) {
             return Optional.empty(); // as in a lookup, whose process has no session then
-        }
-    }
-
-    private boolean isSlow(Id own, Entry entry) {
-        try {
-            return config.capacityBytes() != 0
-                    && entry.id().target().equals(own.target())
-                    && QuarantineReader.isSlow(config.directory(), entry, clock.instant());
-        } catch (IOException e) {
-            return false; // as in a lookup
         }
     }
 }

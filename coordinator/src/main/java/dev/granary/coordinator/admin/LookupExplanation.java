@@ -68,12 +68,6 @@ public record LookupExplanation(
         record Incompatible(Entry entry, String place, String reason) implements Result {}
 
         /**
-         * A verified entry that a lookup compiles anew, since its restores took as long as its
-         * compile.
-         */
-        record Slow(Entry entry, String place) implements Result {}
-
-        /**
          * No entry.
          *
          * @param place the place that was searched

@@ -1,7 +1,5 @@
 package dev.granary.coordinator.session;
 
-import dev.granary.cache.Sha256;
-
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -51,13 +49,6 @@ final class QuarantineDirectory {
     /** Returns true if no entry was marked when this was last read or changed. */
     boolean isEmpty() {
         return endTimes.isEmpty();
-    }
-
-    /** Returns true if a content of that id is marked now. */
-    boolean containsId(Sha256 id) {
-        String prefix = id.hex() + "-";
-        return endTimes.keySet().stream()
-                .anyMatch(mark -> mark.startsWith(prefix) && contains(mark));
     }
 
     /** Returns the end of the time of each entry, by its mark. */

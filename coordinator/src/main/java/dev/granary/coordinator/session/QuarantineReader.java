@@ -3,8 +3,6 @@ package dev.granary.coordinator.session;
 import dev.granary.cache.Entry;
 
 import java.io.IOException;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -41,39 +39,6 @@ public final class QuarantineReader {
             }
         }
         return Optional.empty();
-    }
-
-    /**
-     * Returns true if a lookup compiles an entry anew, since its restores were slow.
-     *
-     * @throws IOException if the directory cannot be read
-     */
-    public static boolean isSlow(Path localDirectory, Entry entry, Instant now) throws IOException {
-        Path slow = localDirectory.resolve(SlowRestores.DIRECTORY);
-        return end(
-                                slow.resolve(SlowRestores.CONFIRMED)
-                                        .resolve(RestoreMarks.name(entry)),
-                                SlowRestores.TIME)
-                        .filter(now::isBefore)
-                        .isPresent()
-                && !isReplaced(slow.resolve(SlowRestores.REPLACED), entry, now);
-    }
-
-    private static boolean isReplaced(Path directory, Entry entry, Instant now) throws IOException {
-        if (!Files.isDirectory(directory)) {
-            return false;
-        }
-        try (DirectoryStream<Path> contents =
-                Files.newDirectoryStream(directory, entry.id().hash().hex() + "-*")) {
-            for (Path content : contents) {
-                if (end(content, SlowRestores.TIME).filter(now::isBefore).isPresent()) {
-                    return true;
-                }
-            }
-            return false;
-        } catch (DirectoryIteratorException e) {
-            throw e.getCause();
-        }
     }
 
     /** Returns the end of the time of a mark; empty if there is no such file. */

@@ -39,7 +39,6 @@ public final class RestoreQuarantine implements AutoCloseable {
     private final RestoreMarks trials;
     private final QuarantineDirectory directory;
     private final QuarantineDirectory plans;
-    private final SlowRestores slowRestores;
 
     /**
      * Reads the quarantine of {@code localDirectory}.
@@ -54,17 +53,11 @@ public final class RestoreQuarantine implements AutoCloseable {
                 new QuarantineDirectory(localDirectory.resolve(DIRECTORY), QUARANTINE_TIME, clock);
         this.plans = new QuarantineDirectory(
                 localDirectory.resolve(DIRECTORY).resolve(PLANS_DIRECTORY), QUARANTINE_TIME, clock);
-        this.slowRestores = new SlowRestores(localDirectory, clock);
     }
 
     /** Returns true if {@code entry} is in quarantine now. */
     public boolean contains(Entry entry) {
         return !directory.isEmpty() && directory.contains(RestoreMarks.name(entry));
-    }
-
-    /** Returns the record of restores that took as long as a compile. */
-    public SlowRestores slowRestores() {
-        return slowRestores;
     }
 
     /** Returns the ends of the quarantine by mark: id and content in hexadecimal digits. */
