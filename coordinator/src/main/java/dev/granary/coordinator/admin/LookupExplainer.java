@@ -17,7 +17,7 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.lookup.NamespaceIds;
-import dev.granary.coordinator.session.QuarantineReader;
+import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
@@ -224,7 +224,7 @@ public final class LookupExplainer {
             return Optional.empty();
         }
         try {
-            return QuarantineReader.quarantine(config.directory(), entry, clock.instant());
+            return RestoreQuarantine.reason(config.directory(), entry, clock.instant());
         } catch (IOException e) {
             return Optional.empty(); // as in a lookup, whose process has no session then
         }

@@ -5,15 +5,13 @@ import java.net.UnknownHostException;
 
 /** Name of this process in the metadata of the entries that it compiles. */
 final class ProducerName {
+    // computed at the first use of the class: resolving the host name may query a server
+    private static final String NAME = host() + "/" + ProcessHandle.current().pid();
+
     private ProducerName() {}
 
-    /** Holder of the name, computed at first use: resolving the host name may query a server. */
-    private static final class Name {
-        static final String VALUE = host() + "/" + ProcessHandle.current().pid();
-    }
-
     static String name() {
-        return Name.VALUE;
+        return NAME;
     }
 
     private static String host() {

@@ -7,7 +7,6 @@ import dev.granary.cache.support.LogOnce;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
@@ -33,8 +32,6 @@ public final class RestoreQuarantine implements AutoCloseable {
     /** The directory of the plans whose trial ended a process, in that of the quarantine. */
     static final String PLANS_DIRECTORY = "plans";
 
-    static final Duration QUARANTINE_TIME = Duration.ofDays(1);
-
     private final RestoreMarks marks;
     private final RestoreMarks trials;
     private final QuarantineDirectory directory;
@@ -49,10 +46,34 @@ public final class RestoreQuarantine implements AutoCloseable {
             throws IOException {
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
         this.trials = new RestoreMarks(session.file(TRIALS_FILE));
-        this.directory =
-                new QuarantineDirectory(localDirectory.resolve(DIRECTORY), QUARANTINE_TIME, clock);
+        this.directory = new QuarantineDirectory(localDirectory.resolve(DIRECTORY), clock);
         this.plans = new QuarantineDirectory(
-                localDirectory.resolve(DIRECTORY).resolve(PLANS_DIRECTORY), QUARANTINE_TIME, clock);
+                localDirectory.resolve(DIRECTORY).resolve(PLANS_DIRECTORY), clock);
+    }
+
+    /**
+     * Returns the reason for which the next process does not restore an entry: it is in quarantine,
+     * or a process has ended during its restore since. Empty if there is none. Changes nothing.
+     *
+     * @throws IOException if the directory cannot be read
+     */
+    public static Optional<String> reason(Path localDirectory, Entry entry, Instant now)
+            throws IOException {
+        String mark = RestoreMarks.name(entry);
+        Optional<Instant> end =
+                QuarantineDirectory.end(localDirectory.resolve(DIRECTORY).resolve(mark));
+        if (end.isPresent() && now.isBefore(end.get())) {
+            return Optional.of(
+                    "a process ended while it restored this content; in quarantine until "
+                            + end.get());
+        }
+        for (Path session : ProcessSession.ended(localDirectory)) {
+            if (RestoreMarks.read(session.resolve(MARKS_FILE)).contains(mark)) {
+                return Optional.of("a process has just ended while it restored this content; the"
+                        + " next process puts it into quarantine");
+            }
+        }
+        return Optional.empty();
     }
 
     /** Returns true if {@code entry} is in quarantine now. */
