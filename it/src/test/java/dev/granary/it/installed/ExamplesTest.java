@@ -177,7 +177,7 @@ class ExamplesTest {
         InstalledProgram.Result linked = InstalledProgram.of(List.of(
                         Path.of(System.getProperty("java.home"), "bin", "jlink").toString(),
                         "--add-modules",
-                        "java.base,java.management,jdk.jfr,jdk.unsupported",
+                        "java.base,jdk.jfr,jdk.unsupported",
                         "--output",
                         image.toString()))
                 .run();
