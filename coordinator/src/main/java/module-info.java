@@ -4,7 +4,6 @@ module dev.granary.coordinator {
     requires transitive dev.granary.gpu;
     requires transitive dev.granary.local;
     requires transitive dev.granary.s3;
-    requires java.management;
     requires jdk.jfr;
     requires org.slf4j;
     requires org.tomlj;

@@ -16,7 +16,6 @@ module dev.granary.gpu {
     exports dev.granary.gpu.device;
     exports dev.granary.gpu.opencl;
     exports dev.granary.gpu.spirv;
-    exports dev.granary.gpu.trial;
     exports dev.granary.gpu.composite;
     exports dev.granary.gpu.levelzero;
     exports dev.granary.gpu.offline;

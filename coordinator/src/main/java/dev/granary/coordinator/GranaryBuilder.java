@@ -89,8 +89,8 @@ public final class GranaryBuilder {
     }
 
     /**
-     * Adds a writable layer. An entry that a later layer has is copied to it in the background. So
-     * is a compiled entry if this is the first writable layer.
+     * Adds a writable layer. A compiled entry is published there in the background if this is the
+     * first writable layer.
      *
      * @param name the name in counters, messages and the outbox, 1 to 200 characters. Uploads that
      *     one process leaves are done by the next one that has a layer of the same name.

@@ -26,8 +26,6 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     public volatile RestoreBehavior restoreBehavior = RestoreBehavior.ACCEPTS;
     public volatile BinariesTime binariesTime = BinariesTime.AT_ONCE;
     public volatile Runnable beforeCompile = () -> {};
-    public volatile boolean hasCompiler = true;
-    public volatile Runnable beforeRestore = () -> {};
     public volatile List<Target> readable = List.of();
 
     /** Result of restoring binaries. */
@@ -72,7 +70,7 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     public FakePrimitive create(FakeDescriptor descriptor) throws CompileException {
         compiles.incrementAndGet();
         beforeCompile.run();
-        if (!hasCompiler || descriptor.name().startsWith("wrong")) {
+        if (descriptor.name().startsWith("wrong")) {
             throw new CompileException("it does not compile", "line 1: error");
         }
         return create(
@@ -87,7 +85,6 @@ public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     public FakePrimitive create(FakeDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
             throws RestoreException {
         restores.incrementAndGet();
-        beforeRestore.run();
         return switch (restoreBehavior) {
             case ACCEPTS -> create(descriptor, Origin.RESTORED, binaries);
             case RECOMPILES -> create(descriptor, Origin.RECOMPILED, binaries(descriptor, version));

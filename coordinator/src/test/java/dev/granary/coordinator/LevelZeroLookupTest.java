@@ -37,7 +37,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -53,7 +52,6 @@ class LevelZeroLookupTest {
     @AfterEach
     void restoreSettings() {
         driver.set("GRANARY_ZE_DRIVER_VERSION", "");
-        driver.set("GRANARY_ZE_RESTORE_BUSY_MILLIS", "");
         assertEquals(0, driver.liveObjects());
         driver.assertNoViolation();
     }
@@ -166,34 +164,5 @@ class LevelZeroLookupTest {
                         recompiled, granary.statistics().count(LookupCounter.RECOMPILED_BY_DRIVER));
             }
         }
-    }
-
-    @Test
-    @DisplayName("N8 a driver that silently compiles again is detected by its processor time,"
-            + " and the kernel is compiled once")
-    void silentlyRecompiled() throws Exception {
-        LevelZeroDevice device = LevelZero.devices().getFirst();
-        KernelDescriptor descriptor = VectorPrograms.vectors(device.target(), 2).build();
-        try (LevelZeroEngine engine = LevelZeroEngine.open(device, VectorPrograms.COMPILER);
-                LocalTier local = LocalTier.open(
-                        LocalTierConfig.builder(directory.resolve("local")).build())) {
-            assertThat(local.store(TestEntries.entry( // compiled in 250 ms
-                            descriptor.getId(),
-                            engine.create(descriptor).getBinaries(BinaryKind.KERNEL))))
-                    .isStored();
-        }
-        driver.set("GRANARY_ZE_RESTORE_BUSY_MILLIS", "230");
-        List<String> lookups = new ArrayList<>();
-        for (int i = 0; i < 3; i++) {
-            try (Granary granary = open();
-                    LevelZeroEngine engine =
-                            LevelZeroEngine.open(device, VectorPrograms.COMPILER)) {
-                lookups.add(granary.obtain(engine, descriptor).source() + " "
-                        + granary.statistics().count(LookupCounter.RECOMPILED_BY_DRIVER));
-            }
-        }
-        assertEquals(List.of("LOCAL 0", "LOCAL 1", "COMPILED 0"), lookups);
-        driver.set("GRANARY_ZE_RESTORE_BUSY_MILLIS", "");
-        assertEquals(PrimitiveSource.LOCAL, lookup(device, 2));
     }
 }

@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.fail;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.granary.cache.Entry;
-import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.StoredEntry;
@@ -24,7 +23,6 @@ import dev.granary.s3.contract.TestS3;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,11 +30,8 @@ import org.junit.jupiter.api.io.TempDir;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * A bucket with an entry on which the driver really ends its process. Its bytes were damaged before
@@ -139,74 +134,5 @@ class DeadlyEntryTest {
         diesAndCompiles("a");
         diesAndCompiles("b");
         assertInBucket(deadly);
-    }
-
-    /** Returns the entry as one that another machine has compiled. */
-    private static Entry foreign(Entry entry) {
-        EntryMetadata own = entry.metadata().orElseThrow();
-        return Entry.of(
-                entry.id(),
-                entry.binaries(),
-                entry.compileTime(),
-                new EntryMetadata(
-                        own.libraryVersion(),
-                        "another-host/7",
-                        own.createdAt(),
-                        own.kernels(),
-                        own.geometries(),
-                        own.readableKey()));
-    }
-
-    @Test
-    @Tag("exhaustive")
-    @DisplayName(
-            "N7 with restore-trial, a deadly entry of another machine ends a throw-away process"
-                    + " only, and is in quarantine")
-    void trial() throws Exception {
-        online.put("GRANARY_RESTORE_TRIAL", "foreign");
-        Entry good = compiled();
-        publishUnpacked(foreign(deadly(good)));
-        GranaryProcess.Result first = run("a");
-        assertEquals(0, first.exitCode(), first::toString);
-        assertEquals(1, first.summary("compiled"), first::toString);
-        assertTrue(
-                first.err().contains("a process died in the trial of its restore: exit code 134:"),
-                first::toString);
-        GranaryProcess.Result listed = granary(Map.of(), "a", "quarantine", "list", "--json");
-        assertTrue(listed.out().contains(good.id().hash().hex()), listed::toString);
-    }
-
-    @Test
-    @Tag("exhaustive")
-    @DisplayName("N7 with restore-trial, a sound entry of another machine is tried once for a"
-            + " machine, and an own one never")
-    void survivedTrial() throws Exception {
-        online.put("GRANARY_RESTORE_TRIAL", "foreign");
-        Entry good = compiled();
-        publishUnpacked(foreign(good));
-        assertHit("a");
-        assertEquals(1, passed("a").size());
-        FileTime written = Files.getLastModifiedTime(passed("a").getFirst());
-        assertEquals(1, run("a").summary("local"));
-        assertEquals(written, Files.getLastModifiedTime(passed("a").getFirst()), "tried once");
-        GranaryProcess.Result own = granary(online, "ci", "run", "--json", manifest.toString());
-        assertEquals(1, own.summary("local"), own::toString);
-        assertEquals(List.of(), passed("ci"), "compiled by this host");
-    }
-
-    private List<Path> passed(String machine) throws Exception {
-        Path recorded = directory.resolve(machine).resolve("passed");
-        if (!Files.exists(recorded)) {
-            return List.of();
-        }
-        try (Stream<Path> files = Files.list(recorded)) {
-            return files.toList();
-        }
-    }
-
-    private void assertHit(String machine) throws Exception {
-        GranaryProcess.Result result = run(machine);
-        assertEquals(0, result.exitCode(), result::toString);
-        assertEquals(1, result.summary("bucket"), result::toString);
     }
 }

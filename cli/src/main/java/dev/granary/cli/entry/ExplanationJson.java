@@ -85,7 +85,6 @@ final class ExplanationJson {
                         usable.compatibility() instanceof BinaryCompatibility.Compatible;
                 object.addProperty("compatibility", isCompatible ? "compatible" : "undetermined");
                 object.addProperty("reason", usable.compatibility().reason());
-                object.addProperty("trial", usable.isTried());
             }
             case Result.Quarantined quarantined -> {
                 object.addProperty("answer", "quarantined");
@@ -97,10 +96,6 @@ final class ExplanationJson {
                 addEntry(object, incompatible.entry(), incompatible.place());
                 object.addProperty("compatibility", "incompatible");
                 object.addProperty("reason", incompatible.reason());
-            }
-            case Result.Slow(Entry entry, String place) -> {
-                object.addProperty("answer", "slow");
-                addEntry(object, entry, place);
             }
             case Result.Absent(String place) -> {
                 object.addProperty("answer", "absent");

@@ -123,19 +123,13 @@ final class ExplanationText {
         return switch (result) {
             case Result.Usable usable ->
                 "hit: " + facts(usable.entry(), usable.place()) + "; container "
-                        + text(usable.compatibility())
-                        + (usable.isTried()
-                                ? "; restored in a process of its own first (restore-trial)"
-                                : "");
+                        + text(usable.compatibility());
             case Result.Quarantined quarantined ->
                 "not used: " + quarantined.reason() + "; "
                         + facts(quarantined.entry(), quarantined.place());
             case Result.Incompatible incompatible ->
                 "discarded as incompatible: " + incompatible.reason() + "; "
                         + facts(incompatible.entry(), incompatible.place());
-            case Result.Slow(Entry entry, String place) ->
-                "compiled anew, since its restores took as long as its compile; "
-                        + facts(entry, place);
             case Result.Absent(String place) -> "absent: " + place;
             case Result.Damaged damaged ->
                 "damaged, a miss (" + TierVerifier.name(damaged.kind()) + "): " + damaged.detail();

@@ -2,7 +2,6 @@ package dev.granary.coordinator.admin;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Target;
@@ -17,16 +16,12 @@ import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.RestoreTrialPolicy;
 import dev.granary.coordinator.lookup.NamespaceIds;
-import dev.granary.coordinator.lookup.RestoreTrials;
-import dev.granary.coordinator.publish.ProducerName;
-import dev.granary.coordinator.session.QuarantineReader;
+import dev.granary.coordinator.session.RestoreQuarantine;
 import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.LocalTierFactory;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
-import dev.granary.gpu.spirv.IntermediateDescriptor;
 import dev.granary.local.ClaimResult;
 import dev.granary.local.LocalClaims;
 import dev.granary.local.LocalTier;
@@ -219,13 +214,7 @@ public final class LookupExplainer {
                 if (compatibility instanceof BinaryCompatibility.Incompatible(String reason)) {
                     yield new Result.Incompatible(entry, place, reason);
                 }
-                if (isSlow(own, entry)) {
-                    yield new Result.Slow(entry, place);
-                }
-                boolean isTried = isTried(entry);
-                yield isTried && IntermediateDescriptor.isIntermediate(entry.id())
-                        ? new Result.Quarantined(entry, place, RestoreTrials.NOT_FOR_INTERMEDIATE)
-                        : new Result.Usable(entry, place, compatibility, isTried);
+                yield new Result.Usable(entry, place, compatibility);
             }
         };
     }
@@ -235,37 +224,9 @@ public final class LookupExplainer {
             return Optional.empty();
         }
         try {
-            return QuarantineReader.quarantine(config.directory(), entry, clock.instant());
+            return RestoreQuarantine.reason(config.directory(), entry, clock.instant());
         } catch (IOException e) {
             return Optional.empty(); // as in a lookup, whose process has no session then
-        }
-    }
-
-    private boolean isSlow(Id own, Entry entry) {
-        try {
-            return config.capacityBytes() != 0
-                    && entry.id().target().equals(own.target())
-                    && QuarantineReader.isSlow(config.directory(), entry, clock.instant());
-        } catch (IOException e) {
-            return false; // as in a lookup
-        }
-    }
-
-    private boolean isTried(Entry entry) {
-        if (config.restoreTrial() == RestoreTrialPolicy.OFF
-                || entry.metadata()
-                        .map(EntryMetadata::producer)
-                        .filter(ProducerName::isOfThisHost)
-                        .isPresent()) {
-            return false;
-        }
-        if (config.capacityBytes() == 0) {
-            return true; // as in a lookup, which has no record of trials then
-        }
-        try {
-            return !QuarantineReader.hasPassed(config.directory(), entry, clock.instant());
-        } catch (IOException e) {
-            return true;
         }
     }
 }

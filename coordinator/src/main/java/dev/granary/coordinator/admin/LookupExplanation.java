@@ -48,9 +48,8 @@ public record LookupExplanation(
          *
          * @param place the place in the tier
          * @param compatibility the judgement of its container
-         * @param isTried whether a process of its own restores it first
          */
-        record Usable(Entry entry, String place, BinaryCompatibility compatibility, boolean isTried)
+        record Usable(Entry entry, String place, BinaryCompatibility compatibility)
                 implements Result {}
 
         /**
@@ -67,12 +66,6 @@ public record LookupExplanation(
          * @param reason the reason in one line
          */
         record Incompatible(Entry entry, String place, String reason) implements Result {}
-
-        /**
-         * A verified entry that a lookup compiles anew, since its restores took as long as its
-         * compile.
-         */
-        record Slow(Entry entry, String place) implements Result {}
 
         /**
          * No entry.

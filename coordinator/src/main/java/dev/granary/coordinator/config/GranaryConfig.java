@@ -33,7 +33,6 @@ import java.util.Optional;
  *     engine
  * @param recording the manifest to which the kernels of this process are recorded; empty: none
  * @param enabled the engines whose primitives are cached beyond memory
- * @param restoreTrial the entries whose first restore happens in a process of its own
  */
 public record GranaryConfig(
         List<BucketConfig> buckets,
@@ -47,8 +46,7 @@ public record GranaryConfig(
         Duration flushLimit,
         ConstantLimits constantLimits,
         Optional<Path> recording,
-        EnabledEngines enabled,
-        RestoreTrialPolicy restoreTrial) {
+        EnabledEngines enabled) {
     /** The default capacity of the local tier: 4 GiB. */
     public static final long DEFAULT_CAPACITY_BYTES = 4L << 30;
 

@@ -40,7 +40,6 @@ public final class GranaryConfigBuilder {
     private ConstantLimits constantLimits = ConstantLimits.NONE;
     private @Nullable Path recording;
     private @Nullable EnabledEngines enabled;
-    private @Nullable RestoreTrialPolicy restoreTrial;
     private boolean isOffline;
 
     GranaryConfigBuilder(Map<String, String> environment) {
@@ -217,15 +216,6 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Sets the entries whose first restore on this machine happens in a process of its own, so that
-     * a driver which ends its process on a binary does not end this one. Default: off.
-     */
-    public GranaryConfigBuilder restoreTrial(RestoreTrialPolicy policy) {
-        restoreTrial = policy;
-        return this;
-    }
-
-    /**
      * Sets the longest wait of {@code close} for uploads; default: 5 seconds.
      *
      * @throws ConfigException if negative
@@ -254,7 +244,6 @@ public final class GranaryConfigBuilder {
         Duration chosenWait = sources.first(localWait, Setting.LOCAL_WAIT);
         Duration chosenBucketWait = sources.first(bucketWait, Setting.BUCKET_WAIT);
         EnabledEngines chosenEnabled = sources.first(enabled, Setting.ENABLED);
-        RestoreTrialPolicy chosenTrial = sources.first(restoreTrial, Setting.RESTORE_TRIAL);
         return new GranaryConfig(
                 isOffline ? List.of() : sources.buckets(buckets, endpoint, client),
                 capacity == 0 ? configured : PrivateSubdirectory.resolve(configured),
@@ -273,8 +262,7 @@ public final class GranaryConfigBuilder {
                 flushLimit,
                 constantLimits.orElse(sources.constantLimits()),
                 Optional.ofNullable(sources.first(recording, Setting.RECORDING)),
-                chosenEnabled == null ? EnabledEngines.ALL : chosenEnabled,
-                chosenTrial == null ? RestoreTrialPolicy.OFF : chosenTrial);
+                chosenEnabled == null ? EnabledEngines.ALL : chosenEnabled);
     }
 
     private static Duration checked(Duration wait, String name) throws ConfigException {

@@ -112,14 +112,6 @@ record Setting<T>(
             EnabledEngines.FORM,
             EnabledEngines::parse);
 
-    static final Setting<RestoreTrialPolicy> RESTORE_TRIAL = new Setting<>(
-            "restore-trial",
-            "GRANARY_RESTORE_TRIAL",
-            TEXT,
-            "off, or foreign (the first restore of what another machine compiled happens in a"
-                    + " process of its own)",
-            Setting::trial);
-
     /** The longest configurable time. */
     static final Duration MAX_DURATION = Duration.ofDays(365);
 
@@ -137,8 +129,7 @@ record Setting<T>(
             BUCKET_WAIT,
             CONSTANT_TENSOR_CACHE_CAPACITY,
             RECORDING,
-            ENABLED,
-            RESTORE_TRIAL);
+            ENABLED);
 
     /** Parser of the text of a setting. */
     @FunctionalInterface
@@ -202,14 +193,6 @@ record Setting<T>(
         return switch (text) {
             case "lru" -> PrimitiveCachePolicy.LRU;
             case "w-tinylfu" -> PrimitiveCachePolicy.W_TINY_LFU;
-            default -> throw new IllegalArgumentException(text);
-        };
-    }
-
-    private static RestoreTrialPolicy trial(String text) {
-        return switch (text) {
-            case "off" -> RestoreTrialPolicy.OFF;
-            case "foreign" -> RestoreTrialPolicy.FOREIGN;
             default -> throw new IllegalArgumentException(text);
         };
     }

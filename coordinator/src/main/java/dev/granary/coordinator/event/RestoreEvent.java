@@ -25,10 +25,7 @@ public record RestoreEvent(
     public enum Outcome {
         /** The driver accepted the binaries. */
         RESTORED,
-        /**
-         * The driver accepted the binaries, but compiled again: by its log, or by the processor
-         * time of the restore.
-         */
+        /** The driver accepted the binaries, but compiled again, by its log. */
         RECOMPILED,
         /**
          * The driver rejected the binaries. For binaries without a required kernel this is reported
@@ -41,11 +38,6 @@ public record RestoreEvent(
          */
         INCOMPATIBLE,
         /** The entry is in quarantine, and the driver was not called. */
-        QUARANTINED,
-        /**
-         * Earlier restores took as long as a compile. The driver was not called, and the source is
-         * compiled once for a fresh entry.
-         */
-        SLOW
+        QUARANTINED
     }
 }

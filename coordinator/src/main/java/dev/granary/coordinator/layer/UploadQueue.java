@@ -57,7 +57,7 @@ public final class UploadQueue implements AutoCloseable {
 
     private final CountingCache local;
     private final EntryUploader uploader;
-    private final LenientOutbox outbox;
+    private final Optional<UploadOutbox> outbox;
     private final LookupCounters counters;
     private final ExecutorService workers =
             Executors.newFixedThreadPool(MAX_CONCURRENT, DaemonThreads.named("granary-upload"));
@@ -101,7 +101,7 @@ public final class UploadQueue implements AutoCloseable {
         this.retries = retries;
         this.local = local;
         this.uploader = uploader;
-        this.outbox = new LenientOutbox(outbox);
+        this.outbox = outbox;
         this.counters = counters;
     }
 
@@ -114,7 +114,8 @@ public final class UploadQueue implements AutoCloseable {
         boolean isReadable = inLocalTier instanceof StoreResult.Stored
                 || inLocalTier instanceof StoreResult.Duplicate;
         synchronized (outboxLock) {
-            boolean isInOutbox = isReadable && outbox.add(entry.id());
+            boolean isInOutbox =
+                    isReadable && outbox.isPresent() && outbox.get().add(entry.id());
             if (accept(entry, isReadable, isInOutbox, whenDone)) {
                 return;
             }
@@ -394,7 +395,7 @@ public final class UploadQueue implements AutoCloseable {
                 }
             }
             if (isSettled && upload.isInOutbox) {
-                outbox.remove(upload.id);
+                outbox.ifPresent(notes -> notes.remove(upload.id));
             }
         }
         listeners.forEach(listener -> upload.notifyListener(listener, result));

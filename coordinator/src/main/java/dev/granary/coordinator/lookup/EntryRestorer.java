@@ -13,7 +13,6 @@ import dev.granary.coordinator.dispatch.EventSpan;
 import dev.granary.coordinator.event.RestoreEvent;
 import dev.granary.coordinator.layer.CompileTimeEstimate;
 import dev.granary.coordinator.session.RestoreQuarantine;
-import dev.granary.coordinator.session.SlowRestores;
 import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
@@ -28,21 +27,17 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Restorer of the entries of one lookup: quarantine, check of the container, trial, then the
- * driver. An entry that cannot be used is discarded from its tier. One of another namespace stays
- * there: its own engines may use it. Used by one thread.
+ * Restorer of the entries of one lookup: quarantine, check of the container, then the driver. An
+ * entry that cannot be used is discarded from its tier. One of another namespace stays there: its
+ * own engines may use it. Used by one thread.
  */
 final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
     private final LookupTiers tiers;
     private final Engine<D, P> engine;
     private final D descriptor;
     private long start;
-    private boolean isSlow; // the restore under way
-    private boolean hasLeftSlow; // a slow entry, for a compile
-    private boolean takesSlow;
-    // Rejections of entries without a required kernel, and of slow ones. They are due after
-    // compiling: if the source lacks the kernel too, the entry is sound, and other descriptors with
-    // this id use it.
+    // Rejections of entries without a required kernel. They are due after compiling: if the source
+    // lacks the kernel too, the entry is sound, and other descriptors with this id use it.
     private final List<Runnable> rejections = new ArrayList<>();
 
     EntryRestorer(LookupTiers tiers, Engine<D, P> engine, D descriptor) {
@@ -65,7 +60,7 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
     Optional<P> restore(Entry entry, String tier, Consumer<Entry> discard) {
         EventSpan span = tiers.events().begin(EventKind.RESTORE);
         if (tiers.quarantine().isPresent() && tiers.quarantine().get().contains(entry)) {
-            quarantined(entry, tier, Optional.empty(), span);
+            quarantined(entry, tier, span);
             return Optional.empty();
         }
         if (CompatibilityChecker.check(engine.target(), entry.binaries())
@@ -73,20 +68,8 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
             rejectIncompatible(entry, tier, reason, span, discard);
             return Optional.empty();
         }
-        if (!takesSlow
-                && slowRestores(entry).filter(slow -> slow.isConfirmed(entry)).isPresent()) {
-            hasLeftSlow = true;
-            renewSlow(entry, tier, span);
-            return Optional.empty();
-        }
-        Optional<String> problem =
-                tiers.trials().flatMap(trials -> trials.problem(entry, engine.target()));
-        if (problem.isPresent()) {
-            quarantined(entry, tier, problem, span);
-            return Optional.empty();
-        }
         try (RestoreQuarantine.Restore _ = beginRestore(entry)) {
-            P primitive = createTimed(entry);
+            P primitive = create(entry);
             span.stop();
             tiers.counters()
                     .add(
@@ -95,10 +78,9 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
                                     0,
                                     CompileTimeEstimate.stated(entry)
                                             - (System.nanoTime() - start)));
-            RestoreEvent.Outcome outcome =
-                    isSlow || primitive.origin() == Primitive.Origin.RECOMPILED
-                            ? RestoreEvent.Outcome.RECOMPILED
-                            : RestoreEvent.Outcome.RESTORED;
+            RestoreEvent.Outcome outcome = primitive.origin() == Primitive.Origin.RECOMPILED
+                    ? RestoreEvent.Outcome.RECOMPILED
+                    : RestoreEvent.Outcome.RESTORED;
             span.end(took -> event(entry, tier, outcome, Optional.empty(), took));
             return Optional.of(primitive);
         } catch (RestoreException e) {
@@ -112,71 +94,9 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
         }
     }
 
-    /** Discards the entries that lack a kernel which the source has, and gives up slow ones. */
+    /** Discards the entries that lack a kernel which the source has. */
     void rejectIncomplete() {
         rejections.forEach(Runnable::run);
-    }
-
-    /**
-     * Makes the next search restore slow entries, since the source does not compile here.
-     *
-     * @return false if no slow entry was left
-     */
-    boolean takeSlow() {
-        takesSlow = hasLeftSlow;
-        return hasLeftSlow;
-    }
-
-    /**
-     * Creates the primitive, and records how long that took. The processor time is measured only
-     * for an entry that was slow before: measuring it loads classes.
-     */
-    private P createTimed(Entry entry) throws RestoreException {
-        isSlow = false;
-        SlowRestores slow = slowRestores(entry).orElse(null);
-        if (slow == null) {
-            return create(entry);
-        }
-        if (!slow.isSuspected(entry)) {
-            long createStart = System.nanoTime();
-            P primitive = create(entry);
-            if (primitive.origin() == Primitive.Origin.RESTORED) {
-                slow.took(entry, Duration.ofNanos(System.nanoTime() - createStart));
-            }
-            return primitive;
-        }
-        Optional<Duration> before = ThreadProcessorTime.now();
-        P primitive = create(entry);
-        Optional<Duration> after = ThreadProcessorTime.now();
-        if (primitive.origin() == Primitive.Origin.RESTORED
-                && before.isPresent()
-                && after.isPresent()) {
-            isSlow = slow.tookProcessorTime(entry, after.get().minus(before.get()));
-            if (isSlow) {
-                tiers.counters().increment(LookupCounter.RECOMPILED_BY_DRIVER);
-            }
-        }
-        return primitive;
-    }
-
-    /** Returns the record of slow restores, which has entries of the own namespace. */
-    private Optional<SlowRestores> slowRestores(Entry entry) {
-        return isOwn(entry)
-                ? tiers.quarantine().map(RestoreQuarantine::slowRestores)
-                : Optional.empty();
-    }
-
-    /** Leaves the entry, so that the source is compiled; afterwards it counts as replaced. */
-    private void renewSlow(Entry entry, String tier, EventSpan span) {
-        tiers.counters().increment(LookupCounter.SLOW_RESTORES);
-        span.end(_ ->
-                event(entry, tier, RestoreEvent.Outcome.SLOW, Optional.empty(), Duration.ZERO));
-        LogOnce.warn(
-                "slow-restore",
-                "The driver compiles a stored binary again in each restore; it is compiled once"
-                        + " for a fresh one: "
-                        + entry.id().hash().hex());
-        rejections.add(() -> slowRestores(entry).ifPresent(slow -> slow.replaced(entry)));
     }
 
     private P create(Entry entry) throws RestoreException {
@@ -193,9 +113,10 @@ final class EntryRestorer<D extends PrimitiveDescriptor, P extends Primitive> {
         return tiers.quarantine().isPresent() ? tiers.quarantine().get().begin(entry) : null;
     }
 
-    private void quarantined(Entry entry, String tier, Optional<String> cause, EventSpan span) {
+    private void quarantined(Entry entry, String tier, EventSpan span) {
         tiers.counters().increment(LookupCounter.QUARANTINED);
-        span.end(_ -> event(entry, tier, RestoreEvent.Outcome.QUARANTINED, cause, Duration.ZERO));
+        span.end(_ -> event(
+                entry, tier, RestoreEvent.Outcome.QUARANTINED, Optional.empty(), Duration.ZERO));
     }
 
     private void rejectIncompatible(

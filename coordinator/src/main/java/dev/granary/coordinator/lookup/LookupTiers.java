@@ -21,7 +21,6 @@ import java.util.Optional;
  * @param local the local tier
  * @param layers the buckets and plugged caches
  * @param quarantine the quarantine of entries; empty if the local directory cannot be written
- * @param trials the trials of entries of unknown producers; empty if they are off
  * @param coordinator the claims of this machine; empty if lookups do not wait for other processes
  * @param writeBehind the queue of the work after a lookup
  * @param counters the counters of lookups
@@ -32,13 +31,12 @@ public record LookupTiers(
         CountingCache local,
         RemoteLayers layers,
         Optional<RestoreQuarantine> quarantine,
-        Optional<RestoreTrials> trials,
         Optional<ClaimCoordinator> coordinator,
         WriteBehindQueue writeBehind,
         LookupCounters counters,
         EventDispatcher events,
         EngineSwitch enabled) {
-    /** Returns the tiers of these stores, with the configured trials, claims and engines. */
+    /** Returns the tiers of these stores, with the configured claims and engines. */
     public static LookupTiers over(
             GranaryConfig config,
             OpenStores stores,
@@ -50,10 +48,6 @@ public record LookupTiers(
                 stores.local(),
                 layers,
                 stores.quarantine(),
-                switch (config.restoreTrial()) {
-                    case OFF -> Optional.empty();
-                    case FOREIGN -> Optional.of(new RestoreTrials(stores.quarantine()));
-                },
                 stores.claims()
                         .map(claims -> ClaimCoordinator.over(
                                 claims, config.localWait(), counters, events)),

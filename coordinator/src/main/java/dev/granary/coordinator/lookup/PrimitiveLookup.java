@@ -136,7 +136,7 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
                 restored = tiers.layers().search(namespaceIds(id), this::restoreFromBucket);
             }
             // 4 compiler
-            return restored.isPresent() ? restored.get() : compileOrTakeSlow(id);
+            return restored.isPresent() ? restored.get() : compiler().compile(claim);
         } catch (Throwable e) {
             claim.close();
             throw e;
@@ -280,24 +280,6 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
 
     private boolean isOther(Target target) {
         return !target.equals(descriptor.getId().target());
-    }
-
-    /** Step 4. An entry that was left since it is slow is better than a source that fails. */
-    private P compileOrTakeSlow(Id id) throws CompileException {
-        try {
-            return compiler().compile(claim);
-        } catch (CompileException e) {
-            if (!restorer.takeSlow()) {
-                throw e;
-            }
-            Optional<P> restored = local.load(id) instanceof LoadResult.Hit(Entry entry)
-                    ? restoreLocal(entry)
-                    : Optional.empty();
-            if (restored.isEmpty()) {
-                restored = tiers.layers().search(namespaceIds(id), this::restoreFromBucket);
-            }
-            return restored.orElseThrow(() -> e);
-        }
     }
 
     /** Compiles without the tiers, and counts the reason. */

@@ -1,7 +1,5 @@
 package dev.granary.coordinator.session;
 
-import dev.granary.cache.Sha256;
-
 import java.io.IOException;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
@@ -14,28 +12,29 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Marked entries on disk, such as the quarantine: an empty file for each entry, with the name of
- * its {@link RestoreMarks mark} and the time at which it was added. An entry is marked for a fixed
- * time. Other files in the directory are left alone. Thread-safe.
+ * Marked entries on disk: an empty file for each entry, with the name of its {@link RestoreMarks
+ * mark} and the time at which it was added. An entry is marked for a day. Other files in the
+ * directory are left alone. Thread-safe.
  */
 final class QuarantineDirectory {
+    /** The time for which an entry stays marked. */
+    static final Duration TIME = Duration.ofDays(1);
+
     private final Path directory;
-    private final Duration duration;
     private final InstantSource clock;
     private final Map<String, Instant> endTimes = new ConcurrentHashMap<>();
 
     /**
      * Reads the marked entries, and removes those whose time is over.
      *
-     * @param duration the time that an entry stays marked
      * @throws IOException if the directory cannot be read or written
      */
-    QuarantineDirectory(Path directory, Duration duration, InstantSource clock) throws IOException {
+    QuarantineDirectory(Path directory, InstantSource clock) throws IOException {
         this.directory = directory;
-        this.duration = duration;
         this.clock = clock;
         if (Files.isDirectory(directory)) {
             read();
@@ -53,13 +52,6 @@ final class QuarantineDirectory {
         return endTimes.isEmpty();
     }
 
-    /** Returns true if a content of that id is marked now. */
-    boolean containsId(Sha256 id) {
-        String prefix = id.hex() + "-";
-        return endTimes.keySet().stream()
-                .anyMatch(mark -> mark.startsWith(prefix) && contains(mark));
-    }
-
     /** Returns the end of the time of each entry, by its mark. */
     Map<String, Instant> endTimes() {
         return Map.copyOf(endTimes);
@@ -72,7 +64,7 @@ final class QuarantineDirectory {
         Path file = directory.resolve(mark);
         Files.write(file, new byte[0]);
         Files.setLastModifiedTime(file, FileTime.from(now));
-        endTimes.put(mark, now.plus(duration));
+        endTimes.put(mark, now.plus(TIME));
     }
 
     /** Removes the entry with this mark; false if it was not marked. */
@@ -95,18 +87,26 @@ final class QuarantineDirectory {
     }
 
     private void read(Path file, Instant now) throws IOException {
-        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+        Optional<Instant> end = end(file);
+        if (end.isEmpty()) {
             return;
         }
+        if (now.isBefore(end.get())) {
+            endTimes.put(file.getFileName().toString(), end.get());
+        } else {
+            Files.deleteIfExists(file);
+        }
+    }
+
+    /** Returns the end of the time of the entry with this file; empty if there is no such file. */
+    static Optional<Instant> end(Path file) throws IOException {
+        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            return Optional.empty();
+        }
         try {
-            Instant end = Files.getLastModifiedTime(file).toInstant().plus(duration);
-            if (now.isBefore(end)) {
-                endTimes.put(file.getFileName().toString(), end);
-            } else {
-                Files.deleteIfExists(file);
-            }
+            return Optional.of(Files.getLastModifiedTime(file).toInstant().plus(TIME));
         } catch (NoSuchFileException e) {
-            // another process has removed it
+            return Optional.empty(); // another process has removed it
         }
     }
 }

@@ -2,14 +2,11 @@ package dev.granary.coordinator.session;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.LogOnce;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Map;
@@ -35,18 +32,10 @@ public final class RestoreQuarantine implements AutoCloseable {
     /** The directory of the plans whose trial ended a process, in that of the quarantine. */
     static final String PLANS_DIRECTORY = "plans";
 
-    /** The directory of the restores that a process survived in a trial. */
-    static final String PASSED_DIRECTORY = "passed";
-
-    static final Duration QUARANTINE_TIME = Duration.ofDays(1);
-    static final Duration PASSED_TIME = Duration.ofDays(90);
-
     private final RestoreMarks marks;
     private final RestoreMarks trials;
     private final QuarantineDirectory directory;
     private final QuarantineDirectory plans;
-    private final Lazy<QuarantineDirectory> passed;
-    private final SlowRestores slowRestores;
 
     /**
      * Reads the quarantine of {@code localDirectory}.
@@ -57,68 +46,39 @@ public final class RestoreQuarantine implements AutoCloseable {
             throws IOException {
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
         this.trials = new RestoreMarks(session.file(TRIALS_FILE));
-        this.directory =
-                new QuarantineDirectory(localDirectory.resolve(DIRECTORY), QUARANTINE_TIME, clock);
+        this.directory = new QuarantineDirectory(localDirectory.resolve(DIRECTORY), clock);
         this.plans = new QuarantineDirectory(
-                localDirectory.resolve(DIRECTORY).resolve(PLANS_DIRECTORY), QUARANTINE_TIME, clock);
-        this.slowRestores = new SlowRestores(localDirectory, clock);
-        // read only if restores are tried in processes of their own
-        this.passed = new Lazy<>(() -> openPassed(localDirectory, clock));
+                localDirectory.resolve(DIRECTORY).resolve(PLANS_DIRECTORY), clock);
+    }
+
+    /**
+     * Returns the reason for which the next process does not restore an entry: it is in quarantine,
+     * or a process has ended during its restore since. Empty if there is none. Changes nothing.
+     *
+     * @throws IOException if the directory cannot be read
+     */
+    public static Optional<String> reason(Path localDirectory, Entry entry, Instant now)
+            throws IOException {
+        String mark = RestoreMarks.name(entry);
+        Optional<Instant> end =
+                QuarantineDirectory.end(localDirectory.resolve(DIRECTORY).resolve(mark));
+        if (end.isPresent() && now.isBefore(end.get())) {
+            return Optional.of(
+                    "a process ended while it restored this content; in quarantine until "
+                            + end.get());
+        }
+        for (Path session : ProcessSession.ended(localDirectory)) {
+            if (RestoreMarks.read(session.resolve(MARKS_FILE)).contains(mark)) {
+                return Optional.of("a process has just ended while it restored this content; the"
+                        + " next process puts it into quarantine");
+            }
+        }
+        return Optional.empty();
     }
 
     /** Returns true if {@code entry} is in quarantine now. */
     public boolean contains(Entry entry) {
         return !directory.isEmpty() && directory.contains(RestoreMarks.name(entry));
-    }
-
-    private static QuarantineDirectory openPassed(Path localDirectory, InstantSource clock) {
-        try {
-            return new QuarantineDirectory(
-                    localDirectory.resolve(PASSED_DIRECTORY), PASSED_TIME, clock);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    /**
-     * Puts an entry into quarantine whose restore ended another process.
-     *
-     * @throws IOException if the directory cannot be written
-     */
-    public void add(Entry entry) throws IOException {
-        directory.add(RestoreMarks.name(entry));
-    }
-
-    /**
-     * Returns true if a process survived the restore of {@code entry}, and that was recorded in the
-     * last 90 days.
-     *
-     * @throws IOException if the directory cannot be read
-     */
-    public boolean hasPassed(Entry entry) throws IOException {
-        return passed().contains(RestoreMarks.name(entry));
-    }
-
-    /**
-     * Records that a process survived the restore of {@code entry}.
-     *
-     * @throws IOException if the directory cannot be written
-     */
-    public void addPassed(Entry entry) throws IOException {
-        passed().add(RestoreMarks.name(entry));
-    }
-
-    private QuarantineDirectory passed() throws IOException {
-        try {
-            return passed.get();
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
-        }
-    }
-
-    /** Returns the record of restores that took as long as a compile. */
-    public SlowRestores slowRestores() {
-        return slowRestores;
     }
 
     /** Returns the ends of the quarantine by mark: id and content in hexadecimal digits. */

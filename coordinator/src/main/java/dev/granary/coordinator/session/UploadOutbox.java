@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
+import dev.granary.cache.support.LogOnce;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -48,8 +49,20 @@ public final class UploadOutbox {
         this.suffix = "-" + Sha256.of(bucket.getBytes(UTF_8)).hex().substring(0, SUFFIX_LENGTH);
     }
 
-    /** Adds the upload of {@code id}. */
-    public void add(Id id) throws IOException {
+    /** Adds the upload of {@code id}; returns false, and logs the cause, if that fails. */
+    public boolean add(Id id) {
+        try {
+            write(id);
+            return true;
+        } catch (IOException e) {
+            LogOnce.warn(
+                    "outbox",
+                    "The outbox cannot be written, so uploads do not survive this process: " + e);
+            return false;
+        }
+    }
+
+    private void write(Id id) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (DataOutputStream out = new DataOutputStream(bytes)) {
             out.writeUTF(bucket);
@@ -68,9 +81,15 @@ public final class UploadOutbox {
         return id.hash().hex() + suffix;
     }
 
-    /** Removes the upload of {@code id}. */
-    public void remove(Id id) throws IOException {
-        Files.deleteIfExists(directory.resolve(name(id)));
+    /** Removes the upload of {@code id}. A failure is logged. */
+    public void remove(Id id) {
+        try {
+            Files.deleteIfExists(directory.resolve(name(id)));
+        } catch (IOException e) {
+            LogOnce.warn(
+                    "outbox",
+                    "The outbox cannot be written; an entry will be uploaded again: " + e);
+        }
     }
 
     /**

@@ -32,9 +32,6 @@ public enum LookupCounter {
     RECOMPILED_BY_DRIVER(
             "recompiled-by-driver",
             "binaries that the driver accepted but compiled again; the new ones replace them"),
-    SLOW_RESTORES(
-            "slow-restores",
-            "entries that were compiled anew, since their restores took as long as a compile"),
     CROSS_NAMESPACE(
             "cross-namespace",
             "hits of an entry of another backend; the binaries that the driver returns are stored"

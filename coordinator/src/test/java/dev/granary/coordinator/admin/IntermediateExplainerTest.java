@@ -12,7 +12,6 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.TestFleet;
-import dev.granary.coordinator.config.RestoreTrialPolicy;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
@@ -72,12 +71,6 @@ class IntermediateExplainerTest {
 
     private IntermediateOutcome explain(String machine, SpirvCompiler.Presence presence)
             throws Exception {
-        return explain(machine, presence, RestoreTrialPolicy.OFF);
-    }
-
-    private IntermediateOutcome explain(
-            String machine, SpirvCompiler.Presence presence, RestoreTrialPolicy trials)
-            throws Exception {
         SpirvCompiler compiler = new SpirvCompiler() {
             @Override
             public byte[] compile(KernelDescriptor descriptor) {
@@ -89,8 +82,8 @@ class IntermediateExplainerTest {
                 return presence;
             }
         };
-        LookupExplainer lookups = new LookupExplainer(
-                fleet.config(machine).restoreTrial(trials).build(), InstantSource.system());
+        LookupExplainer lookups =
+                new LookupExplainer(fleet.config(machine).build(), InstantSource.system());
         return new IntermediateExplainer(lookups, compiler).explain(KERNEL);
     }
 
@@ -142,14 +135,8 @@ class IntermediateExplainerTest {
     }
 
     @Test
-    @DisplayName("O11 N13 N7 a malformed program, and with trials one of an unknown producer, is"
-            + " not used")
+    @DisplayName("O11 N13 a malformed program is not used")
     void unusable() throws Exception {
-        keep("trials", entry(FIRST, "a 1"));
-        assertEquals(
-                new IntermediateOutcome.Missing(),
-                explain("trials", ABSENT, RestoreTrialPolicy.FOREIGN));
-        assertEquals(kept("local", "a 1"), explain("trials", ABSENT));
         keep(
                 "malformed",
                 TestEntries.entry(

@@ -23,7 +23,6 @@ import dev.granary.coordinator.admin.LookupExplanation.ClaimState;
 import dev.granary.coordinator.admin.LookupExplanation.Outcome;
 import dev.granary.coordinator.admin.LookupExplanation.Result;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.RestoreTrialPolicy;
 import dev.granary.local.ClaimResult;
 import dev.granary.local.LocalClaims;
 import dev.granary.local.LocalTier;
@@ -356,54 +355,5 @@ class LookupExplainerTest {
                         .reason()
                         .contains("for a test"),
                 empty::toString);
-    }
-
-    @Test
-    @DisplayName("O11 N7 with restore-trial, an entry of another machine is tried first")
-    void trials() throws Exception {
-        storeLocally(entry(A, "one"));
-        GranaryConfig config =
-                fleet.config("node").restoreTrial(RestoreTrialPolicy.FOREIGN).build();
-        assertTrue(((Result.Usable) explain(config, A, List.of(), Instant.now())
-                        .answers()
-                        .getFirst()
-                        .result())
-                .isTried());
-        Files.createDirectories(directory.resolve("passed"));
-        Files.createFile(directory
-                .resolve("passed")
-                .resolve(A.getId().hash().hex() + "-"
-                        + entry(A, "one").contentHash().hex()));
-        assertEquals(
-                List.of(false, true),
-                Stream.of(Duration.ZERO, Duration.ofDays(91))
-                        .map(later -> {
-                            try {
-                                return ((Result.Usable) explain(
-                                                        config,
-                                                        A,
-                                                        List.of(),
-                                                        Instant.now().plus(later))
-                                                .answers()
-                                                .getFirst()
-                                                .result())
-                                        .isTried();
-                            } catch (Exception e) {
-                                throw new AssertionError(e);
-                            }
-                        })
-                        .toList());
-        fleet.publishUnpacked(List.of(entry(A, "one")));
-        GranaryConfig withoutLocal = fleet.config("node")
-                .capacity("0")
-                .restoreTrial(RestoreTrialPolicy.FOREIGN)
-                .build();
-        assertTrue(
-                ((Result.Usable) explain(withoutLocal, A, List.of(), Instant.now())
-                                .answers()
-                                .getLast()
-                                .result())
-                        .isTried(),
-                "the directory is off, and so is its record of trials");
     }
 }

@@ -98,8 +98,7 @@ class GranaryConfigTest {
                         Duration.ofSeconds(5),
                         ConstantLimits.NONE,
                         Optional.empty(),
-                        EnabledEngines.ALL,
-                        RestoreTrialPolicy.OFF),
+                        EnabledEngines.ALL),
                 defaults);
 
         file("""
@@ -115,7 +114,6 @@ class GranaryConfigTest {
             bucket-wait = "30s"
             constant-tensor-cache-capacity = "cpu:3;gpu:3:LRU"
             record = "/file/kernels.toml"
-            restore-trial = "foreign"
             """);
         GranaryConfig inFile = builder().build();
         assertEquals(
@@ -131,11 +129,9 @@ class GranaryConfigTest {
                         Duration.ofSeconds(5),
                         ConstantLimits.parse("cpu:3;gpu:3:LRU").limits(),
                         Optional.of(Path.of("/file/kernels.toml")),
-                        EnabledEngines.ALL,
-                        RestoreTrialPolicy.FOREIGN),
+                        EnabledEngines.ALL),
                 inFile);
 
-        environment.put("GRANARY_RESTORE_TRIAL", "off");
         environment.putAll(Map.of(
                 "GRANARY_BUCKET",
                 "s3://environment",
@@ -172,8 +168,7 @@ class GranaryConfigTest {
                         Duration.ofSeconds(5),
                         ConstantLimits.parse("cpu:2:COST;gpu:3:LRU").limits(),
                         Optional.of(Path.of("/environment/kernels.toml")),
-                        EnabledEngines.ALL,
-                        RestoreTrialPolicy.OFF),
+                        EnabledEngines.ALL),
                 inEnvironment);
 
         GranaryConfig inCode = builder()
@@ -189,7 +184,6 @@ class GranaryConfigTest {
                 .bucketWait(Duration.ofMillis(1))
                 .flushLimit(Duration.ZERO)
                 .record(Path.of("/code/kernels.toml"))
-                .restoreTrial(RestoreTrialPolicy.FOREIGN)
                 .constantTensorCacheCapacity(EngineKind.GPU, 1)
                 .constantTensorCacheCapacity(EngineKind.CPU, 0, ConstantPolicy.LRU)
                 .build();
@@ -206,8 +200,7 @@ class GranaryConfigTest {
                         Duration.ZERO,
                         ConstantLimits.parse("cpu:0:LRU;gpu:1").limits(),
                         Optional.of(Path.of("/code/kernels.toml")),
-                        EnabledEngines.ALL,
-                        RestoreTrialPolicy.FOREIGN),
+                        EnabledEngines.ALL),
                 inCode);
 
         assertEquals(List.of(), builder().offline().build().buckets());
@@ -237,8 +230,7 @@ class GranaryConfigTest {
         "GRANARY_LOCAL_WAIT, local-wait, soon, 500ms",
         "GRANARY_LOCAL_WAIT, local-wait, -1s, 500ms",
         "GRANARY_LOCAL_WAIT, local-wait, 9000h, 500ms",
-        "GRANARY_BUCKET_WAIT, bucket-wait, soon, 4s",
-        "GRANARY_RESTORE_TRIAL, restore-trial, on, off"
+        "GRANARY_BUCKET_WAIT, bucket-wait, soon, 4s"
     })
     @DisplayName(
             "A wrong value causes an error with its place, the value and the expectation, also in"
@@ -279,8 +271,7 @@ class GranaryConfigTest {
                         Duration.ZERO,
                         ConstantLimits.NONE,
                         Optional.empty(),
-                        EnabledEngines.ALL,
-                        RestoreTrialPolicy.OFF));
+                        EnabledEngines.ALL));
         assertThrows(
                 IllegalArgumentException.class,
                 () -> new GranaryConfig(
@@ -295,8 +286,7 @@ class GranaryConfigTest {
                         Duration.ZERO,
                         ConstantLimits.NONE,
                         Optional.empty(),
-                        EnabledEngines.ALL,
-                        RestoreTrialPolicy.OFF));
+                        EnabledEngines.ALL));
     }
 
     @Test

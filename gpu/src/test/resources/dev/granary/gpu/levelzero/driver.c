@@ -8,7 +8,6 @@
  *   GRANARY_ZE_DRIVER_VERSION, GRANARY_ZE_DEVICE_ID, GRANARY_ZE_IP_VERSION   the identity
  *   GRANARY_ZE_FAIL       function=status or function=status*n: calls that fail
  *   GRANARY_ZE_COMPILE_MILLIS, GRANARY_ZE_LAUNCH_MILLIS   the least time of a build, of a launch
- *   GRANARY_ZE_RESTORE_BUSY_MILLIS   the least processor time of a build from a native binary
  *   GRANARY_ZE_NO_BINARY  modules have an empty native binary
  *   GRANARY_ZE_SUGGEST    the suggested group size
  */
@@ -188,7 +187,6 @@ static uint32_t native(const char** text, size_t* bytes, char* log, size_t room)
         snprintf(log, room, "warning: [-Wrecompiled-from-ir] the driver differs");
         pause_millis("GRANARY_ZE_COMPILE_MILLIS");
     }
-    burn_millis("GRANARY_ZE_RESTORE_BUSY_MILLIS");
     *text += HEAD_BYTES;
     *bytes -= HEAD_BYTES;
     return SUCCESS;

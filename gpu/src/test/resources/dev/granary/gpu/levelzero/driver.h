@@ -59,9 +59,6 @@ uint32_t called(const char* function);
 /* Pauses for the milliseconds of a setting. */
 void pause_millis(const char* name);
 
-/* Uses the processor for the milliseconds of a setting. */
-void burn_millis(const char* name);
-
 /* Creates a zeroed object of that many bytes; NULL without memory. */
 void* object_create(enum kind kind, size_t bytes, void* parent);
 

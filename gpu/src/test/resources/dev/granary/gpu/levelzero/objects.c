@@ -192,18 +192,6 @@ void pause_millis(const char* name) {
     }
 }
 
-static long thread_millis(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
-void burn_millis(const char* name) {
-    long end = thread_millis() + setting_number(name, 0);
-    while (thread_millis() < end) {
-    }
-}
-
 uint32_t created(void* object, void** handle) {
     *handle = object;
     return object ? SUCCESS : OUT_OF_HOST_MEMORY;

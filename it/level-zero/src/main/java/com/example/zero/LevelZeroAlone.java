@@ -2,7 +2,6 @@ package com.example.zero;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.BinaryKind;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -16,15 +15,13 @@ import dev.granary.gpu.levelzero.LevelZeroKernels;
 import dev.granary.gpu.levelzero.LevelZeroPrimitive;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.trial.RestoreTrial;
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.List;
 
 /**
  * A program with Level Zero alone, on the driver of the tests. It prints the result or message of
- * each entry point of OpenCL without a binding, the tier or compile that its program came from, and
- * the outcome of a trial of a restore.
+ * each entry point of OpenCL without a binding, and the tier or compile that its program came
+ * from.
  */
 public final class LevelZeroAlone {
     private static final int N = 1024;
@@ -75,11 +72,6 @@ public final class LevelZeroAlone {
                 }
             }
             System.out.println("source=" + result.source());
-            System.out.println("trial=" + RestoreTrial.run(
-                    engine.target(),
-                    List.of("scale"),
-                    result.primitive().getBinaries(BinaryKind.KERNEL),
-                    Duration.ofMinutes(2)));
         }
     }
 

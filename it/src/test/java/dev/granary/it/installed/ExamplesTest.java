@@ -177,7 +177,7 @@ class ExamplesTest {
         InstalledProgram.Result linked = InstalledProgram.of(List.of(
                         Path.of(System.getProperty("java.home"), "bin", "jlink").toString(),
                         "--add-modules",
-                        "java.base,java.management,jdk.jfr,jdk.unsupported",
+                        "java.base,jdk.jfr,jdk.unsupported",
                         "--output",
                         image.toString()))
                 .run();
@@ -202,22 +202,6 @@ class ExamplesTest {
         bucket.put("GRANARY_S3_CLIENT", "minio"); // the service has the other one
         InstalledProgram.Result populated = command("command-1", bucket, "populate");
         assertTrue(populated.out().contains(": 1 published, "), populated::toString);
-    }
-
-    @Test
-    @Tag("exhaustive")
-    @DisplayName("U6 N7 on the module path a trial of a restore has the modules of OpenCL as well")
-    void trial() throws Exception {
-        Map<String, String> bucket = new HashMap<>(TestS3.server().environment());
-        bucket.put("HOSTNAME", "another-host"); // a trial is for entries of unknown producers
-        command("trial-1", bucket, "populate");
-        bucket.put("HOSTNAME", "this-host");
-        bucket.put("GRANARY_RESTORE_TRIAL", "foreign");
-        InstalledProgram.Result node = command("trial-2", bucket, "run");
-        assertTrue(node.out().contains(": 0 compiled, 1 from the bucket, "), node::toString);
-        try (Stream<Path> survived = Files.list(home.resolve("trial-2/passed"))) {
-            assertEquals(1, survived.count(), node::toString);
-        }
     }
 
     private InstalledProgram.Result command(

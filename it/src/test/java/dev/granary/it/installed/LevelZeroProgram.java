@@ -72,8 +72,7 @@ final class LevelZeroProgram {
                         "probe=Missing[cause=" + missing + "]",
                         "devices=" + missing,
                         "wrap=" + missing,
-                        "source=" + source,
-                        "trial=Survived[]"),
+                        "source=" + source),
                 result.out().lines().toList(),
                 result::toString);
         assertEquals(0, result.exitCode(), result::toString);
