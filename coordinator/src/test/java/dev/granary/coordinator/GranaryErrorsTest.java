@@ -17,7 +17,6 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
-import dev.granary.cache.build.StackEdge;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -55,10 +54,6 @@ import java.util.function.BiConsumer;
  */
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GranaryErrorsTest {
-    /** One may have room for all levels. */
-    private static final int ROUNDS = 3;
-
-    private static final int LEVELS = 150;
     private static final FakeDescriptor A = FakeDescriptor.of("a");
 
     private final Path directory;
@@ -281,34 +276,6 @@ class GranaryErrorsTest {
                 assertSound(granary, engine, List.of(key));
             }
         }
-    }
-
-    @Test
-    @DisplayName(
-            "M1 after lookups at each depth near the end of the stack all keys work, and no claim"
-                    + " is left")
-    void anyDepth() throws Exception {
-        BrokenEngine engine = new BrokenEngine();
-        AtomicInteger succeeded = new AtomicInteger();
-        try (Granary granary = open()) {
-            granary.primitive(engine, A);
-            for (int round = 0; round < ROUNDS; round++) {
-                List<FakeDescriptor> keys = new ArrayList<>();
-                for (int i = 0; i < LEVELS; i++) {
-                    keys.add(FakeDescriptor.of("k" + round + "-" + i));
-                }
-                StackEdge.run(LEVELS, round, level -> {
-                    try {
-                        granary.primitive(engine, keys.get(level));
-                        succeeded.incrementAndGet();
-                    } catch (CompileException e) {
-                        throw new AssertionError(e);
-                    }
-                });
-                assertSound(granary, engine, keys);
-            }
-        }
-        assertTrue(succeeded.get() < ROUNDS * LEVELS, "the stack overflowed in a round");
     }
 
     @Test

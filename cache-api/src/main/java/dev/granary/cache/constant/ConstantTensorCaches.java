@@ -1,6 +1,5 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.constant.config.ConstantLimit;
 import dev.granary.cache.constant.config.ConstantLimits;
 import dev.granary.cache.constant.config.ConstantPolicy;
@@ -108,8 +107,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
 
     /** Sets the budget, and the policy unless it is null. */
     private void setLimit(EngineKind kind, long megabytes, @Nullable ConstantPolicy policy) {
-        StackReserve.require();
-        List<RefCountedTensor<?>> removed = new ArrayList<>();
+        List<ConstantTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (this) {
                 checkOpen();
@@ -124,7 +122,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
                 });
             }
         } finally {
-            removed.forEach(RefCountedTensor::notifyAndRelease);
+            ConstantTensor.notifyAndRelease(removed);
         }
     }
 
@@ -153,8 +151,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
     private void setLimit(
             EngineKind kind, int index, long megabytes, @Nullable ConstantPolicy policy) {
         Device device = new Device(kind, index);
-        StackReserve.require();
-        List<RefCountedTensor<?>> removed = new ArrayList<>();
+        List<ConstantTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (this) {
                 checkOpen();
@@ -167,7 +164,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
                 }
             }
         } finally {
-            removed.forEach(RefCountedTensor::notifyAndRelease);
+            ConstantTensor.notifyAndRelease(removed);
         }
     }
 
@@ -226,16 +223,18 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /** Returns the sum of the statistics of all devices. */
-    public ConstantStatistics statistics() {
+    public ConstantTensorCache.Statistics statistics() {
         return caches.values().stream()
                 .map(ConstantTensorCache::statistics)
-                .reduce(ConstantStatistics.NOTHING, ConstantStatistics::plus);
+                .reduce(
+                        ConstantTensorCache.Statistics.NOTHING,
+                        ConstantTensorCache.Statistics::plus);
     }
 
     /** Flushes all caches and disables them. Open holds stay valid. */
     @Override
     public void close() {
-        List<RefCountedTensor<?>> removed = new ArrayList<>();
+        List<ConstantTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (this) {
                 isClosed = true;
@@ -244,7 +243,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
                 caches.values().forEach(cache -> cache.change(NOTHING, removed));
             }
         } finally {
-            removed.forEach(RefCountedTensor::notifyAndRelease);
+            ConstantTensor.notifyAndRelease(removed);
         }
     }
 

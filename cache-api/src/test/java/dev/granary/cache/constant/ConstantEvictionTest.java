@@ -166,8 +166,8 @@ class ConstantEvictionTest {
     void failedComputation() {
         caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.COST);
         use("a", 1, 1);
-        ConstantLookup.Miss<Piece> miss =
-                (ConstantLookup.Miss<Piece>) cache.getOrAdd(key("b"), MEGABYTE);
+        ConstantTensorCache.Lookup.Miss<Piece> miss =
+                (ConstantTensorCache.Lookup.Miss<Piece>) cache.getOrAdd(key("b"), MEGABYTE);
         now += 100;
         miss.promise().fail(new IllegalStateException("no"));
         assertEquals("a", cached("a", "b"));

@@ -56,7 +56,8 @@ class ConstantTensorCacheTest {
         uncached(cache, "two", 2).close();
         memory.use(cache, "three", 3);
         assertEquals(
-                new ConstantStatistics(4, 2, 0, 2, 0, 0, 2, 3 * MEGABYTE, 0), cache.statistics());
+                new ConstantTensorCache.Statistics(4, 2, 0, 2, 0, 0, 2, 3 * MEGABYTE, 0),
+                cache.statistics());
     }
 
     @Test
@@ -250,7 +251,8 @@ class ConstantTensorCacheTest {
         assertThrows(
                 NullPointerException.class,
                 () -> cache.get(key("k"), MEGABYTE, ConstantTensorCacheTest::nothing));
-        assertEquals(new ConstantStatistics(0, 0, 0, 0, 0, 3, 0, 0, 0), cache.statistics());
+        assertEquals(
+                new ConstantTensorCache.Statistics(0, 0, 0, 0, 0, 3, 0, 0, 0), cache.statistics());
         memory.use(cache, "k", 1);
         assertTrue(cache.isCached(key("k")));
     }

@@ -57,7 +57,6 @@ class ConfigFuzzTest {
                                         "eviction = \"lru\"",
                                         "local-wait = '500ms'",
                                         "primitive-cache-capacity = 10",
-                                        "primitive-cache-policy = 'lru'",
                                         "constant-tensor-cache-capacity = 'cpu:1;gpu:2:COST'"),
                                 bytes -> {
                                     try {

@@ -6,7 +6,6 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
-import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.gpu.DriverTraits;
@@ -251,7 +250,6 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      */
     @Override
     public void close() {
-        StackReserve.require();
         closeLock.lock();
         try {
             if (!lifetime.refuseLeases()) {
