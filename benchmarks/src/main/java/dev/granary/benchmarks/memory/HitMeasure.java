@@ -72,9 +72,9 @@ final class HitMeasure {
                         + " same JVM, so that what else the machine does meets both; medians of all"
                         + " iterations. The row of the map is another one, which shows what the"
                         + " measurement adds. / caff.: / map by Caffeine's. ns: lower quartiles."
-                        + " bytes: allocated by a hit, the worse of one and two threads. A constant is requested and released,"
-                        + " or held and used while it is cached. With two threads, each"
-                        + " runtime-parameters cache belongs to one.");
+                        + " bytes: allocated by a hit, the worse of one and two threads. A constant"
+                        + " is requested and released, or held and used while it is cached. With"
+                        + " two threads, each runtime-parameters cache belongs to one.");
         return section;
     }
 
