@@ -170,7 +170,8 @@ public final class ConstantTensorCache {
      */
     public <B extends AutoCloseable, E extends Exception> ConstantHold<B> get(
             ConstantKey<B> key, long bytes, Factory<? extends B, E> factory) throws E {
-        ConstantHold<B> present = reuse(key, bytes);
+        ConstantSlot<B> slot = slot(key);
+        ConstantHold<B> present = slot == null || slot.bytes != bytes ? null : reuse(slot);
         return present != null ? present : getOrMake(newSlot(key, bytes), factory);
     }
 
@@ -212,16 +213,10 @@ public final class ConstantTensorCache {
      *     of the cached or promised tensor with this key
      */
     public <B extends AutoCloseable> Lookup<B> getOrAdd(ConstantKey<B> key, long bytes) {
-        ConstantHold<B> present = reuse(key, bytes);
-        if (present != null) {
-            return new Lookup.Hit<>(present);
-        }
         ConstantSlot<B> own = newSlot(key, bytes);
         try {
-            // before others may wait for it
-            Lookup<B> miss = new Lookup.Miss<>(new ConstantPromise<>(this, own));
             Lookup<B> found = lookup(own);
-            return found == null ? miss : found;
+            return found == null ? new Lookup.Miss<>(new ConstantPromise<>(this, own)) : found;
         } catch (Throwable e) {
             own.failure = e;
             own.builder = null;
@@ -267,21 +262,19 @@ public final class ConstantTensorCache {
         return (ConstantSlot<B>) slots.get(key);
     }
 
-    /** Returns a hold on a cached tensor, or null if there is none of this size; takes no lock. */
-    private <B extends AutoCloseable> @Nullable ConstantHold<B> reuse(
-            ConstantKey<B> key, long bytes) {
-        ConstantSlot<B> slot = slot(key);
-        return slot == null || slot.bytes != bytes ? null : reuse(slot);
-    }
-
+    /** Returns a hold on a tensor, or null if it is absent or was freed; takes no lock. */
     private <B extends AutoCloseable> @Nullable ConstantHold<B> reuse(ConstantSlot<B> slot) {
         ConstantTensor<B> tensor = slot.tensor;
-        ConstantHold<B> constant = tensor == null ? null : tensor.open();
-        if (constant != null) {
-            reused.increment();
-            if (limit.policy() != ConstantPolicy.NO_EVICT) { // else it writes no shared memory
-                touch(slot);
-            }
+        if (tensor == null) {
+            return null;
+        }
+        if (limit.policy() != ConstantPolicy.NO_EVICT) { // else a hit writes less shared memory
+            touch(slot);
+        }
+        reused.increment();
+        ConstantHold<B> constant = tensor.open(); // last: an error after it would leak the hold
+        if (constant == null) {
+            reused.decrement();
         }
         return constant;
     }

@@ -80,8 +80,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     private synchronized ConstantTensorCache create(Device device) {
-        ConstantLimit own = deviceLimits.get(device);
-        ConstantLimit limit = own == null ? limitOf(device.kind) : own;
+        ConstantLimit limit = limitOf(device);
         return caches.computeIfAbsent(device, _ -> new ConstantTensorCache(limit, nanos, maxWait));
     }
 
@@ -90,7 +89,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * {@link #setCapacity(EngineKind, long, ConstantPolicy)}.
      */
     public void setCapacity(EngineKind kind, long megabytes) {
-        setLimit(kind, megabytes, null);
+        setLimit(kind, null, megabytes, null);
     }
 
     /**
@@ -102,28 +101,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * @throws IllegalStateException if these caches are closed
      */
     public void setCapacity(EngineKind kind, long megabytes, ConstantPolicy policy) {
-        setLimit(kind, megabytes, policy);
-    }
-
-    /** Sets the budget, and the policy unless it is null. */
-    private void setLimit(EngineKind kind, long megabytes, @Nullable ConstantPolicy policy) {
-        List<ConstantTensor<?>> removed = new ArrayList<>();
-        try {
-            synchronized (this) {
-                checkOpen();
-                ConstantLimit limit = new ConstantLimit(
-                        megabytes, policy == null ? limitOf(kind).policy() : policy);
-                limits.put(kind, limit);
-                deviceLimits.keySet().removeIf(device -> device.kind == kind);
-                caches.forEach((device, cache) -> {
-                    if (device.kind == kind) {
-                        cache.change(limit, removed);
-                    }
-                });
-            }
-        } finally {
-            ConstantTensor.notifyAndRelease(removed);
-        }
+        setLimit(kind, null, megabytes, policy);
     }
 
     /**
@@ -131,7 +109,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * long, ConstantPolicy)}.
      */
     public void setCapacity(EngineKind kind, int index, long megabytes) {
-        setLimit(kind, index, megabytes, null);
+        setLimit(kind, new Device(kind, index), megabytes, null);
     }
 
     /**
@@ -144,24 +122,39 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * @throws IllegalStateException if these caches are closed
      */
     public void setCapacity(EngineKind kind, int index, long megabytes, ConstantPolicy policy) {
-        setLimit(kind, index, megabytes, policy);
+        setLimit(kind, new Device(kind, index), megabytes, policy);
     }
 
-    /** Sets the budget, and the policy unless it is null. */
+    /**
+     * Sets the budget, and the policy unless it is null.
+     *
+     * @param only the device; null for all of the kind
+     */
     private void setLimit(
-            EngineKind kind, int index, long megabytes, @Nullable ConstantPolicy policy) {
-        Device device = new Device(kind, index);
+            EngineKind kind,
+            @Nullable Device only,
+            long megabytes,
+            @Nullable ConstantPolicy policy) {
         List<ConstantTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (this) {
-                checkOpen();
-                ConstantLimit limit = new ConstantLimit(
-                        megabytes, policy == null ? limit(kind, index).policy() : policy);
-                deviceLimits.put(device, limit);
-                ConstantTensorCache cache = caches.get(device);
-                if (cache != null) {
-                    cache.change(limit, removed);
+                if (isClosed) {
+                    throw new IllegalStateException("The constant tensor caches are closed");
                 }
+                ConstantLimit present = only == null ? limitOf(kind) : limitOf(only);
+                ConstantLimit limit =
+                        new ConstantLimit(megabytes, policy == null ? present.policy() : policy);
+                if (only == null) {
+                    limits.put(kind, limit);
+                    deviceLimits.keySet().removeIf(device -> device.kind == kind);
+                } else {
+                    deviceLimits.put(only, limit);
+                }
+                caches.forEach((device, cache) -> {
+                    if (only == null ? device.kind == kind : device.equals(only)) {
+                        cache.change(limit, removed);
+                    }
+                });
             }
         } finally {
             ConstantTensor.notifyAndRelease(removed);
@@ -213,8 +206,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
 
     /** Returns the limit that applies to a device. */
     public synchronized ConstantLimit limit(EngineKind kind, int index) {
-        ConstantLimit own = deviceLimits.get(new Device(kind, index));
-        return own == null ? limitOf(kind) : own;
+        return limitOf(new Device(kind, index));
     }
 
     /** Returns the limit that applies to a device. */
@@ -247,10 +239,9 @@ public final class ConstantTensorCaches implements AutoCloseable {
         }
     }
 
-    private void checkOpen() {
-        if (isClosed) {
-            throw new IllegalStateException("The constant tensor caches are closed");
-        }
+    private ConstantLimit limitOf(Device device) {
+        ConstantLimit own = deviceLimits.get(device);
+        return own == null ? limitOf(device.kind) : own;
     }
 
     private ConstantLimit limitOf(EngineKind kind) {

@@ -171,7 +171,8 @@ public final class RuntimeParametersCache implements AutoCloseable {
         // in the order of uses; holds the results of hits, so that a hit allocates nothing
         private final LinkedHashMap<K, Result<V>> values = new LinkedHashMap<>(16, 0.75f, true);
         private final ArrayDeque<Evicted<K, V>> evicted = new ArrayDeque<>();
-        private BiConsumer<? super K, ? super V> listener = (_, value) -> closeIfCloseable(value);
+        // null: values are closed
+        private @Nullable BiConsumer<? super K, ? super V> listener;
         private int capacity;
         private boolean isBusy; // the map is read or changed
         private int runningBuilds; // running builders of this partition, nested
@@ -181,7 +182,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
             this.capacity = capacity;
         }
 
-        /** A value that has left, until the listener is notified. */
+        /** A value that has left, until it is reported. */
         private record Evicted<K, V>(K key, V value) {}
 
         /**
@@ -219,7 +220,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
                 K key, Builder<? super K, ? extends V, E> builder) throws E {
             boolean isOutermost = runningBuilds == 0;
             if (isOutermost) {
-                notifyListener();
+                report();
             }
             hasNestedLookup = !isOutermost;
             runningBuilds++;
@@ -232,7 +233,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
                 runningBuilds--;
             }
             if (isOutermost && !hasNestedLookup) {
-                notifyListener();
+                report();
             }
             if (!isCached) {
                 evicted.add(new Evicted<>(key, built)); // reported later: the caller uses it
@@ -256,6 +257,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
                 values.put(key, new Result<>(value, Outcome.HIT));
                 return true;
             } catch (Throwable e) { // of the key, or no memory: the caller never gets the value
+                values.values().removeIf(kept -> kept.value() == value);
                 evicted.add(new Evicted<>(key, value));
                 throw e;
             } finally {
@@ -289,7 +291,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
                 isBusy = false;
             }
             if (runningBuilds == 0) {
-                notifyListener();
+                report();
             }
         }
 
@@ -310,34 +312,28 @@ public final class RuntimeParametersCache implements AutoCloseable {
         }
 
         /**
-         * Notifies the listener of all values that have left, and logs its failures, which do not
-         * concern the caller. Must be called outside of a change, because it runs users' code.
+         * Reports all values that have left, and logs failures, which do not concern the caller.
+         * Must be called outside of a change, because it runs users' code.
          */
-        private void notifyListener() {
+        private void report() {
             for (Evicted<K, V> one = evicted.poll(); one != null; one = evicted.poll()) {
                 try {
-                    listener.accept(one.key, one.value);
+                    if (listener != null) {
+                        listener.accept(one.key, one.value);
+                    } else if (one.value instanceof AutoCloseable closeable) {
+                        closeable.close();
+                    }
                 } catch (Throwable e) {
-                    warn("The listener of a runtime-parameters cache failed", e);
+                    if (e instanceof InterruptedException) {
+                        Thread.currentThread().interrupt();
+                    }
+                    LOG.log(
+                            System.Logger.Level.WARNING,
+                            "A value that left a runtime-parameters cache could not be closed, or"
+                                    + " its listener failed",
+                            e);
                 }
             }
-        }
-
-        private static void closeIfCloseable(@Nullable Object value) {
-            if (value instanceof AutoCloseable closeable) {
-                try {
-                    closeable.close();
-                } catch (Exception e) {
-                    warn("A value of a runtime-parameters cache could not be closed", e);
-                }
-            }
-        }
-
-        private static void warn(String message, Throwable failure) {
-            if (failure instanceof InterruptedException) {
-                Thread.currentThread().interrupt();
-            }
-            LOG.log(System.Logger.Level.WARNING, message, failure);
         }
     }
 }
