@@ -13,7 +13,6 @@ module dev.granary.cache {
 
     exports dev.granary.cache;
     exports dev.granary.cache.constant;
-    exports dev.granary.cache.constant.config;
     exports dev.granary.cache.format;
     exports dev.granary.cache.memory;
     exports dev.granary.cache.support to

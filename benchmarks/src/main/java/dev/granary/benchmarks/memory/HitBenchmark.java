@@ -5,10 +5,10 @@ import com.google.common.cache.CacheBuilder;
 
 import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantKey;
+import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.ConstantTensorCaches;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.memory.RuntimeParametersCache;
 

@@ -1,7 +1,5 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.constant.config.ConstantLimit;
-import dev.granary.cache.constant.config.ConstantPolicy;
 import dev.granary.cache.support.WaitGraph;
 
 import org.jspecify.annotations.Nullable;

@@ -1,10 +1,5 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.constant.config.ConstantLimit;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
-
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;

@@ -7,10 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
-import dev.granary.cache.constant.config.ConstantLimit;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.testing.TestSeed;
 
 import org.jspecify.annotations.Nullable;

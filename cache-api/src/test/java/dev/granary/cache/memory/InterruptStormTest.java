@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantKey;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.ConstantTensorCaches;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.support.WaitGraph;
 import dev.granary.testing.TestSeed;
 

@@ -1,9 +1,9 @@
 package dev.granary.coordinator.config;
 
-import dev.granary.cache.constant.config.ConstantLimit;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.ConstantLimit;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantPolicy;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.PrivateSubdirectory;

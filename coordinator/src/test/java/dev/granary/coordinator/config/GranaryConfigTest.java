@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantPolicy;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;

@@ -7,7 +7,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantTensorCache;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
