@@ -4,7 +4,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
-import dev.granary.cache.constant.ConstantStatistics;
+import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.config.ConfigException;
@@ -222,7 +222,7 @@ public final class DemoRole {
         } catch (CompileException | RestoreException | OpenClException e) {
             problem = String.valueOf(e.getMessage());
         }
-        ConstantStatistics statistics = granary.constants().statistics();
+        ConstantTensorCache.Statistics statistics = granary.constants().statistics();
         return new ConstantsResult(
                 statistics.made(),
                 statistics.reused(),

@@ -46,12 +46,9 @@ final class MemoryTier {
             EventDispatcher events) {
         this.programs = new PrimitiveCache<>(
                 config.primitiveCacheCapacity(),
-                config.primitiveCachePolicy(),
                 () -> events.beginEviction(NAME, counters, LookupCounter.MEMORY_EVICTED));
-        this.composites = new CompositeCache(
-                new PrimitiveCache<>(
-                        config.primitiveCacheCapacity(), config.primitiveCachePolicy()),
-                kernels);
+        this.composites =
+                new CompositeCache(new PrimitiveCache<>(config.primitiveCacheCapacity()), kernels);
         this.counters = counters;
         this.recorder = recorder;
     }

@@ -16,8 +16,6 @@ import dev.granary.gpu.composite.NoKernelEngine;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 import java.nio.file.Path;
 import java.util.List;
@@ -81,25 +79,6 @@ class CompositeCapacityTest {
     void standard() throws Exception {
         try (Granary granary = open()) {
             assertEquals(List.of(0, 1024), sizeAndCapacity(granary));
-        }
-    }
-
-    @ParameterizedTest
-    @CsvSource({"lru, 15, 15", "w-tinylfu, 0, 5"})
-    @DisplayName(
-            "M4 the policy decides whether 15 frequently used primitives stay in spite of 100 that"
-                    + " are used once")
-    void policy(String policy, int leastAgain, int mostAgain) throws Exception {
-        try (Granary granary = open("GRANARY_PRIMITIVE_CACHE_POLICY", policy)) {
-            granary.setPrimitiveCacheCapacity(20);
-            for (int use = 0; use < 20; use++) {
-                getHandles(granary, IntStream.range(0, 15));
-            }
-            assertEquals(100, getHandles(granary, IntStream.range(100, 200)));
-            long recreated = getHandles(granary, IntStream.range(0, 15));
-            assertTrue(
-                    recreated >= leastAgain && recreated <= mostAgain,
-                    recreated + " of 15 created again");
         }
     }
 

@@ -10,7 +10,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.ConfigException;

@@ -3,7 +3,7 @@ package dev.granary.gpu;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 
 /**
  * An engine that compiles programs of kernels, loads them for launches, and allocates device

@@ -146,7 +146,6 @@ class ArchitectureTest {
                 "org.gaul..", new String[] {ROOT + ".s3.embedded.."},
                 "com.esotericsoftware..", new String[] {ROOT + ".cache.format.."},
                 "com.github.luben..", new String[] {ROOT + ".cache.format.."},
-                "com.github.benmanes..", new String[] {ROOT + ".cache.memory.."},
                 "io.github.resilience4j..", new String[] {ROOT + ".s3.resilience.."},
                 "picocli..", new String[] {ROOT + ".cli.."},
                 "com.google.gson..",

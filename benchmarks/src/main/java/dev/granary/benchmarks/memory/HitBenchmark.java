@@ -5,12 +5,11 @@ import com.google.common.cache.CacheBuilder;
 
 import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantKey;
+import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.ConstantTensorCaches;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
-import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.cache.memory.RuntimeParametersCache;
 
 import org.jspecify.annotations.Nullable;
@@ -98,30 +97,13 @@ public class HitBenchmark {
     @State(Scope.Benchmark)
     public static class OfMap extends Yardstick {}
 
-    /** The primitive cache with its default policy. */
+    /** The primitive cache. */
     @State(Scope.Benchmark)
     public static class OfPrimitives implements Hit {
         private final PrimitiveCache<BenchmarkKey, Object> cache = new PrimitiveCache<>(CAPACITY);
 
         /** Fills the cache. */
         public OfPrimitives() {
-            fill(key -> cache.get(key, _ -> new Object()));
-        }
-
-        @Override
-        public Object next(Asked asked) {
-            return cache.get(asked.next(), _ -> new Object());
-        }
-    }
-
-    /** The primitive cache with W-TinyLFU. */
-    @State(Scope.Benchmark)
-    public static class OfTinyLfu implements Hit {
-        private final PrimitiveCache<BenchmarkKey, Object> cache =
-                new PrimitiveCache<>(CAPACITY, PrimitiveCachePolicy.W_TINY_LFU);
-
-        /** Fills the cache. */
-        public OfTinyLfu() {
             fill(key -> cache.get(key, _ -> new Object()));
         }
 
@@ -265,13 +247,6 @@ public class HitBenchmark {
             Asked asked,
             HitTurns turns,
             Blackhole hole) {
-        turns.take(yardstick, candidate, asked, hole);
-    }
-
-    /** Hits of the primitive cache with W-TinyLFU. */
-    @Benchmark
-    public void primitiveTinyLfu(
-            Yardstick yardstick, OfTinyLfu candidate, Asked asked, HitTurns turns, Blackhole hole) {
         turns.take(yardstick, candidate, asked, hole);
     }
 

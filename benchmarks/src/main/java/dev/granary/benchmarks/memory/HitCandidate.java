@@ -3,8 +3,7 @@ package dev.granary.benchmarks.memory;
 /** The candidates of the hits, by the name of their method in {@link HitBenchmark}. */
 enum HitCandidate {
     MAP("map", "concurrentHashMap"),
-    LRU("primitive", "primitive"),
-    TINY_LFU("primitive w-tlfu", "primitiveTinyLfu"),
+    PRIMITIVE("primitive", "primitive"),
     RUNTIME_PARAMETERS("runtime params", "runtimeParameters"),
     CONSTANT("constant", "constant"),
     CONSTANT_HELD("constant, held", "constantHeld"),
@@ -32,14 +31,13 @@ enum HitCandidate {
      * has its own hold, so frequent users keep that.
      */
     boolean isOurs() {
-        return this == TINY_LFU || isHeldAgainstOthers();
+        return this == RUNTIME_PARAMETERS || isHeldAgainstOthers();
     }
 
     /**
-     * Returns true for the caches with a goal: hardly more than the map, and no more than Caffeine.
-     * W-TinyLFU is Caffeine and a counter.
+     * Returns true for the caches with a goal: little more than the map, and no more than Caffeine.
      */
     boolean isHeldAgainstOthers() {
-        return this == LRU || this == RUNTIME_PARAMETERS || this == CONSTANT_HELD;
+        return this == PRIMITIVE || this == CONSTANT_HELD;
     }
 }

@@ -55,22 +55,15 @@ public final class MemoryBenchmark extends BenchmarkCommand {
             names = "--capacities",
             paramLabel = "N",
             split = ",",
-            defaultValue = "128,1024,8192,32768,131072",
+            defaultValue = "128,1024,8192",
             description = "capacities of the churn, ascending; ${DEFAULT-VALUE}")
     private List<Integer> capacities = List.of();
-
-    @Option(
-            names = "--trace",
-            paramLabel = "N",
-            defaultValue = "1000000",
-            description = "lookups of the miss rates; ${DEFAULT-VALUE}")
-    private int trace;
 
     @Option(
             names = "--only",
             paramLabel = "MEASURE",
             split = ",",
-            description = "what to measure: hit, churn, rate, onednn, events; default all")
+            description = "what to measure: hit, churn, onednn, events; default all")
     private @Nullable List<MemoryMeasure> only;
 
     /** Runs the benchmark and exits with 0, with 1 if it failed, or with 2 for wrong usage. */
@@ -107,9 +100,6 @@ public final class MemoryBenchmark extends BenchmarkCommand {
             churn.run();
             report.add(churn.section());
         }
-        if (settings.measures().contains(MemoryMeasure.RATE)) {
-            report.add(new RateMeasure(settings).section());
-        }
         if (settings.measures().contains(MemoryMeasure.EVENTS)) {
             EventsMeasure events = new EventsMeasure(settings);
             events.run();
@@ -138,7 +128,6 @@ public final class MemoryBenchmark extends BenchmarkCommand {
         requireAtLeast("--rounds", rounds, 1);
         requireAtLeast("--iterations", iterations, 1);
         requireAtLeast("--millis", millis, LEAST_MILLIS);
-        requireAtLeast("--trace", trace, 2);
         if (!capacities.equals(capacities.stream().sorted().distinct().toList())
                 || capacities.getFirst() < 1
                 || capacities.getLast() > LARGEST_CAPACITY) {
@@ -147,6 +136,6 @@ public final class MemoryBenchmark extends BenchmarkCommand {
         }
         Set<MemoryMeasure> measures =
                 only == null ? EnumSet.allOf(MemoryMeasure.class) : EnumSet.copyOf(only);
-        return new MemorySettings(seed(), rounds, iterations, millis, capacities, trace, measures);
+        return new MemorySettings(rounds, iterations, millis, capacities, measures);
     }
 }

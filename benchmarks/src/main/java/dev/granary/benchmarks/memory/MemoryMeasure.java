@@ -4,7 +4,6 @@ package dev.granary.benchmarks.memory;
 enum MemoryMeasure {
     HIT,
     CHURN,
-    RATE,
     ONEDNN,
     EVENTS
 }

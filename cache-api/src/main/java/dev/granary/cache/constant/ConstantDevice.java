@@ -1,7 +1,5 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.constant.config.EngineKind;
-
 /**
  * A device whose memory holds constant tensors. Devices with equal kind and index share a cache and
  * its budget.

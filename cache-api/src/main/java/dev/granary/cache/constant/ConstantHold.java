@@ -1,8 +1,5 @@
 package dev.granary.cache.constant;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-
 /**
  * A reference of one user to a tensor. The tensor stays valid until the hold is closed, even if the
  * cache evicts it. Thread-safe.
@@ -15,24 +12,12 @@ import java.lang.invoke.VarHandle;
  * @param <B> the back-end's type of a tensor
  */
 public final class ConstantHold<B extends AutoCloseable> implements AutoCloseable {
-    // A VarHandle, because an AtomicBoolean would be one more object per hit.
-    private static final VarHandle IS_CLOSED = isClosedHandle();
-
-    private final RefCountedTensor<B> tensor;
+    private final ConstantTensor<B> tensor;
     private volatile boolean isClosed;
     private volatile boolean hasListener;
 
-    ConstantHold(RefCountedTensor<B> tensor) {
+    ConstantHold(ConstantTensor<B> tensor) {
         this.tensor = tensor;
-    }
-
-    private static VarHandle isClosedHandle() {
-        try {
-            return MethodHandles.lookup()
-                    .findVarHandle(ConstantHold.class, "isClosed", boolean.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
     }
 
     /**
@@ -64,7 +49,7 @@ public final class ConstantHold<B extends AutoCloseable> implements AutoCloseabl
         }
         hasListener = true;
         if (!tensor.addListener(this, action)) {
-            RefCountedTensor.runCallback(action);
+            ConstantTensor.runCallback(action);
         } else if (isClosed) {
             tensor.removeListener(this);
         }
@@ -76,16 +61,15 @@ public final class ConstantHold<B extends AutoCloseable> implements AutoCloseabl
      */
     @Override
     public void close() {
-        if (IS_CLOSED.compareAndSet(this, false, true)) {
-            try {
-                if (hasListener) {
-                    tensor.removeListener(this);
-                }
-                tensor.release();
-            } catch (Throwable e) { // such as a StackOverflowError: close may be repeated
-                isClosed = false;
-                throw e;
+        synchronized (this) { // an atomic boolean would be one more object per hit
+            if (isClosed) {
+                return;
             }
+            isClosed = true;
         }
+        if (hasListener) {
+            tensor.removeListener(this);
+        }
+        tensor.release();
     }
 }

@@ -1,9 +1,5 @@
 package dev.granary.cache.constant;
 
-import org.jspecify.annotations.Nullable;
-
-import java.util.Objects;
-
 /**
  * The key of one tensor. Keys are equal if all four parts are equal by {@code equals}, not only by
  * hash. Immutable if its parts are; they must not change while the tensor is cached.
@@ -16,27 +12,4 @@ import java.util.Objects;
  * @param key the back-end's own key: the complete input of the computation
  */
 public record ConstantKey<B extends AutoCloseable>(
-        Class<B> type, String backend, Object context, Object key) {
-    /*
-     * Explicit, because the JVM links those of a record at their first call. If that call is a
-     * lookup near the end of the stack, linking fails then and at each later call.
-     */
-
-    @Override
-    public boolean equals(@Nullable Object other) {
-        return this == other
-                || (other instanceof ConstantKey<?> that
-                        && Objects.equals(key, that.key)
-                        && Objects.equals(context, that.context)
-                        && Objects.equals(type, that.type)
-                        && Objects.equals(backend, that.backend));
-    }
-
-    @Override
-    public int hashCode() {
-        return ((Objects.hashCode(type) * 31 + Objects.hashCode(backend)) * 31
-                                + Objects.hashCode(context))
-                        * 31
-                + Objects.hashCode(key);
-    }
-}
+        Class<B> type, String backend, Object context, Object key) {}

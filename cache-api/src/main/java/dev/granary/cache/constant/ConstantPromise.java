@@ -1,8 +1,5 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.build.StackReserve;
-
-import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.util.Objects;
 
@@ -20,16 +17,13 @@ import java.util.Objects;
  * @param <B> the back-end's type of a tensor
  */
 public final class ConstantPromise<B extends AutoCloseable> implements AutoCloseable {
-    private static final Cleaner CLEANER = Cleaner.create();
-
-    private final LockedLedger ledger;
+    private final ConstantTensorCache cache;
     private final ConstantSlot<B> slot;
-    private final Cleaner.Cleanable cleanup;
 
-    ConstantPromise(LockedLedger ledger, ConstantSlot<B> slot) {
-        this.ledger = ledger;
+    ConstantPromise(ConstantTensorCache cache, ConstantSlot<B> slot) {
+        this.cache = cache;
         this.slot = slot;
-        this.cleanup = CLEANER.register(this, () -> ledger.endNow(slot, null));
+        ConstantTensorCache.CLEANER.register(this, () -> cache.end(slot, null));
     }
 
     /**
@@ -41,7 +35,7 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
      */
     public ConstantHold<B> fulfil(B buffer) {
         try {
-            return ledger.fulfil(
+            return cache.fulfil(
                     slot, Objects.requireNonNull(buffer, "A promised constant is null"));
         } finally {
             Reference.reachabilityFence(this);
@@ -54,7 +48,7 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
      */
     public void fail(Throwable cause) {
         try {
-            ledger.end(slot, Objects.requireNonNull(cause, "The cause of a failure is null"));
+            cache.end(slot, Objects.requireNonNull(cause, "The cause of a failure is null"));
         } finally {
             Reference.reachabilityFence(this);
         }
@@ -63,8 +57,6 @@ public final class ConstantPromise<B extends AutoCloseable> implements AutoClose
     /** Abandons the promise, unless it has ended. */
     @Override
     public void close() {
-        // a Cleanable runs only once, so it must not fail in between
-        StackReserve.requireLittle();
-        cleanup.clean();
+        cache.end(slot, null); // the cleaner, which also runs, finds it ended
     }
 }

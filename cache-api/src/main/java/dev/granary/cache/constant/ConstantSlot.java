@@ -1,50 +1,40 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.build.PendingBuild;
+import dev.granary.cache.constant.ConstantTensorCache.Lookup;
+import dev.granary.cache.support.WaitGraph;
 
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
  * The state of one key: promised by one thread, and at the end completed with a tensor, failed or
  * abandoned. Mutable fields without a comment are guarded by the lock of the cache.
+ *
+ * <p>The cache writes the fields directly, because a failed promise must end without a call if the
+ * stack is exhausted. A waiting thread may therefore miss its wake-up, and looks every 250 ms.
  */
-final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
-    private final ConstantKey<B> key;
-    private final long bytes;
-    private final long startNanos;
-    private final CountDownLatch ended = new CountDownLatch(1);
-    // Null after the end, so that a cached tensor does not retain its thread.
-    private volatile @Nullable Thread builder = Thread.currentThread();
-    private volatile @Nullable RefCountedTensor<B> tensor;
-    private @Nullable Throwable failure; // guarded by this
-    private boolean isEnded; // guarded by this
-    private int waiters; // guarded by this
-    private boolean isReserved;
-    private long costNanos;
-    private volatile long lastUse = -1; // volatile, since hits take no lock
+final class ConstantSlot<B extends AutoCloseable> implements WaitGraph.Build {
+    private static final long RECHECK_NANOS = 250_000_000;
 
-    ConstantSlot(ConstantKey<B> key, long bytes, long startNanos) {
+    final ConstantKey<B> key;
+    final long bytes;
+    // Null once the slot has ended, so that a cached tensor does not retain its thread.
+    volatile @Nullable Thread builder = Thread.currentThread();
+    volatile @Nullable ConstantTensor<B> tensor; // null until it is completed
+    volatile @Nullable Throwable failure;
+    volatile long lastUse = -1; // by the clock of the cache; volatile, since hits take no lock
+    boolean isOpen; // promised, and not counted as ended
+    boolean isReserved;
+    long startNanos;
+    long costNanos;
+    private int waiters; // guarded by this
+
+    ConstantSlot(ConstantKey<B> key, long bytes) {
         this.key = key;
         this.bytes = bytes;
-        this.startNanos = startNanos;
-    }
-
-    ConstantKey<B> key() {
-        return key;
-    }
-
-    long bytes() {
-        return bytes;
-    }
-
-    /** Returns the tensor, or null until it is completed, and also after a failure. */
-    @Nullable
-    RefCountedTensor<B> tensor() {
-        return tensor;
     }
 
     @Override
@@ -52,102 +42,59 @@ final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
         return builder;
     }
 
-    boolean isBuiltByCaller() {
-        return builder == Thread.currentThread();
+    boolean isCached() {
+        ConstantTensor<B> completed = tensor;
+        return completed != null && completed.isCached();
+    }
+
+    /** Returns true if the slot has ended and is not cached: its cache should have removed it. */
+    boolean isLeftByError() {
+        return builder == null && !isCached();
     }
 
     /** Returns the number of waiting threads while the slot is promised. */
     synchronized int waiting() {
-        return isEnded ? 0 : waiters;
-    }
-
-    synchronized boolean isEnded() {
-        return isEnded;
-    }
-
-    boolean isReserved() {
-        return isReserved;
-    }
-
-    void setReserved(boolean reserved) {
-        isReserved = reserved;
-    }
-
-    /** Returns the compute time in nanoseconds; 0 until the tensor is completed. */
-    long costNanos() {
-        return costNanos;
-    }
-
-    /** Sets the cost to the time from the start until {@code nowNanos}. */
-    void setCost(long nowNanos) {
-        costNanos = Math.max(0, nowNanos - startNanos);
-    }
-
-    /** Returns the time of the last use, by the logical clock of the cache. */
-    long lastUse() {
-        return lastUse;
-    }
-
-    void setLastUse(long now) {
-        lastUse = now;
-    }
-
-    /** The outcome of a wait. */
-    sealed interface WaitResult<B extends AutoCloseable> {
-        /** The tensor was completed, with the waiter's hold on it. */
-        record Completed<B extends AutoCloseable>(ConstantHold<B> constant)
-                implements WaitResult<B> {}
-
-        /** The builder failed. */
-        record Failed<B extends AutoCloseable>(Throwable cause) implements WaitResult<B> {}
-
-        /**
-         * The promise was abandoned, or ended before the wait began; the lookup must be repeated.
-         */
-        record Retry<B extends AutoCloseable>() implements WaitResult<B> {}
-
-        /**
-         * The timeout has elapsed, or this thread was interrupted and keeps its interrupt status.
-         */
-        record TimedOut<B extends AutoCloseable>() implements WaitResult<B> {}
+        return builder == null ? 0 : waiters;
     }
 
     /**
      * Waits for another thread's tensor. A thread whose wait began before the completion gets a
      * hold, even if the tensor is not cached.
+     *
+     * @return the tensor or the failure; null if the promise was abandoned, or ended before the
+     *     wait began
+     * @throws TimeoutException if the timeout has elapsed, or this thread was interrupted and keeps
+     *     its interrupt status
      */
-    WaitResult<B> await(Duration timeout) {
-        synchronized (this) {
-            if (isEnded) {
-                return new WaitResult.Retry<>();
-            }
-            waiters++;
+    synchronized @Nullable Lookup<B> await(Duration timeout) throws TimeoutException {
+        if (builder == null) {
+            return null;
         }
+        waiters++;
         try {
-            // the result is unused: the slot may end between the timeout and the check below
-            boolean _ = ended.await(timeout.toNanos(), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+            awaitEnd(System.nanoTime() + timeout.toNanos());
+        } catch (Throwable e) {
+            waiters--;
+            throw e;
         }
-        synchronized (this) {
-            if (!isEnded) {
-                waiters--;
-                return new WaitResult.TimedOut<>();
-            }
-            RefCountedTensor<B> completed = tensor;
-            Throwable cause = failure;
-            return completed != null
-                    ? completedBy(completed)
-                    : cause != null ? new WaitResult.Failed<>(cause) : new WaitResult.Retry<>();
-        }
+        ConstantTensor<B> completed = tensor;
+        Throwable cause = failure;
+        return completed != null
+                ? new Lookup.Hit<>(completed.countedHold())
+                : cause != null ? new Lookup.Failed<>(cause) : null;
     }
 
-    private static <B extends AutoCloseable> WaitResult<B> completedBy(RefCountedTensor<B> made) {
-        try {
-            return new WaitResult.Completed<>(made.countedHold());
-        } catch (Throwable e) { // no memory: release the hold that was counted for this waiter
-            made.release();
-            throw e;
+    private void awaitEnd(long deadlineNanos) throws TimeoutException {
+        while (builder != null) {
+            long left = deadlineNanos - System.nanoTime();
+            if (left <= 0 || Thread.currentThread().isInterrupted()) {
+                throw new TimeoutException();
+            }
+            try {
+                TimeUnit.NANOSECONDS.timedWait(this, Math.min(left, RECHECK_NANOS));
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -155,10 +102,11 @@ final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
      * Completes the slot. The tensor is shared by its builder, the waiting threads and, if it is
      * cached, the cache.
      */
-    synchronized void complete(RefCountedTensor<B> made, boolean isCached) {
+    synchronized void complete(ConstantTensor<B> made, boolean isCached) {
         made.share(1 + waiters, isCached);
+        notifyAll(); // they run after this method; a call after the writes might fail
         tensor = made;
-        end();
+        builder = null;
     }
 
     /**
@@ -166,13 +114,8 @@ final class ConstantSlot<B extends AutoCloseable> implements PendingBuild {
      * instead.
      */
     synchronized void fail(@Nullable Throwable cause) {
+        notifyAll();
         failure = cause;
-        end();
-    }
-
-    private void end() {
-        isEnded = true;
         builder = null;
-        ended.countDown();
     }
 }

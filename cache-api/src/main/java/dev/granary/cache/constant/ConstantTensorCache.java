@@ -1,16 +1,18 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.build.BuildCycleDetector;
-import dev.granary.cache.build.StackReserve;
-import dev.granary.cache.constant.config.ConstantLimit;
-import dev.granary.cache.constant.config.ConstantPolicy;
+import dev.granary.cache.support.WaitGraph;
 
 import org.jspecify.annotations.Nullable;
 
-import java.lang.invoke.MethodHandles;
+import java.lang.ref.Cleaner;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
 /**
@@ -33,33 +35,122 @@ public final class ConstantTensorCache {
      */
     public static final Duration MAX_WAIT = Duration.ofSeconds(60);
 
-    static {
-        // A class whose initializer overflows the stack stays unusable for the rest of the process.
-        // Calls may run near the end of a stack, so these classes are initialized here.
-        try {
-            MethodHandles.Lookup lookup = MethodHandles.lookup();
-            for (Class<?> used : List.of(
-                    ConstantPromise.class,
-                    RefCountedTensor.class,
-                    ConstantHold.class,
-                    EvictionSelector.class,
-                    ConstantCounters.class,
-                    ConstantStatistics.class)) {
-                lookup.ensureInitialized(used);
-            }
-        } catch (IllegalAccessException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
+    /** Ends promises that are forgotten. */
+    static final Cleaner CLEANER = Cleaner.create();
 
-    private final LockedLedger ledger;
-    private final ConstantCounters counters;
+    private final WaitGraph waits = WaitGraph.PROCESS;
+    private final EvictionSelector selector = new EvictionSelector();
+    private final LongSupplier nanos;
     private final Duration maxWait;
+    private final ConcurrentHashMap<ConstantKey<?>, ConstantSlot<?>> slots =
+            new ConcurrentHashMap<>();
+    private final AtomicLong clock = new AtomicLong(); // of uses
+    private final LongAdder reused = new LongAdder();
+    private final LongAdder waited = new LongAdder();
+
+    // The only foreign code under it is the equality of keys. A monitor, because the JVM releases
+    // it even after a stack overflow.
+    private final Object lock = new Object();
+    private volatile ConstantLimit limit; // written under lock, like all below
+    private long cachedBytes;
+    private long promisedBytes;
+    private long tensors;
+    private long made;
+    private long notKept;
+    private long evicted;
+    private long failed;
 
     ConstantTensorCache(ConstantLimit limit, LongSupplier nanos, Duration maxWait) {
-        this.ledger = new LockedLedger(limit, nanos);
-        this.counters = ledger.counters();
+        this.limit = limit;
+        this.nanos = nanos;
         this.maxWait = maxWait;
+    }
+
+    /**
+     * A factory of a tensor that is not cached.
+     *
+     * @param <B> the back-end's type of a tensor
+     * @param <E> the exception that it may throw
+     */
+    @FunctionalInterface
+    public interface Factory<B, E extends Exception> {
+        /**
+         * Creates the tensor, not null. The cache takes ownership of its memory and closes it after
+         * its last user.
+         */
+        B make() throws E;
+    }
+
+    /**
+     * The outcome of {@link #getOrAdd}.
+     *
+     * @param <B> the back-end's type of a tensor
+     */
+    public sealed interface Lookup<B extends AutoCloseable> {
+        /**
+         * The tensor was cached, or another thread has just completed it.
+         *
+         * @param constant the caller's hold on it, to be closed
+         */
+        record Hit<B extends AutoCloseable>(ConstantHold<B> constant) implements Lookup<B> {}
+
+        /**
+         * The caller has to compute the tensor.
+         *
+         * @param promise the promise to be fulfilled, failed or closed, since others may wait for
+         *     it
+         */
+        record Miss<B extends AutoCloseable>(ConstantPromise<B> promise) implements Lookup<B> {}
+
+        /**
+         * Another thread, for which this one waited, failed to compute the tensor. Nothing was
+         * cached: the next caller computes it.
+         *
+         * @param cause the failure reported by the other thread
+         */
+        record Failed<B extends AutoCloseable>(Throwable cause) implements Lookup<B> {}
+    }
+
+    /**
+     * The counters and the content of a constant tensor cache. The counters only grow.
+     *
+     * @param made tensors computed
+     * @param reused lookups that found a tensor
+     * @param waited those of them that waited for another thread's tensor
+     * @param notKept tensors computed but not cached, because of the budget or because they were
+     *     removed before their completion
+     * @param evicted tensors evicted for others
+     * @param failed promises that ended without a tensor
+     * @param tensors the number of cached tensors
+     * @param bytes the bytes of cached tensors
+     * @param promisedBytes the bytes of the budget reserved for tensors being computed
+     */
+    public record Statistics(
+            long made,
+            long reused,
+            long waited,
+            long notKept,
+            long evicted,
+            long failed,
+            long tensors,
+            long bytes,
+            long promisedBytes) {
+        /** Statistics at zero. */
+        public static final Statistics NOTHING = new Statistics(0, 0, 0, 0, 0, 0, 0, 0, 0);
+
+        /** Returns the sum of both. */
+        public Statistics plus(Statistics other) {
+            return new Statistics(
+                    made + other.made,
+                    reused + other.reused,
+                    waited + other.waited,
+                    notKept + other.notKept,
+                    evicted + other.evicted,
+                    failed + other.failed,
+                    tensors + other.tensors,
+                    bytes + other.bytes,
+                    promisedBytes + other.promisedBytes);
+        }
     }
 
     /**
@@ -76,38 +167,32 @@ public final class ConstantTensorCache {
      *     of the cached or promised tensor with this key
      */
     public <B extends AutoCloseable, E extends Exception> ConstantHold<B> get(
-            ConstantKey<B> key, long bytes, ConstantFactory<? extends B, E> factory) throws E {
-        requirePositive(bytes);
-        ConstantSlot<B> slot = ledger.find(key);
-        ConstantHold<B> present = slot == null || slot.bytes() != bytes ? null : reuse(slot);
-        return present != null ? present : getOrMake(key, bytes, factory);
+            ConstantKey<B> key, long bytes, Factory<? extends B, E> factory) throws E {
+        ConstantSlot<B> slot = slot(key);
+        ConstantHold<B> present = slot == null || slot.bytes != bytes ? null : reuse(slot);
+        return present != null ? present : getOrMake(newSlot(key, bytes), factory);
     }
 
     private <B extends AutoCloseable, E extends Exception> ConstantHold<B> getOrMake(
-            ConstantKey<B> key, long bytes, ConstantFactory<? extends B, E> factory) throws E {
-        return switch (getOrAdd(key, bytes)) {
-            case ConstantLookup.Hit<B> hit -> hit.constant();
-            case ConstantLookup.Failed<B> other ->
-                throw ConstantTensorCache.<RuntimeException>unchecked(other.cause());
-            case ConstantLookup.Miss<B> miss -> make(miss.promise(), factory);
-        };
-    }
-
-    private static <B extends AutoCloseable, E extends Exception> ConstantHold<B> make(
-            ConstantPromise<B> promise, ConstantFactory<? extends B, E> factory) throws E {
-        try (promise) {
-            B buffer = null;
-            try {
-                buffer = Objects.requireNonNull(
-                        factory.make(), "The factory of a constant returned null");
-                return promise.fulfil(buffer);
-            } catch (Throwable failure) {
-                promise.fail(failure);
-                if (buffer != null) {
-                    RefCountedTensor.free(buffer); // it has no owner
-                }
-                throw failure;
+            ConstantSlot<B> own, Factory<? extends B, E> factory) throws E {
+        B buffer = null;
+        try {
+            Lookup<B> found = lookup(own);
+            if (found instanceof Lookup.Hit<B> hit) {
+                return hit.constant();
             }
+            if (found instanceof Lookup.Failed<B> other) {
+                throw ConstantTensorCache.<RuntimeException>unchecked(other.cause());
+            }
+            buffer = Objects.requireNonNull(
+                    factory.make(), "The factory of a constant returned null");
+            return fulfil(own, buffer);
+        } catch (Throwable e) {
+            // Two writes and no call, which might fail as well: the promise has ended.
+            own.failure = e;
+            own.builder = null;
+            discard(own, buffer);
+            throw e;
         }
     }
 
@@ -125,101 +210,282 @@ public final class ConstantTensorCache {
      * @throws IllegalArgumentException if {@code bytes} is not positive, or differs from the size
      *     of the cached or promised tensor with this key
      */
-    public <B extends AutoCloseable> ConstantLookup<B> getOrAdd(ConstantKey<B> key, long bytes) {
-        requirePositive(bytes);
-        StackReserve.require(); // otherwise a promise without an owner could remain
-        while (true) {
-            ConstantSlot<B> slot = ledger.find(key);
-            if (slot == null) {
-                ConstantSlot<B> created = ledger.newSlot(key, bytes);
-                if (ledger.promise(created)) {
-                    return missOf(created);
-                }
-            } else {
-                ConstantLookup<B> found = outcome(slot, bytes);
-                if (found != null) {
-                    return found;
-                }
-            }
-        }
-    }
-
-    private <B extends AutoCloseable> ConstantLookup<B> missOf(ConstantSlot<B> promised) {
+    public <B extends AutoCloseable> Lookup<B> getOrAdd(ConstantKey<B> key, long bytes) {
+        ConstantSlot<B> own = newSlot(key, bytes);
         try {
-            return new ConstantLookup.Miss<>(new ConstantPromise<>(ledger, promised));
-        } catch (Throwable e) { // no memory: the promise has no owner
-            ledger.end(promised, null);
+            Lookup<B> found = lookup(own);
+            return found == null ? new Lookup.Miss<>(new ConstantPromise<>(this, own)) : found;
+        } catch (Throwable e) {
+            own.failure = e;
+            own.builder = null;
+            discard(own, null);
             throw e;
         }
     }
 
-    private static void requirePositive(long bytes) {
+    /**
+     * Ends a promise after an error, and frees the tensor or the hold on it that nobody gets. If
+     * another error prevents the end, the next lookup of the key makes up for it, and waiting
+     * threads look by themselves.
+     */
+    private <B extends AutoCloseable> void discard(ConstantSlot<B> own, @Nullable B buffer) {
+        try {
+            end(own, own.failure);
+            ConstantTensor<B> completed = own.tensor;
+            if (completed != null) {
+                completed.release();
+            } else if (buffer != null) {
+                ConstantTensor.free(buffer);
+            }
+        } catch (Throwable _) {
+            // such as another stack overflow: the caller gets the first
+        }
+    }
+
+    private static <B extends AutoCloseable> ConstantSlot<B> newSlot(
+            ConstantKey<B> key, long bytes) {
         if (bytes <= 0) {
             throw new IllegalArgumentException(
                     "A constant tensor needs a positive size, not " + bytes);
         }
+        return new ConstantSlot<>(key, bytes);
     }
 
     /**
-     * Returns another hold on the tensor of a slot, or null if it is not completed, or left the
-     * cache and was freed.
+     * Returns the slot of a key, cached or promised; takes no lock. A slot is stored under its own
+     * key, whose type parameter is the slot's.
      */
+    @SuppressWarnings("unchecked")
+    private <B extends AutoCloseable> @Nullable ConstantSlot<B> slot(ConstantKey<B> key) {
+        return (ConstantSlot<B>) slots.get(key);
+    }
+
+    /** Returns a hold on a tensor, or null if it is absent or was freed; takes no lock. */
     private <B extends AutoCloseable> @Nullable ConstantHold<B> reuse(ConstantSlot<B> slot) {
-        RefCountedTensor<B> tensor = slot.tensor();
+        ConstantTensor<B> tensor = slot.tensor;
         if (tensor == null) {
             return null;
         }
-        ledger.recordUse(slot);
-        counters.reused.increment();
+        if (limit.policy() != ConstantPolicy.NO_EVICT) { // else a hit writes less shared memory
+            touch(slot);
+        }
+        reused.increment();
         ConstantHold<B> constant = tensor.open(); // last: an error after it would leak the hold
         if (constant == null) {
-            counters.reused.decrement();
+            reused.decrement();
         }
         return constant;
     }
 
-    /**
-     * Returns the outcome of a lookup that found {@code slot}, or null if the slot has left the
-     * cache.
-     */
-    private <B extends AutoCloseable> @Nullable ConstantLookup<B> outcome(
-            ConstantSlot<B> slot, long bytes) {
-        if (slot.isBuiltByCaller()) {
-            throw new IllegalStateException(
-                    "Computing this constant needs the constant itself: " + slot.key());
+    private void touch(ConstantSlot<?> slot) {
+        if (slot.lastUse != clock.get()) {
+            slot.lastUse = clock.incrementAndGet();
         }
-        if (slot.bytes() != bytes) {
-            throw new IllegalArgumentException("The constant " + slot.key().key() + " has "
-                    + slot.bytes() + " bytes, but the lookup specified " + bytes
-                    + " bytes; tensors of different sizes need different keys");
-        }
-        if (slot.tensor() != null) {
-            ConstantHold<B> constant = reuse(slot);
-            return constant == null ? null : new ConstantLookup.Hit<>(constant);
-        }
-        return switch (await(slot)) {
-            case ConstantSlot.WaitResult.Completed<B> completed -> {
-                counters.reused.increment();
-                counters.waited.increment();
-                yield new ConstantLookup.Hit<>(completed.constant());
-            }
-            case ConstantSlot.WaitResult.Failed<B> other ->
-                new ConstantLookup.Failed<>(other.cause());
-            case ConstantSlot.WaitResult.TimedOut<B> _ ->
-                new ConstantLookup.Miss<>(
-                        new ConstantPromise<>(ledger, ledger.newSlot(slot.key(), bytes)));
-            case ConstantSlot.WaitResult.Retry<B> _ -> null;
-        };
     }
 
-    /** Waits for another thread's tensor, unless that thread waits for this one. */
-    private <B extends AutoCloseable> ConstantSlot.WaitResult<B> await(ConstantSlot<B> slot) {
-        try {
-            BuildCycleDetector.PROCESS.enter(slot);
-            return slot.await(maxWait);
-        } finally {
-            BuildCycleDetector.PROCESS.leave();
+    /**
+     * Looks up the tensor of a new slot, and waits while another thread computes it.
+     *
+     * @return null if the caller has to compute the tensor for {@code own}
+     */
+    private <B extends AutoCloseable> @Nullable Lookup<B> lookup(ConstantSlot<B> own) {
+        while (true) {
+            ConstantSlot<B> slot = slot(own.key);
+            if (slot == null) {
+                if (promise(own)) {
+                    return null;
+                }
+            } else if (slot.isLeftByError()) {
+                end(slot, slot.failure);
+            } else {
+                requireSame(slot, own);
+                ConstantHold<B> present = reuse(slot);
+                if (present != null) {
+                    return new Lookup.Hit<>(present);
+                }
+                try {
+                    Lookup<B> found = await(slot);
+                    if (found != null) {
+                        return found;
+                    }
+                } catch (TimeoutException _) {
+                    synchronized (lock) {
+                        open(own); // private: it is not in the map
+                    }
+                    return null;
+                }
+            }
         }
+    }
+
+    private static void requireSame(ConstantSlot<?> slot, ConstantSlot<?> own) {
+        if (slot.builder == Thread.currentThread()) {
+            throw new IllegalStateException(
+                    "Computing this constant needs the constant itself: " + slot.key);
+        }
+        if (slot.bytes != own.bytes) {
+            throw new IllegalArgumentException("The constant " + slot.key.key() + " has "
+                    + slot.bytes + " bytes, but the lookup specified " + own.bytes
+                    + " bytes; tensors of different sizes need different keys");
+        }
+    }
+
+    /**
+     * Waits for another thread's tensor, unless that thread waits for this one.
+     *
+     * @return null if the lookup must be repeated
+     */
+    private <B extends AutoCloseable> @Nullable Lookup<B> await(ConstantSlot<B> slot)
+            throws TimeoutException {
+        Lookup<B> found;
+        try {
+            waits.enter(slot);
+            found = slot.await(maxWait);
+        } finally {
+            waits.leave();
+        }
+        if (found instanceof Lookup.Hit) {
+            reused.increment();
+            waited.increment();
+        }
+        return found;
+    }
+
+    /**
+     * Registers a promise, shared or private.
+     *
+     * @return false if the key has a slot meanwhile
+     */
+    private boolean promise(ConstantSlot<?> own) {
+        List<ConstantTensor<?>> removed = new ArrayList<>();
+        try {
+            synchronized (lock) {
+                if (slots.containsKey(own.key)) {
+                    return false;
+                }
+                open(own);
+                if (own.bytes > limit.bytes()) {
+                    return true;
+                }
+                if (limit.policy() == ConstantPolicy.COST && shortfall(own.bytes) > 0) {
+                    // nothing is reserved: the cost is known only at the end
+                    slots.put(own.key, own);
+                } else if (ensureCapacity(own, removed)) {
+                    slots.put(own.key, own); // first, because it may fail
+                    own.isReserved = true;
+                    promisedBytes += own.bytes;
+                }
+                return true;
+            }
+        } finally {
+            ConstantTensor.notifyAndRelease(removed);
+        }
+    }
+
+    private void open(ConstantSlot<?> own) {
+        own.startNanos = nanos.getAsLong();
+        own.isOpen = true;
+    }
+
+    /**
+     * Ends a promise with its tensor, which is cached if there is room.
+     *
+     * @throws IllegalStateException if the promise has ended
+     */
+    <B extends AutoCloseable> ConstantHold<B> fulfil(ConstantSlot<B> slot, B buffer) {
+        long now = nanos.getAsLong();
+        ConstantTensor<B> tensor = new ConstantTensor<>(buffer);
+        ConstantHold<B> constant = new ConstantHold<>(tensor); // allocated before any change
+        List<ConstantTensor<?>> removed = new ArrayList<>();
+        try {
+            synchronized (lock) {
+                if (!slot.isOpen) {
+                    throw new IllegalStateException(
+                            "The promise of this constant has already ended: " + slot.key);
+                }
+                slot.costNanos = Math.max(0, now - slot.startNanos);
+                boolean isCached = slots.get(slot.key) == slot
+                        && (slot.isReserved || ensureCapacity(slot, removed));
+                if (!isCached) {
+                    slots.remove(slot.key, slot);
+                }
+                touch(slot);
+                slot.complete(tensor, isCached);
+                // only writes from here on, so that no error comes between them
+                slot.isOpen = false;
+                made++;
+                if (slot.isReserved) {
+                    slot.isReserved = false;
+                    promisedBytes -= slot.bytes;
+                }
+                if (isCached) {
+                    cachedBytes += slot.bytes;
+                    tensors++;
+                } else {
+                    notKept++;
+                }
+            }
+        } finally {
+            ConstantTensor.notifyAndRelease(removed);
+        }
+        return constant;
+    }
+
+    /** Ends a promise without a tensor, if it has not ended. */
+    void end(ConstantSlot<?> slot, @Nullable Throwable cause) {
+        synchronized (lock) {
+            if (slot.isOpen) {
+                remove(slot, new ArrayList<>()); // there is no tensor to remove
+                slot.fail(cause);
+                slot.isOpen = false;
+                failed++;
+            } else if (!slot.isCached()) {
+                slots.remove(slot.key, slot);
+            }
+        }
+    }
+
+    /** Removes a slot and its bytes. Requires the lock. */
+    private void remove(ConstantSlot<?> slot, List<ConstantTensor<?>> removed) {
+        ConstantTensor<?> tensor = slot.tensor;
+        if (tensor != null && tensor.isCached()) {
+            removed.add(tensor); // first, because it allocates
+            tensor.uncache();
+            cachedBytes -= slot.bytes;
+            tensors--;
+        } else if (slot.isReserved) {
+            slot.isReserved = false;
+            promisedBytes -= slot.bytes;
+        }
+        slots.remove(slot.key, slot);
+    }
+
+    private long shortfall(long bytes) {
+        return bytes - (limit.bytes() - cachedBytes - promisedBytes);
+    }
+
+    private boolean ensureCapacity(ConstantSlot<?> own, List<ConstantTensor<?>> removed) {
+        if (shortfall(own.bytes) <= 0) {
+            return true;
+        }
+        List<ConstantSlot<?>> cached = new ArrayList<>();
+        for (ConstantSlot<?> slot : slots.values()) {
+            if (slot.isLeftByError()) {
+                end(slot, slot.failure); // it may have bytes reserved
+            } else if (slot.isCached()) {
+                cached.add(slot);
+            }
+        }
+        List<ConstantSlot<?>> victims =
+                selector.select(limit.policy(), cached, shortfall(own.bytes), own.costNanos);
+        if (victims == null) {
+            return false;
+        }
+        for (ConstantSlot<?> victim : victims) {
+            remove(victim, removed);
+            evicted++;
+        }
+        return true;
     }
 
     /**
@@ -229,14 +495,52 @@ public final class ConstantTensorCache {
      * @return true if it was cached or promised
      */
     public boolean removeIfExist(ConstantKey<?> key) {
-        StackReserve.require();
-        return ledger.remove(key);
+        List<ConstantTensor<?>> removed = new ArrayList<>();
+        try {
+            synchronized (lock) {
+                ConstantSlot<?> slot = slots.get(key);
+                if (slot != null) {
+                    remove(slot, removed);
+                }
+                return slot != null;
+            }
+        } finally {
+            ConstantTensor.notifyAndRelease(removed);
+        }
     }
 
     /** Removes the cached and promised tensors of a context that can no longer be used. */
     public void removeContext(Object context) {
-        StackReserve.require();
-        ledger.removeContext(context);
+        List<ConstantTensor<?>> removed = new ArrayList<>();
+        try {
+            synchronized (lock) {
+                for (ConstantSlot<?> slot : slots.values()) {
+                    if (slot.key.context().equals(context)) {
+                        remove(slot, removed);
+                    }
+                }
+            }
+        } finally {
+            ConstantTensor.notifyAndRelease(removed);
+        }
+    }
+
+    /**
+     * Changes the limit. A lower limit flushes the cache, and so does the first one after no limit.
+     *
+     * @param removed receives the removed tensors, even if this fails; their users must be notified
+     *     without a lock
+     */
+    void change(ConstantLimit newLimit, List<ConstantTensor<?>> removed) {
+        synchronized (lock) {
+            boolean isLower = newLimit.megabytes() < limit.megabytes();
+            limit = newLimit;
+            if (isLower) {
+                for (ConstantSlot<?> slot : slots.values()) {
+                    remove(slot, removed);
+                }
+            }
+        }
     }
 
     /** Returns the bytes of all cached tensors. */
@@ -246,39 +550,40 @@ public final class ConstantTensorCache {
 
     /** Returns the budget in MB of 1,048,576 bytes, or {@link ConstantLimit#UNLIMITED}. */
     public long getCapacity() {
-        return limit().megabytes();
+        return limit.megabytes();
     }
 
     /** Returns the budget and its policy. */
     public ConstantLimit limit() {
-        return ledger.limit();
+        return limit;
     }
 
     /** Returns the counters and the content at one moment. */
-    public ConstantStatistics statistics() {
-        return ledger.statistics();
+    public Statistics statistics() {
+        synchronized (lock) {
+            return new Statistics(
+                    made,
+                    reused.sum(),
+                    waited.sum(),
+                    notKept,
+                    evicted,
+                    failed,
+                    tensors,
+                    cachedBytes,
+                    promisedBytes);
+        }
     }
 
     /** Returns true if the tensor is cached; does not count as a use. */
     boolean isCached(ConstantKey<?> key) {
-        ConstantSlot<?> slot = ledger.find(key);
-        return slot != null && slot.tensor() != null;
+        ConstantSlot<?> slot = slots.get(key);
+        return slot != null && slot.tensor != null;
     }
 
     /** Returns the number of threads that wait for a tensor being computed. */
     int waiting(ConstantKey<?> key) {
-        ConstantSlot<?> slot = ledger.find(key);
+        ConstantSlot<?> slot = slots.get(key);
         return slot == null ? 0 : slot.waiting();
-    }
-
-    /**
-     * Changes the limit. A lower limit flushes the cache, and so does the first one after no limit.
-     *
-     * @param removed receives the removed tensors, even if this fails; their users must be notified
-     *     without a lock
-     */
-    void change(ConstantLimit newLimit, List<RefCountedTensor<?>> removed) {
-        ledger.change(newLimit, removed);
     }
 
     /**

@@ -1,11 +1,5 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.build.StackReserve;
-import dev.granary.cache.constant.config.ConstantLimit;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
-
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
@@ -81,8 +75,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     private synchronized ConstantTensorCache create(Device device) {
-        ConstantLimit own = deviceLimits.get(device);
-        ConstantLimit limit = own == null ? limitOf(device.kind) : own;
+        ConstantLimit limit = limitOf(device);
         return caches.computeIfAbsent(device, _ -> new ConstantTensorCache(limit, nanos, maxWait));
     }
 
@@ -91,7 +84,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * {@link #setCapacity(EngineKind, long, ConstantPolicy)}.
      */
     public void setCapacity(EngineKind kind, long megabytes) {
-        setLimit(kind, megabytes, null);
+        setLimit(kind, null, megabytes, null);
     }
 
     /**
@@ -103,29 +96,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * @throws IllegalStateException if these caches are closed
      */
     public void setCapacity(EngineKind kind, long megabytes, ConstantPolicy policy) {
-        setLimit(kind, megabytes, policy);
-    }
-
-    /** Sets the budget, and the policy unless it is null. */
-    private void setLimit(EngineKind kind, long megabytes, @Nullable ConstantPolicy policy) {
-        StackReserve.require();
-        List<RefCountedTensor<?>> removed = new ArrayList<>();
-        try {
-            synchronized (this) {
-                checkOpen();
-                ConstantLimit limit = new ConstantLimit(
-                        megabytes, policy == null ? limitOf(kind).policy() : policy);
-                limits.put(kind, limit);
-                deviceLimits.keySet().removeIf(device -> device.kind == kind);
-                caches.forEach((device, cache) -> {
-                    if (device.kind == kind) {
-                        cache.change(limit, removed);
-                    }
-                });
-            }
-        } finally {
-            removed.forEach(RefCountedTensor::notifyAndRelease);
-        }
+        setLimit(kind, null, megabytes, policy);
     }
 
     /**
@@ -133,7 +104,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * long, ConstantPolicy)}.
      */
     public void setCapacity(EngineKind kind, int index, long megabytes) {
-        setLimit(kind, index, megabytes, null);
+        setLimit(kind, new Device(kind, index), megabytes, null);
     }
 
     /**
@@ -146,28 +117,42 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * @throws IllegalStateException if these caches are closed
      */
     public void setCapacity(EngineKind kind, int index, long megabytes, ConstantPolicy policy) {
-        setLimit(kind, index, megabytes, policy);
+        setLimit(kind, new Device(kind, index), megabytes, policy);
     }
 
-    /** Sets the budget, and the policy unless it is null. */
+    /**
+     * Sets the budget, and the policy unless it is null.
+     *
+     * @param only the device; null for all of the kind
+     */
     private void setLimit(
-            EngineKind kind, int index, long megabytes, @Nullable ConstantPolicy policy) {
-        Device device = new Device(kind, index);
-        StackReserve.require();
-        List<RefCountedTensor<?>> removed = new ArrayList<>();
+            EngineKind kind,
+            @Nullable Device only,
+            long megabytes,
+            @Nullable ConstantPolicy policy) {
+        List<ConstantTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (this) {
-                checkOpen();
-                ConstantLimit limit = new ConstantLimit(
-                        megabytes, policy == null ? limit(kind, index).policy() : policy);
-                deviceLimits.put(device, limit);
-                ConstantTensorCache cache = caches.get(device);
-                if (cache != null) {
-                    cache.change(limit, removed);
+                if (isClosed) {
+                    throw new IllegalStateException("The constant tensor caches are closed");
                 }
+                ConstantLimit present = only == null ? limitOf(kind) : limitOf(only);
+                ConstantLimit limit =
+                        new ConstantLimit(megabytes, policy == null ? present.policy() : policy);
+                if (only == null) {
+                    limits.put(kind, limit);
+                    deviceLimits.keySet().removeIf(device -> device.kind == kind);
+                } else {
+                    deviceLimits.put(only, limit);
+                }
+                caches.forEach((device, cache) -> {
+                    if (only == null ? device.kind == kind : device.equals(only)) {
+                        cache.change(limit, removed);
+                    }
+                });
             }
         } finally {
-            removed.forEach(RefCountedTensor::notifyAndRelease);
+            ConstantTensor.notifyAndRelease(removed);
         }
     }
 
@@ -216,8 +201,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
 
     /** Returns the limit that applies to a device. */
     public synchronized ConstantLimit limit(EngineKind kind, int index) {
-        ConstantLimit own = deviceLimits.get(new Device(kind, index));
-        return own == null ? limitOf(kind) : own;
+        return limitOf(new Device(kind, index));
     }
 
     /** Returns the limit that applies to a device. */
@@ -226,16 +210,18 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /** Returns the sum of the statistics of all devices. */
-    public ConstantStatistics statistics() {
+    public ConstantTensorCache.Statistics statistics() {
         return caches.values().stream()
                 .map(ConstantTensorCache::statistics)
-                .reduce(ConstantStatistics.NOTHING, ConstantStatistics::plus);
+                .reduce(
+                        ConstantTensorCache.Statistics.NOTHING,
+                        ConstantTensorCache.Statistics::plus);
     }
 
     /** Flushes all caches and disables them. Open holds stay valid. */
     @Override
     public void close() {
-        List<RefCountedTensor<?>> removed = new ArrayList<>();
+        List<ConstantTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (this) {
                 isClosed = true;
@@ -244,14 +230,13 @@ public final class ConstantTensorCaches implements AutoCloseable {
                 caches.values().forEach(cache -> cache.change(NOTHING, removed));
             }
         } finally {
-            removed.forEach(RefCountedTensor::notifyAndRelease);
+            ConstantTensor.notifyAndRelease(removed);
         }
     }
 
-    private void checkOpen() {
-        if (isClosed) {
-            throw new IllegalStateException("The constant tensor caches are closed");
-        }
+    private ConstantLimit limitOf(Device device) {
+        ConstantLimit own = deviceLimits.get(device);
+        return own == null ? limitOf(device.kind) : own;
     }
 
     private ConstantLimit limitOf(EngineKind kind) {

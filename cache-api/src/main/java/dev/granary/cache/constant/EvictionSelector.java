@@ -8,51 +8,54 @@ import java.util.List;
 
 /** A selector of the tensors to evict for a new one. */
 final class EvictionSelector {
-    private static final Comparator<ConstantSlot<?>> OLDEST_FIRST =
-            Comparator.comparingLong(ConstantSlot::lastUse);
-    private static final Comparator<ConstantSlot<?>> CHEAPEST_FIRST =
-            Comparator.<ConstantSlot<?>>comparingDouble(
-                            slot -> (double) slot.costNanos() / slot.bytes())
-                    .thenComparing(OLDEST_FIRST);
+    private final Comparator<Candidate> oldestFirst = Comparator.comparingLong(Candidate::lastUse);
+    private final Comparator<Candidate> cheapestFirst = Comparator.<Candidate>comparingDouble(
+                    one -> (double) one.slot.costNanos / one.slot.bytes)
+            .thenComparing(oldestFirst);
 
-    private EvictionSelector() {}
-
-    /**
-     * Selects the least recently used tensors with at least {@code bytes} bytes.
-     *
-     * @return the selected tensors, or null if all together are smaller
-     */
-    static @Nullable List<ConstantSlot<?>> leastRecentlyUsed(
-            List<ConstantSlot<?>> cached, long bytes) {
-        return first(cached, OLDEST_FIRST, bytes);
-    }
+    /** A cached tensor with its last use at one moment: hits go on while candidates are sorted. */
+    private record Candidate(ConstantSlot<?> slot, long lastUse) {}
 
     /**
-     * Selects the tensors with the least compute time per byte and at least {@code bytes} bytes.
+     * Selects tensors with at least {@code bytes} bytes: by {@link ConstantPolicy#LRU} the least
+     * recently used, by {@link ConstantPolicy#COST} those with the least compute time per byte.
      *
-     * @return the selected tensors, or null if all together are smaller or their compute time is
-     *     not less than {@code costNanos}
+     * @return the selected tensors, or null if all together are smaller, if their compute time by
+     *     {@link ConstantPolicy#COST} is not less than {@code costNanos}, or if the policy evicts
+     *     none
      */
-    static @Nullable List<ConstantSlot<?>> cheapest(
-            List<ConstantSlot<?>> cached, long bytes, long costNanos) {
-        List<ConstantSlot<?>> selected = first(cached, CHEAPEST_FIRST, bytes);
+    @Nullable
+    List<ConstantSlot<?>> select(
+            ConstantPolicy policy, List<ConstantSlot<?>> cached, long bytes, long costNanos) {
+        if (policy == ConstantPolicy.NO_EVICT) {
+            return null;
+        }
+        if (policy == ConstantPolicy.LRU) {
+            return first(cached, oldestFirst, bytes);
+        }
+        List<ConstantSlot<?>> selected = first(cached, cheapestFirst, bytes);
         if (selected == null) {
             return null;
         }
         List<ConstantSlot<?>> needed = withoutUnneeded(selected, bytes);
-        return needed.stream().mapToLong(ConstantSlot::costNanos).sum() < costNanos ? needed : null;
+        return needed.stream().mapToLong(slot -> slot.costNanos).sum() < costNanos ? needed : null;
     }
 
     private static @Nullable List<ConstantSlot<?>> first(
-            List<ConstantSlot<?>> cached, Comparator<ConstantSlot<?>> order, long bytes) {
+            List<ConstantSlot<?>> cached, Comparator<Candidate> order, long bytes) {
+        List<Candidate> candidates = new ArrayList<>();
+        for (ConstantSlot<?> slot : cached) {
+            candidates.add(new Candidate(slot, slot.lastUse));
+        }
+        candidates.sort(order);
         List<ConstantSlot<?>> selected = new ArrayList<>();
         long freed = 0;
-        for (ConstantSlot<?> slot : cached.stream().sorted(order).toList()) {
+        for (Candidate candidate : candidates) {
             if (freed >= bytes) {
                 break;
             }
-            selected.add(slot);
-            freed += slot.bytes();
+            selected.add(candidate.slot);
+            freed += candidate.slot.bytes;
         }
         return freed >= bytes ? selected : null;
     }
@@ -63,11 +66,11 @@ final class EvictionSelector {
      */
     private static List<ConstantSlot<?>> withoutUnneeded(
             List<ConstantSlot<?>> selected, long bytes) {
-        long spare = selected.stream().mapToLong(ConstantSlot::bytes).sum() - bytes;
+        long spare = selected.stream().mapToLong(slot -> slot.bytes).sum() - bytes;
         List<ConstantSlot<?>> needed = new ArrayList<>();
         for (ConstantSlot<?> slot : selected.reversed()) {
-            if (slot.bytes() <= spare) {
-                spare -= slot.bytes();
+            if (slot.bytes <= spare) {
+                spare -= slot.bytes;
             } else {
                 needed.add(slot);
             }

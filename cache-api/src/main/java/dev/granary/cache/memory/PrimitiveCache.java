@@ -1,25 +1,25 @@
 package dev.granary.cache.memory;
 
 import dev.granary.cache.EvictionListener;
+import dev.granary.cache.support.WaitGraph;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * A bounded in-memory cache of created values, with a single build per key among concurrent
- * callers. Thread-safe.
+ * callers. The least recently used value is evicted first. Thread-safe.
  *
- * <p>By default the least recently used value is evicted first. A hit is one hash table lookup and
- * a write to thread-local memory: no lock, no allocation, no atomic operation. LRU order is exact
- * for the uses of one thread, and between threads that alternate at most once in 1,024 hits. Beyond
- * that, the order may lag by up to 1,024 hits per thread; of simultaneous uses, any may count as
- * the last.
- *
- * <p>The cost of an eviction does not grow with the number of values, but varies: occasionally one
- * sorts them all. Memory beside key and value is about 60 bytes per value, and 8 more for each
- * thread that uses the cache often. Threads that use it rarely, or beyond the 64th at once, pay an
- * atomic operation per hit.
+ * <p>A hit is one hash table lookup and one atomic addition: no lock, no allocation. The order of
+ * uses is exact; of simultaneous uses, any may count as the last. A build in a full cache looks at
+ * all values to find the one to evict.
  *
  * <p>The key of a value being built is not counted in {@link #size()}. A failed build reaches all
  * callers that waited for it and leaves no trace; the next call builds again. A build may look up
@@ -31,53 +31,42 @@ import java.util.Objects;
  * @param <K> keys, with cheap equality and hash code
  * @param <V> values, shared by all callers
  */
-public final class PrimitiveCache<K, V> extends OpenAddressingTable<K, V> {
+public final class PrimitiveCache<K, V> {
     /** The default capacity in entries. */
     public static final int DEFAULT_CAPACITY = 1024;
 
-    private final ValueStore<K, V> store;
-    private final @Nullable LruStore<K, V> lru; // the store if it is LRU; this is its table
-    // of the LRU store's stripes, here to save indirections per hit
-    private final long[][] cells;
-    private final SingleFlight<K, V> singleFlight;
-
-    /**
-     * Creates an empty cache that keeps the most recently used values.
-     *
-     * @param capacity the greatest number of values; 0 disables the cache
-     * @throws IllegalArgumentException if {@code capacity} is negative
-     */
-    public PrimitiveCache(int capacity) {
-        this(capacity, PrimitiveCachePolicy.LRU);
-    }
+    // A slot is here from the start of its build until its value leaves.
+    private final ConcurrentHashMap<K, Slot<K, V>> slots = new ConcurrentHashMap<>();
+    private final AtomicLong clock = new AtomicLong(); // counts uses: hits and added values
+    private final LongAdder misses = new LongAdder();
+    private final WaitGraph waits = WaitGraph.PROCESS;
+    private final EvictionListener listener;
+    // A monitor, because the JVM releases it even after a stack overflow.
+    private final Object lock = new Object();
+    private long added; // values; guarded by lock
+    private int valueBound; // the number of values; more only after an error; guarded by lock
+    private volatile int capacity; // written under lock
 
     /**
      * Creates an empty cache.
      *
      * @param capacity the greatest number of values; 0 disables the cache
-     * @param policy the eviction policy
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
-    public PrimitiveCache(int capacity, PrimitiveCachePolicy policy) {
-        this(capacity, policy, EvictionListener.NONE);
+    public PrimitiveCache(int capacity) {
+        this(capacity, EvictionListener.NONE);
     }
 
     /**
-     * Creates an empty cache with a listener of its evictions. By {@link PrimitiveCachePolicy#LRU}
-     * it is called once for all values that leave together, otherwise once for each.
+     * Creates an empty cache with a listener of its evictions, which is called once for all values
+     * that leave together.
      *
      * @param capacity the greatest number of values; 0 disables the cache
-     * @param policy the eviction policy
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
-    public PrimitiveCache(int capacity, PrimitiveCachePolicy policy, EvictionListener listener) {
-        this.store = switch (policy) {
-            case LRU -> new LruStore<>(this, requireCapacity(capacity), listener);
-            case W_TINY_LFU -> new TinyLfuStore<>(requireCapacity(capacity), listener);
-        };
-        this.lru = store instanceof LruStore<K, V> that ? that : null;
-        this.cells = lru == null ? new long[0][] : lru.cells();
-        this.singleFlight = new SingleFlight<>(store);
+    public PrimitiveCache(int capacity, EvictionListener listener) {
+        this.capacity = requireCapacity(capacity);
+        this.listener = listener;
     }
 
     /** A builder of the value of an absent key. */
@@ -98,17 +87,138 @@ public final class PrimitiveCache<K, V> extends OpenAddressingTable<K, V> {
      * @throws IllegalStateException if building {@code key} needs {@code key} itself
      */
     public <E extends Exception> V get(K key, Builder<? super K, ? extends V, E> builder) throws E {
-        CacheSlot<K, V> slot = findOnce(key);
+        Slot<K, V> slot = slots.get(key);
         if (slot != null) {
-            long id = Thread.currentThread().threadId();
-            if (!AccessStripe.record(AccessStripe.cellsOf(cells, id), id, slot.index)) {
-                Objects.requireNonNull(lru, "Only the LRU store uses this table")
-                        .recordUse(slot);
+            V value = slot.value;
+            if (value != null) {
+                slot.lastUse = clock.incrementAndGet();
+                return value;
             }
-            return slot.value;
         }
-        V value = lru != null ? null : store.find(key);
-        return value != null ? value : singleFlight.get(key, builder);
+        return build(key, builder);
+    }
+
+    private <E extends Exception> V build(K key, Builder<? super K, ? extends V, E> builder)
+            throws E {
+        Slot<K, V> own = new Slot<>(key);
+        Slot<K, V> other;
+        try {
+            other = slots.putIfAbsent(key, own);
+            while (other != null && other.failure != null) { // could not be removed when it failed
+                slots.remove(key, other);
+                other = slots.putIfAbsent(key, own);
+            }
+            if (other == null) {
+                misses.increment();
+                V built = Objects.requireNonNull(
+                        builder.build(key), "The builder of a cached value returned null");
+                keep(own, built);
+                return built;
+            }
+        } catch (Throwable e) {
+            // Two writes and no call, which might fail as well: the build has ended.
+            own.failure = e;
+            own.builder = null;
+            removeFailed(own);
+            throw e;
+        }
+        if (other.value != null) {
+            return get(key, builder);
+        }
+        misses.increment();
+        return await(other);
+    }
+
+    /** Removes a failed build; if an error prevents it, the next build of the key does. */
+    private void removeFailed(Slot<K, V> failed) {
+        try {
+            slots.remove(failed.key, failed);
+            failed.wake();
+        } catch (Throwable _) {
+            // such as another stack overflow: the caller gets the first, and waiters look again
+        }
+    }
+
+    /** Stores a built value in its slot, unless the capacity is 0, and evicts others for it. */
+    private void keep(Slot<K, V> slot, V built) {
+        synchronized (lock) {
+            if (capacity > 0) {
+                evictTo(capacity - 1);
+                slot.lastUse = clock.incrementAndGet();
+                added++;
+                valueBound++;
+            } else {
+                slots.remove(slot.key, slot);
+            }
+            slot.value = built;
+        }
+        slot.builder = null;
+        slot.wake();
+    }
+
+    /** Evicts the least recently used values until {@code size} are left. Requires the lock. */
+    private void evictTo(int size) {
+        if (valueBound <= size) {
+            return;
+        }
+        int count = 0;
+        Slot<K, V> oldest = null;
+        for (Slot<K, V> slot : slots.values()) {
+            if (slot.value != null) {
+                count++;
+                oldest = oldest == null || slot.lastUse < oldest.lastUse ? slot : oldest;
+            } else if (slot.failure != null) {
+                slots.remove(slot.key, slot);
+            }
+        }
+        valueBound = count;
+        if (count > size && oldest != null) {
+            EvictionListener.Eviction eviction = listener.begin();
+            for (Slot<K, V> slot : count == size + 1 ? List.of(oldest) : oldest(count - size)) {
+                slots.remove(slot.key, slot);
+                valueBound--;
+            }
+            eviction.evicted(count - size, 0);
+        }
+    }
+
+    private List<Slot<K, V>> oldest(int number) {
+        List<Use<K, V>> uses = new ArrayList<>();
+        for (Slot<K, V> slot : slots.values()) {
+            if (slot.value != null) {
+                uses.add(new Use<>(slot, slot.lastUse));
+            }
+        }
+        uses.sort(Comparator.comparingLong(Use::time));
+        return uses.stream().limit(number).map(Use::slot).toList();
+    }
+
+    /** The last use of a slot before a moment; hits go on while slots are sorted by it. */
+    private record Use<K, V>(Slot<K, V> slot, long time) {}
+
+    /** Waits for another thread's build. An interrupt does not end the wait. */
+    private V await(Slot<K, V> slot) {
+        try {
+            waits.enter(slot);
+            slot.await();
+        } finally {
+            waits.leave();
+        }
+        V value = slot.value;
+        if (value == null) {
+            throw PrimitiveCache.<RuntimeException>unchecked(
+                    Objects.requireNonNull(slot.failure, "A build ended without a result"));
+        }
+        return value;
+    }
+
+    /**
+     * Rethrows the builder's exception unchanged: callers of one key use one kind of builder, so
+     * its checked type is theirs.
+     */
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+    private static <T extends Throwable> T unchecked(Throwable failure) throws T {
+        throw (T) failure;
     }
 
     /**
@@ -116,42 +226,53 @@ public final class PrimitiveCache<K, V> extends OpenAddressingTable<K, V> {
      * use.
      */
     public @Nullable V peek(K key) {
-        return store.peek(key);
+        Slot<K, V> slot = slots.get(key);
+        return slot == null ? null : slot.value;
     }
 
     /** Returns the number of cached values. */
     public int size() {
-        return store.size();
+        synchronized (lock) { // else a value might be counted with the one that it replaces
+            return (int)
+                    slots.values().stream().filter(slot -> slot.value != null).count();
+        }
     }
 
     /** Returns the capacity in values. */
     public int capacity() {
-        return store.capacity();
+        return capacity;
     }
 
     /**
-     * Changes the capacity. A lower capacity evicts values at once, by the policy; 0 clears and
-     * disables the cache.
+     * Changes the capacity. A lower capacity evicts the least recently used values at once; 0
+     * clears and disables the cache.
      *
      * @throws IllegalArgumentException if {@code capacity} is negative
      */
     public void setCapacity(int capacity) {
-        store.setCapacity(requireCapacity(capacity));
+        requireCapacity(capacity);
+        synchronized (lock) {
+            this.capacity = capacity;
+            evictTo(capacity);
+        }
     }
 
     /** Returns the number of calls of {@link #get} that found a value. */
     public long hits() {
-        return store.hits();
+        synchronized (lock) {
+            return clock.get() - added;
+        }
     }
 
     /** Returns the number of calls of {@link #get} that built a value or waited for a build. */
     public long misses() {
-        return singleFlight.misses();
+        return misses.sum();
     }
 
     /** Returns the number of builds in progress; for tests. */
     int inProgress() {
-        return singleFlight.inProgress();
+        return (int)
+                slots.values().stream().filter(slot -> slot.builder != null).count();
     }
 
     private static int requireCapacity(int capacity) {
@@ -160,5 +281,47 @@ public final class PrimitiveCache<K, V> extends OpenAddressingTable<K, V> {
                     "The capacity of the primitive cache must be 0 or more, not " + capacity);
         }
         return capacity;
+    }
+
+    /** A key with its build, and after that with its value or its failure. */
+    private static final class Slot<K, V> implements WaitGraph.Build {
+        private static final long RECHECK_MILLIS = 250;
+
+        final K key;
+        volatile @Nullable Thread builder = Thread.currentThread();
+        volatile @Nullable V value;
+        volatile @Nullable Throwable failure;
+        long lastUse; // not volatile: a hit is one atomic operation, the clock's
+
+        Slot(K key) {
+            this.key = key;
+        }
+
+        @Override
+        public @Nullable Thread builder() {
+            return builder;
+        }
+
+        /**
+         * Waits until there is a value or a failure. Looks by itself from time to time, since an
+         * exhausted stack may prevent the builder from waking anyone.
+         */
+        synchronized void await() {
+            boolean wasInterrupted = false;
+            while (value == null && failure == null) {
+                try {
+                    wait(RECHECK_MILLIS);
+                } catch (InterruptedException e) {
+                    wasInterrupted = true;
+                }
+            }
+            if (wasInterrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+
+        synchronized void wake() {
+            notifyAll();
+        }
     }
 }

@@ -1,11 +1,11 @@
 package dev.granary.cache.memory;
 
-import dev.granary.cache.build.StackReserve;
-
 import org.jspecify.annotations.Nullable;
 
+import java.util.ArrayDeque;
 import java.util.ConcurrentModificationException;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
@@ -35,6 +35,8 @@ import java.util.function.BiConsumer;
  * {@link ConcurrentModificationException}, on a best-effort basis.
  */
 public final class RuntimeParametersCache implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger("dev.granary");
+
     private int capacity;
     private final Map<Types, Partition<?, ?>> partitions = new HashMap<>();
 
@@ -129,7 +131,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
             BiConsumer<? super K, ? super V> evictionListener) {
         Partition<K, V> found = find(new Types(keyType, valueType), requireCapacity(capacity));
         found.setCapacity(capacity);
-        found.evicted.setListener(evictionListener);
+        found.listener = evictionListener;
         return found;
     }
 
@@ -165,21 +167,23 @@ public final class RuntimeParametersCache implements AutoCloseable {
     }
 
     /** The values of one type for keys of one type. Not thread-safe, like its cache. */
-    public static final class Partition<K, V extends @Nullable Object>
-            extends OpenAddressingTable<K, Result<V>> {
-        private static final long BUSY = -1;
-
-        private final Order<K, Result<V>> order = new Order<>(); // of the results of hits
-        private final EvictionQueue<K, V> evicted = new EvictionQueue<>();
-        private long time; // BUSY while the table is read or changed
-        private boolean isInconsistent; // a change began and did not end
+    public static final class Partition<K, V extends @Nullable Object> {
+        // in the order of uses; holds the results of hits, so that a hit allocates nothing
+        private final LinkedHashMap<K, Result<V>> values = new LinkedHashMap<>(16, 0.75f, true);
+        private final ArrayDeque<Evicted<K, V>> evicted = new ArrayDeque<>();
+        // null: values are closed
+        private @Nullable BiConsumer<? super K, ? super V> listener;
         private int capacity;
+        private boolean isBusy; // the map is read or changed
         private int runningBuilds; // running builders of this partition, nested
         private boolean hasNestedLookup; // the running builder got another value
 
         private Partition(int capacity) {
             this.capacity = capacity;
         }
+
+        /** A value that has left, until it is reported. */
+        private record Evicted<K, V>(K key, V value) {}
 
         /**
          * Returns the value of {@code key} from the cache or from {@code builder}, with its origin.
@@ -202,13 +206,21 @@ public final class RuntimeParametersCache implements AutoCloseable {
             return hit;
         }
 
+        private @Nullable Result<V> find(K key) {
+            enter();
+            try {
+                return values.get(key);
+            } finally {
+                isBusy = false;
+            }
+        }
+
         @SuppressWarnings("NullAway") // a null value is a value only if V may be null
         private <E extends Exception> Result<V> create(
                 K key, Builder<? super K, ? extends V, E> builder) throws E {
-            StackReserve.requireLittle(); // otherwise a built value could be lost
             boolean isOutermost = runningBuilds == 0;
             if (isOutermost) {
-                evicted.notifyAllEvicted();
+                report();
             }
             hasNestedLookup = !isOutermost;
             runningBuilds++;
@@ -221,18 +233,41 @@ public final class RuntimeParametersCache implements AutoCloseable {
                 runningBuilds--;
             }
             if (isOutermost && !hasNestedLookup) {
-                evicted.notifyAllEvicted();
+                report();
             }
             if (!isCached) {
-                // reported later, since the caller uses it
-                evicted.add(key, built);
+                evicted.add(new Evicted<>(key, built)); // reported later: the caller uses it
             }
             return new Result<>(built, Outcome.MISS);
         }
 
+        /**
+         * Caches a value, unless its key is present or the capacity is 0.
+         *
+         * @return false if the value is not cached
+         */
+        private boolean putIfAbsent(K key, V value) {
+            enter();
+            try {
+                // present if the builder looked up its own key
+                if (capacity == 0 || values.containsKey(key)) {
+                    return false;
+                }
+                evictTo(capacity - 1);
+                values.put(key, new Result<>(value, Outcome.HIT));
+                return true;
+            } catch (Throwable e) { // of the key, or no memory: the caller never gets the value
+                values.values().removeIf(kept -> kept.value() == value);
+                evicted.add(new Evicted<>(key, value));
+                throw e;
+            } finally {
+                isBusy = false;
+            }
+        }
+
         /** Returns the number of cached values. */
         public int size() {
-            return order.size();
+            return values.size();
         }
 
         /** Returns the capacity in values. */
@@ -248,105 +283,57 @@ public final class RuntimeParametersCache implements AutoCloseable {
          */
         public void setCapacity(int capacity) {
             requireCapacity(capacity);
-            long now = enter();
+            enter();
             try {
-                repair();
                 this.capacity = capacity;
-                isInconsistent = true;
                 evictTo(capacity);
-                trim();
-                isInconsistent = false;
             } finally {
-                time = now;
+                isBusy = false;
             }
             if (runningBuilds == 0) {
-                evicted.notifyAllEvicted();
-            }
-        }
-
-        private @Nullable Result<V> find(K key) {
-            long now = enter();
-            try {
-                CacheSlot<K, Result<V>> slot = findOnce(key); // no slot moves meanwhile
-                if (slot == null) {
-                    return null;
-                }
-                now++;
-                order.recordUnshared(slot, now);
-                return slot.value;
-            } finally {
-                time = now;
-            }
-        }
-
-        /**
-         * Caches a value, unless its key is present or the capacity is 0.
-         *
-         * @return false if the value is not cached
-         */
-        private boolean putIfAbsent(K key, V value) {
-            long now = enter();
-            boolean isCached = false;
-            try {
-                repair();
-                // if the builder looked up its own key
-                CacheSlot<K, Result<V>> present = slot(key);
-                isCached = capacity > 0 && present == null;
-                if (isCached) {
-                    isInconsistent = true;
-                    evictTo(capacity - 1);
-                    now++;
-                    add(order.add(key, new Result<>(value, Outcome.HIT), now));
-                    isInconsistent = false;
-                }
-                return isCached;
-            } catch (Throwable e) { // such as an OutOfMemoryError: the caller never gets the value
-                CacheSlot<K, Result<V>> present = slot(key);
-                if (present == null || present.value.value() != value) {
-                    evicted.notifyListener(key, value);
-                }
-                throw e;
-            } finally {
-                time = now;
-            }
-        }
-
-        /** Repairs the state after an incomplete change. */
-        private void repair() {
-            if (isInconsistent) {
-                order.restore(restore());
-                evictTo(capacity);
-                isInconsistent = false;
+                report();
             }
         }
 
         private void evictTo(int size) {
-            while (order.size() > size) {
-                CacheSlot<K, Result<V>> oldest = order.removeOldest();
-                remove(oldest);
-                evicted.add(oldest.key, oldest.value.value());
+            while (values.size() > size) {
+                Map.Entry<K, Result<V>> oldest = values.pollFirstEntry();
+                evicted.add(new Evicted<>(oldest.getKey(), oldest.getValue().value()));
             }
         }
 
-        /**
-         * Enters the partition and returns the time of the last use, which the caller must set
-         * again when done.
-         */
-        private long enter() {
-            long now = time;
-            if (now == BUSY) {
+        private void enter() {
+            if (isBusy) {
                 throw new ConcurrentModificationException(
                         "Two threads use one runtime-parameters cache, or a key's equality uses"
                                 + " it; give each stream its own");
             }
-            time = BUSY;
-            return now;
+            isBusy = true;
         }
-    }
 
-    /** An LRU order for one thread. */
-    private static final class Order<K, V> extends GenerationalLru<K, V> {
-        @Override
-        void onRenumber() {}
+        /**
+         * Reports all values that have left, and logs failures, which do not concern the caller.
+         * Must be called outside of a change, because it runs users' code.
+         */
+        private void report() {
+            for (Evicted<K, V> one = evicted.poll(); one != null; one = evicted.poll()) {
+                try {
+                    if (listener != null) {
+                        listener.accept(one.key, one.value);
+                    } else if (one.value instanceof AutoCloseable closeable) {
+                        closeable.close();
+                    }
+                } catch (Throwable e) {
+                    if (e instanceof InterruptedException) {
+                        Thread.currentThread().interrupt();
+                    }
+                    LOG.log(
+                            System.Logger.Level.WARNING,
+                            "A value that left a runtime-parameters cache could not be closed, or"
+                                    + " its listener failed",
+                            e);
+                }
+            }
+        }
     }
 }

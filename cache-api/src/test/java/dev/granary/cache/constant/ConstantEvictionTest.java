@@ -8,9 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -166,8 +163,8 @@ class ConstantEvictionTest {
     void failedComputation() {
         caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.COST);
         use("a", 1, 1);
-        ConstantLookup.Miss<Piece> miss =
-                (ConstantLookup.Miss<Piece>) cache.getOrAdd(key("b"), MEGABYTE);
+        ConstantTensorCache.Lookup.Miss<Piece> miss =
+                (ConstantTensorCache.Lookup.Miss<Piece>) cache.getOrAdd(key("b"), MEGABYTE);
         now += 100;
         miss.promise().fail(new IllegalStateException("no"));
         assertEquals("a", cached("a", "b"));

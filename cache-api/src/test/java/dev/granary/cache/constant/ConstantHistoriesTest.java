@@ -7,10 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
-import dev.granary.cache.constant.config.ConstantLimit;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.testing.TestSeed;
 
 import org.jspecify.annotations.Nullable;
@@ -140,16 +136,17 @@ class ConstantHistoriesTest {
             return; // promised by this thread
         }
         switch (withEvictions(() -> cache.getOrAdd(key, bytes(key)))) {
-            case ConstantLookup.Hit<Piece> hit -> {
+            case ConstantTensorCache.Lookup.Hit<Piece> hit -> {
                 model.hit(Objects.requireNonNull(entry, "a hit, but not cached"));
                 hold(hit.constant(), entry);
             }
-            case ConstantLookup.Miss<Piece> miss -> {
+            case ConstantTensorCache.Lookup.Miss<Piece> miss -> {
                 assertEquals(null, entry, "a miss, but cached");
                 open.add(new Open(
                         key, miss.promise(), model.promise(key, bytes(key)), bytes(key), now));
             }
-            case ConstantLookup.Failed<Piece> failed -> throw new AssertionError(failed.cause());
+            case ConstantTensorCache.Lookup.Failed<Piece> failed ->
+                throw new AssertionError(failed.cause());
         }
     }
 
@@ -240,7 +237,7 @@ class ConstantHistoriesTest {
 
     private void compare(int history, int step) {
         String where = "seed " + TestSeed.VALUE + ", history " + history + ", step " + step;
-        ConstantStatistics statistics = cache.statistics();
+        ConstantTensorCache.Statistics statistics = cache.statistics();
         assertEquals(model.cachedBytes(), statistics.bytes(), where);
         assertEquals(model.promised(), statistics.promisedBytes(), where);
         assertEquals(model.tensors(), statistics.tensors(), where);

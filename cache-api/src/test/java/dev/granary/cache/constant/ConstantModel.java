@@ -1,8 +1,5 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.constant.config.ConstantLimit;
-import dev.granary.cache.constant.config.ConstantPolicy;
-
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;

@@ -10,8 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.EngineKind;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -62,33 +60,36 @@ class ConstantPromiseTest {
         return miss(from.getOrAdd(key("k"), MEGABYTE));
     }
 
-    private static ConstantPromise<Piece> miss(ConstantLookup<Piece> found) {
-        if (found instanceof ConstantLookup.Miss<Piece> miss) {
+    private static ConstantPromise<Piece> miss(ConstantTensorCache.Lookup<Piece> found) {
+        if (found instanceof ConstantTensorCache.Lookup.Miss<Piece> miss) {
             return miss.promise();
         }
         throw new AssertionError("no miss: " + found);
     }
 
     /** Returns lookups of eight threads that wait for the promised tensor. */
-    private List<Future<ConstantLookup<Piece>>> waiters() {
-        List<Future<ConstantLookup<Piece>>> waiting = lookups();
+    private List<Future<ConstantTensorCache.Lookup<Piece>>> waiters() {
+        List<Future<ConstantTensorCache.Lookup<Piece>>> waiting = lookups();
         until(() -> cache.waiting(key("k")) == WAITERS);
         return waiting;
     }
 
-    private List<Future<ConstantLookup<Piece>>> lookups() {
-        List<Future<ConstantLookup<Piece>>> waiting = new ArrayList<>();
-        Callable<ConstantLookup<Piece>> lookup = () -> cache.getOrAdd(key("k"), MEGABYTE);
+    private List<Future<ConstantTensorCache.Lookup<Piece>>> lookups() {
+        List<Future<ConstantTensorCache.Lookup<Piece>>> waiting = new ArrayList<>();
+        Callable<ConstantTensorCache.Lookup<Piece>> lookup =
+                () -> cache.getOrAdd(key("k"), MEGABYTE);
         for (int i = 0; i < WAITERS; i++) {
             waiting.add(threads.submit(lookup));
         }
         return waiting;
     }
 
-    private static ConstantHold<Piece> hit(Future<ConstantLookup<Piece>> future) throws Exception {
+    private static ConstantHold<Piece> hit(Future<ConstantTensorCache.Lookup<Piece>> future)
+            throws Exception {
         return switch (future.get()) {
-            case ConstantLookup.Hit<Piece> hit -> hit.constant();
-            case ConstantLookup.Miss<Piece> _, ConstantLookup.Failed<Piece> _ ->
+            case ConstantTensorCache.Lookup.Hit<Piece> hit -> hit.constant();
+            case ConstantTensorCache.Lookup.Miss<Piece> _,
+                    ConstantTensorCache.Lookup.Failed<Piece> _ ->
                 throw new AssertionError("no hit: " + future.get());
         };
     }
@@ -101,17 +102,17 @@ class ConstantPromiseTest {
         ConstantPromise<Piece> promise = promise(cache);
         assertEquals(MEGABYTE, cache.statistics().promisedBytes());
         assertEquals(0, cache.getSize());
-        List<Future<ConstantLookup<Piece>>> waiting = waiters();
+        List<Future<ConstantTensorCache.Lookup<Piece>>> waiting = waiters();
         ConstantHold<Piece> own = promise.fulfil(memory.allocate("k", MEGABYTE));
         assertEquals(0, cache.statistics().promisedBytes());
-        for (Future<ConstantLookup<Piece>> other : waiting) {
+        for (Future<ConstantTensorCache.Lookup<Piece>> other : waiting) {
             try (ConstantHold<Piece> shared = hit(other)) {
                 assertSame(own.buffer(), shared.buffer());
             }
         }
         own.close();
         assertEquals(
-                new ConstantStatistics(1, WAITERS, WAITERS, 0, 0, 0, 1, MEGABYTE, 0),
+                new ConstantTensorCache.Statistics(1, WAITERS, WAITERS, 0, 0, 0, 1, MEGABYTE, 0),
                 cache.statistics());
     }
 
@@ -120,11 +121,11 @@ class ConstantPromiseTest {
             + " computes the tensor")
     void failed() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
-        List<Future<ConstantLookup<Piece>>> waiting = waiters();
+        List<Future<ConstantTensorCache.Lookup<Piece>>> waiting = waiters();
         Exception cause = new Exception("checked");
         promise.fail(cause);
-        for (Future<ConstantLookup<Piece>> other : waiting) {
-            assertEquals(new ConstantLookup.Failed<Piece>(cause), other.get());
+        for (Future<ConstantTensorCache.Lookup<Piece>> other : waiting) {
+            assertEquals(new ConstantTensorCache.Lookup.Failed<Piece>(cause), other.get());
         }
         promise(cache).close();
     }
@@ -171,7 +172,7 @@ class ConstantPromiseTest {
             + " continue to wait")
     void closed() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
-        List<Future<ConstantLookup<Piece>>> waiting = waiters();
+        List<Future<ConstantTensorCache.Lookup<Piece>>> waiting = waiters();
         promise.close();
         promise.close();
         assertOneBuilds(waiting);
@@ -185,7 +186,7 @@ class ConstantPromiseTest {
                 Thread.ofPlatform().start(() -> cache.<Piece>getOrAdd(key("k"), MEGABYTE));
         forgetful.join();
         // the collector may run before all of them wait
-        List<Future<ConstantLookup<Piece>>> waiting = lookups();
+        List<Future<ConstantTensorCache.Lookup<Piece>>> waiting = lookups();
         until(() -> {
             System.gc();
             return waiting.stream().anyMatch(Future::isDone);
@@ -193,13 +194,14 @@ class ConstantPromiseTest {
         assertOneBuilds(waiting);
     }
 
-    private void assertOneBuilds(List<Future<ConstantLookup<Piece>>> waiting) throws Exception {
+    private void assertOneBuilds(List<Future<ConstantTensorCache.Lookup<Piece>>> waiting)
+            throws Exception {
         until(() -> waiting.stream().anyMatch(Future::isDone));
-        Future<ConstantLookup<Piece>> first =
+        Future<ConstantTensorCache.Lookup<Piece>> first =
                 waiting.stream().filter(Future::isDone).findFirst().orElseThrow();
         until(() -> cache.waiting(key("k")) == WAITERS - 1);
         miss(first.get()).fulfil(memory.allocate("k", MEGABYTE)).close();
-        for (Future<ConstantLookup<Piece>> other : waiting) {
+        for (Future<ConstantTensorCache.Lookup<Piece>> other : waiting) {
             if (other != first) {
                 hit(other).close();
             }
@@ -253,13 +255,13 @@ class ConstantPromiseTest {
                 () -> assertTrue(cache.removeIfExist(key("k"))),
                 () -> cache.removeContext(FakeDeviceMemory.CONTEXT))) {
             ConstantPromise<Piece> promise = promise(cache);
-            List<Future<ConstantLookup<Piece>>> waiting = waiters();
+            List<Future<ConstantTensorCache.Lookup<Piece>>> waiting = waiters();
             removal.run();
             assertEquals(0, cache.statistics().promisedBytes());
             ConstantHold<Piece> own = promise.fulfil(memory.allocate("k", MEGABYTE));
             Piece piece = own.buffer();
             own.close();
-            for (Future<ConstantLookup<Piece>> other : waiting) {
+            for (Future<ConstantTensorCache.Lookup<Piece>> other : waiting) {
                 try (ConstantHold<Piece> shared = hit(other)) {
                     assertSame(piece, shared.buffer());
                     assertFalse(piece.isFreed());
@@ -333,8 +335,8 @@ class ConstantPromiseTest {
     void reserved() {
         caches.setCapacity(EngineKind.GPU, 3);
         ConstantPromise<Piece> first = promise(cache);
-        ConstantLookup<Piece> second = cache.getOrAdd(key("second"), 2 * MEGABYTE);
-        ConstantLookup<Piece> third = cache.getOrAdd(key("third"), MEGABYTE);
+        ConstantTensorCache.Lookup<Piece> second = cache.getOrAdd(key("second"), 2 * MEGABYTE);
+        ConstantTensorCache.Lookup<Piece> third = cache.getOrAdd(key("third"), MEGABYTE);
         assertEquals(3 * MEGABYTE, cache.statistics().promisedBytes());
         miss(third).fulfil(memory.allocate("third", MEGABYTE)).close();
         miss(second).fulfil(memory.allocate("second", 2 * MEGABYTE)).close();

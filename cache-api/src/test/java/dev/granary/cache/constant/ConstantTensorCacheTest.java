@@ -11,9 +11,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
-import dev.granary.cache.constant.config.ConstantLimit;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.EngineKind;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -56,7 +53,8 @@ class ConstantTensorCacheTest {
         uncached(cache, "two", 2).close();
         memory.use(cache, "three", 3);
         assertEquals(
-                new ConstantStatistics(4, 2, 0, 2, 0, 0, 2, 3 * MEGABYTE, 0), cache.statistics());
+                new ConstantTensorCache.Statistics(4, 2, 0, 2, 0, 0, 2, 3 * MEGABYTE, 0),
+                cache.statistics());
     }
 
     @Test
@@ -250,7 +248,8 @@ class ConstantTensorCacheTest {
         assertThrows(
                 NullPointerException.class,
                 () -> cache.get(key("k"), MEGABYTE, ConstantTensorCacheTest::nothing));
-        assertEquals(new ConstantStatistics(0, 0, 0, 0, 0, 3, 0, 0, 0), cache.statistics());
+        assertEquals(
+                new ConstantTensorCache.Statistics(0, 0, 0, 0, 0, 3, 0, 0, 0), cache.statistics());
         memory.use(cache, "k", 1);
         assertTrue(cache.isCached(key("k")));
     }

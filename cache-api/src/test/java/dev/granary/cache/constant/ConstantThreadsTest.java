@@ -8,9 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
 import dev.granary.testing.Race;
 import dev.granary.testing.TestSeed;
 
@@ -64,15 +61,13 @@ class ConstantThreadsTest {
     @Test
     @DisplayName("M15 a hit completes while another thread has the cache's lock, under each policy")
     void hitTakesNoLock() throws Exception {
-        Field ledger = ConstantTensorCache.class.getDeclaredField("ledger");
-        ledger.setAccessible(true);
-        Field lock = LockedLedger.class.getDeclaredField("lock");
+        Field lock = ConstantTensorCache.class.getDeclaredField("lock");
         lock.setAccessible(true);
         for (ConstantPolicy policy : POLICIES) {
             caches.setCapacity(EngineKind.GPU, 5, policy);
             memory.use(cache, "k", 1);
             long before = cache.statistics().reused();
-            synchronized (lock.get(ledger.get(cache))) {
+            synchronized (lock.get(cache)) {
                 Thread other = Thread.ofPlatform().start(() -> {
                     for (int use = 0; use < 3; use++) {
                         memory.use(cache, "k", 1);
@@ -108,7 +103,7 @@ class ConstantThreadsTest {
         }
         Race.run(work);
         holders.forEach(ConstantHold::close);
-        ConstantStatistics end = cache.statistics();
+        ConstantTensorCache.Statistics end = cache.statistics();
         assertEquals(0, end.promisedBytes());
         assertEquals(memory.liveBytes(), end.bytes(), "exactly the cached tensors are alive");
         assertEquals(memory.live(), end.tensors());
@@ -160,7 +155,7 @@ class ConstantThreadsTest {
         }
         assertEquals(number, constant.buffer().content);
         assertFalse(constant.buffer().isFreed());
-        ConstantStatistics statistics = cache.statistics();
+        ConstantTensorCache.Statistics statistics = cache.statistics();
         // None of the limits is higher.
         assertTrue(
                 statistics.bytes() + statistics.promisedBytes() <= MEGABYTE, statistics::toString);

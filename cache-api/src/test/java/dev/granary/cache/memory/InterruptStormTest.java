@@ -4,17 +4,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.build.BuildCycleDetector;
 import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantKey;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.ConstantTensorCaches;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
+import dev.granary.cache.support.WaitGraph;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -78,17 +79,16 @@ class InterruptStormTest {
                 one.get();
             }
         }
-        assertEquals(0, BuildCycleDetector.PROCESS.waiting());
+        assertEquals(0, WaitGraph.PROCESS.waiting());
     }
 
-    @ParameterizedTest
-    @EnumSource(PrimitiveCachePolicy.class)
+    @Test
     @DisplayName(
             "Many interrupts on the primitive cache: each call returns its value, and the cache"
                     + " stays usable")
-    void primitives(PrimitiveCachePolicy policy) throws Exception {
-        PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(KEYS / 3, policy);
-        storm(TestSeed.random("InterruptStormTest " + policy), random -> {
+    void primitives() throws Exception {
+        PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(KEYS / 3);
+        storm(TestSeed.random("InterruptStormTest"), random -> {
             int key = random.nextInt(KEYS);
             assertEquals("v" + key, cache.get(key, k -> {
                 for (int i = 0; i < 20; i++) {

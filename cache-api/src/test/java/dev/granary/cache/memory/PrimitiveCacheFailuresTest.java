@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.build.BuildCycleDetector;
+import dev.granary.cache.support.WaitGraph;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
@@ -80,7 +80,7 @@ class PrimitiveCacheFailuresTest {
     }
 
     private static void awaitWaiters(int count) {
-        Await.holds(() -> BuildCycleDetector.PROCESS.waiting() >= count);
+        Await.holds(() -> WaitGraph.PROCESS.waiting() >= count);
     }
 
     @Test
@@ -115,6 +115,41 @@ class PrimitiveCacheFailuresTest {
                 assertTrue(waiter.get());
             }
         });
+    }
+
+    @Test
+    @DisplayName("M7 a failed build also reaches an interrupted waiter, which stays interrupted;"
+            + " nothing is cached, the next call builds")
+    void failureOfInterrupted() {
+        IOException failure = new IOException("on purpose");
+        assertTimeoutPreemptively(GENEROUS, () -> {
+            CountDownLatch building = new CountDownLatch(1);
+            try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+                Future<IOException> builder = threads.submit(() -> assertThrows(
+                        IOException.class,
+                        () -> cache.get("a", _ -> {
+                            building.countDown();
+                            Await.holds(() -> WaitGraph.PROCESS.waiting() > 0);
+                            throw failure;
+                        })));
+                building.await();
+                Future<Boolean> waiter = threads.submit(() -> {
+                    Thread.currentThread().interrupt();
+                    assertSame(
+                            failure,
+                            assertThrows(
+                                    IOException.class,
+                                    () -> cache.<IOException>get("a", _ -> {
+                                        throw new IOException("built twice");
+                                    })));
+                    return Thread.currentThread().isInterrupted();
+                });
+                assertSame(failure, builder.get());
+                assertTrue(waiter.get());
+            }
+        });
+        assertEquals(0, cache.size());
+        assertEquals("again", cache.get("a", _ -> "again"));
     }
 
     @Test
@@ -198,7 +233,7 @@ class PrimitiveCacheFailuresTest {
                     assertThrows(ExecutionException.class, b::get).getCause()
                             instanceof IllegalStateException);
         }
-        assertEquals(0, BuildCycleDetector.PROCESS.waiting());
+        assertEquals(0, WaitGraph.PROCESS.waiting());
         assertEquals("fine", ofA.get("a", _ -> "fine"));
         assertEquals("fine", ofB.get("b", _ -> "fine"));
     }

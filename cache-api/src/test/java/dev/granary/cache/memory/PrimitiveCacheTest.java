@@ -10,7 +10,9 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
 /** Single-threaded tests of capacity, recency and counters. */
@@ -183,5 +185,64 @@ class PrimitiveCacheTest {
         PrimitiveCache<List<String>, Object> cache = new PrimitiveCache<>(4);
         Object first = cache.get(List.of("a"), _ -> new Object());
         assertSame(first, cache.get(List.of("a"), _ -> new Object()));
+    }
+
+    @Test
+    @DisplayName("M1-M4 size never exceeds the capacity; lowering evicts at once; 0 clears and"
+            + " disables; raising enables again")
+    void capacity() {
+        PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(22);
+        assertEquals(0, cache.size());
+        getAll(cache, 0, 30);
+        assertEquals(22, cache.size());
+        cache.setCapacity(100);
+        assertEquals(22, cache.size());
+        assertEquals(100, cache.capacity());
+        cache.setCapacity(10);
+        assertEquals(10, cache.size());
+        assertEquals(
+                10,
+                IntStream.range(0, 30).filter(key -> cache.peek(key) != null).count());
+        cache.setCapacity(0);
+        assertEquals(0, cache.size());
+        long misses = cache.misses();
+        getAll(cache, 0, 5);
+        getAll(cache, 0, 5);
+        assertEquals(misses + 10, cache.misses());
+        assertEquals(0, cache.size());
+        cache.setCapacity(5);
+        getAll(cache, 0, 5);
+        getAll(cache, 0, 5);
+        assertEquals(5, cache.size());
+        assertEquals(misses + 15, cache.misses());
+        assertEquals(5, cache.hits());
+        assertThrows(IllegalArgumentException.class, () -> cache.setCapacity(-1));
+        assertThrows(IllegalArgumentException.class, () -> new PrimitiveCache<>(-1));
+    }
+
+    @Test
+    @DisplayName("O1 each evicted value is reported to the listener once, and no other; those that"
+            + " leave together are one report")
+    void evictions() {
+        List<Long> evicted = new ArrayList<>();
+        AtomicInteger begun = new AtomicInteger();
+        PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(22, () -> {
+            begun.incrementAndGet();
+            return (values, bytes) -> {
+                assertEquals(0, bytes);
+                evicted.add(values);
+            };
+        });
+        getAll(cache, 0, 22);
+        assertEquals(List.of(), evicted);
+        getAll(cache, 22, 30);
+        assertEquals(Collections.nCopies(8, 1L), evicted);
+        cache.setCapacity(10);
+        assertEquals(20, evicted.stream().mapToLong(Long::longValue).sum());
+        cache.setCapacity(0);
+        getAll(cache, 0, 5);
+        assertEquals(30, evicted.stream().mapToLong(Long::longValue).sum());
+        assertEquals(10, evicted.size());
+        assertEquals(evicted.size(), begun.get());
     }
 }

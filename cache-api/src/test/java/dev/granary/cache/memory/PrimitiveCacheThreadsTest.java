@@ -32,18 +32,15 @@ class PrimitiveCacheThreadsTest {
     private static final Duration GENEROUS = Duration.ofMinutes(10);
 
     @Test
-    @DisplayName("M7 a hit completes while another thread has the lock of changes, for rare and for"
-            + " frequent users")
+    @DisplayName("M7 a hit completes while another thread has the lock of changes")
     void hitTakesNoLock() throws Exception {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(12);
         cache.get(1, key -> "value " + key);
-        Field store = PrimitiveCache.class.getDeclaredField("store");
-        store.setAccessible(true);
-        Field lock = LruStore.class.getDeclaredField("writeLock");
+        Field lock = PrimitiveCache.class.getDeclaredField("lock");
         lock.setAccessible(true);
         long before = cache.hits();
         assertTimeoutPreemptively(GENEROUS, () -> {
-            synchronized (lock.get(store.get(cache))) {
+            synchronized (lock.get(cache)) {
                 Thread other = Thread.ofPlatform().start(() -> {
                     for (int use = 0; use < 100; use++) {
                         cache.get(1, key -> "other " + key);

@@ -1,7 +1,5 @@
 package dev.granary.cache.memory;
 
-import dev.granary.cache.EvictionListener;
-
 import org.jetbrains.lincheck.LincheckAssertionError;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt;
@@ -80,32 +78,27 @@ public final class SingleFlightModel {
 
     /** The same without single flight: look up, build, store. */
     public static class Racy {
-        private final ValueStore<Integer, Integer> store =
-                new LruStore<>(new PrimitiveCache<>(0), 10, EvictionListener.NONE);
+        private final ConcurrentHashMap<Integer, Integer> values = new ConcurrentHashMap<>();
         private final AtomicIntegerArray builds = new AtomicIntegerArray(4);
 
         /** Gets a value, which may have to be built. */
         @Operation
         public int get(@Param(gen = IntGen.class, conf = "1:2") int key) {
-            Integer found = store.find(key);
+            Integer found = values.get(key);
             if (found != null) {
                 return found;
             }
             int built = builds.incrementAndGet(key);
-            store.put(key, built);
+            values.put(key, built);
             return built;
         }
     }
 
     /** Runs all model checks. */
     public static void main(String[] arguments) {
-        // Calls outside of single flight count as one step.
+        // calls of these count as one step
         var atomic = ManagedStrategyGuaranteeKt.forClasses(
-                        ConcurrentHashMap.class.getName(),
-                        LongAdder.class.getName(),
-                        LruStore.class.getName(),
-                        ConcurrentLru.class.getName(),
-                        AccessStripes.class.getName())
+                        ConcurrentHashMap.class.getName(), LongAdder.class.getName())
                 .allMethods()
                 .treatAsAtomic();
         System.out.println("one key: "

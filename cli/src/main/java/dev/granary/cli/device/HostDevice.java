@@ -1,7 +1,7 @@
 package dev.granary.cli.device;
 
 import dev.granary.cache.Target;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.levelzero.LevelZeroDevice;
 import dev.granary.gpu.levelzero.LevelZeroEngine;

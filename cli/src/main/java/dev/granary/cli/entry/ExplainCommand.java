@@ -3,7 +3,7 @@ package dev.granary.cli.entry;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.device.HostDevice;
 import dev.granary.cli.key.IdArgument;

@@ -3,7 +3,7 @@ package dev.granary.cli.kernel;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Target;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cli.compiler.CompilerProcesses;
 import dev.granary.cli.compiler.OclocEngine;
 import dev.granary.cli.device.HostDevice;

@@ -5,7 +5,7 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Target;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.coordinator.admin.LookupExplanation.ClaimAnswer;
 import dev.granary.coordinator.admin.LookupExplanation.ClaimState;
 import dev.granary.coordinator.admin.LookupExplanation.Outcome;

@@ -1,6 +1,6 @@
 package dev.granary.coordinator.config;
 
-import dev.granary.cache.constant.config.ConstantLimits;
+import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.s3.config.S3ClientLibrary;
 

@@ -1,7 +1,7 @@
 package dev.granary.coordinator.config;
 
 import dev.granary.cache.Backend;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 
 import java.util.Arrays;
 import java.util.HashSet;

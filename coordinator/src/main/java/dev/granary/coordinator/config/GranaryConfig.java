@@ -1,7 +1,6 @@
 package dev.granary.coordinator.config;
 
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.memory.PrimitiveCachePolicy;
+import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.local.EvictionPolicy;
 
 import java.nio.file.Path;
@@ -23,7 +22,6 @@ import java.util.Optional;
  *     directory is not touched
  * @param eviction the eviction policy of the local tier
  * @param primitiveCacheCapacity the largest number of primitives in memory
- * @param primitiveCachePolicy the eviction policy of the primitives in memory
  * @param localWait the longest wait of a lookup for another process of this machine that compiles
  *     the same id; zero: no wait
  * @param bucketWait the initial time budget of lookups for each bucket; if it is used up, the
@@ -40,7 +38,6 @@ public record GranaryConfig(
         long capacityBytes,
         EvictionPolicy eviction,
         int primitiveCacheCapacity,
-        PrimitiveCachePolicy primitiveCachePolicy,
         Duration localWait,
         Duration bucketWait,
         Duration flushLimit,

@@ -1,11 +1,10 @@
 package dev.granary.coordinator.config;
 
-import dev.granary.cache.constant.config.ConstantLimit;
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.ConstantLimit;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantPolicy;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
-import dev.granary.cache.memory.PrimitiveCachePolicy;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.local.PrivateSubdirectory;
 import dev.granary.s3.config.S3ClientLibrary;
@@ -33,7 +32,6 @@ public final class GranaryConfigBuilder {
     private @Nullable Long capacityBytes;
     private @Nullable EvictionPolicy eviction;
     private @Nullable Integer primitiveCacheCapacity;
-    private @Nullable PrimitiveCachePolicy primitiveCachePolicy;
     private @Nullable Duration localWait;
     private @Nullable Duration bucketWait;
     private Duration flushLimit = GranaryConfig.DEFAULT_FLUSH_LIMIT;
@@ -127,12 +125,6 @@ public final class GranaryConfigBuilder {
     public GranaryConfigBuilder primitiveCacheCapacity(int primitives) throws ConfigException {
         primitiveCacheCapacity = Setting.PRIMITIVE_CACHE_CAPACITY.parse(
                 Integer.toString(primitives), "The capacity of the primitive cache");
-        return this;
-    }
-
-    /** Sets the eviction policy of the primitives in memory; default: least recently used. */
-    public GranaryConfigBuilder primitiveCachePolicy(PrimitiveCachePolicy policy) {
-        primitiveCachePolicy = policy;
         return this;
     }
 
@@ -253,10 +245,6 @@ public final class GranaryConfigBuilder {
                         primitiveCacheCapacity,
                         Setting.PRIMITIVE_CACHE_CAPACITY,
                         PrimitiveCache.DEFAULT_CAPACITY),
-                sources.lenient(
-                        primitiveCachePolicy,
-                        Setting.PRIMITIVE_CACHE_POLICY,
-                        PrimitiveCachePolicy.LRU),
                 chosenWait == null ? GranaryConfig.DEFAULT_LOCAL_WAIT : chosenWait,
                 chosenBucketWait == null ? GranaryConfig.DEFAULT_BUCKET_WAIT : chosenBucketWait,
                 flushLimit,

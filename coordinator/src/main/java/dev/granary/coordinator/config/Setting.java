@@ -1,7 +1,6 @@
 package dev.granary.coordinator.config;
 
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.memory.PrimitiveCachePolicy;
+import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.s3.config.S3ClientLibrary;
@@ -73,13 +72,6 @@ record Setting<T>(
             TEXT_OR_NUMBER,
             "a number of primitives, 0 or more",
             Setting::count);
-    static final Setting<PrimitiveCachePolicy> PRIMITIVE_CACHE_POLICY = new Setting<>(
-            "primitive-cache-policy",
-            "GRANARY_PRIMITIVE_CACHE_POLICY",
-            TEXT,
-            "lru (evicts the least recently used first) or w-tinylfu (evicts the least frequently"
-                    + " used first)",
-            Setting::policy);
     static final Setting<Duration> LOCAL_WAIT = new Setting<>(
             "local-wait",
             "GRANARY_LOCAL_WAIT",
@@ -124,7 +116,6 @@ record Setting<T>(
             CAPACITY,
             EVICTION,
             PRIMITIVE_CACHE_CAPACITY,
-            PRIMITIVE_CACHE_POLICY,
             LOCAL_WAIT,
             BUCKET_WAIT,
             CONSTANT_TENSOR_CACHE_CAPACITY,
@@ -185,14 +176,6 @@ record Setting<T>(
         return switch (text) {
             case "lru" -> EvictionPolicy.LRU;
             case "fifo" -> EvictionPolicy.FIFO;
-            default -> throw new IllegalArgumentException(text);
-        };
-    }
-
-    private static PrimitiveCachePolicy policy(String text) {
-        return switch (text) {
-            case "lru" -> PrimitiveCachePolicy.LRU;
-            case "w-tinylfu" -> PrimitiveCachePolicy.W_TINY_LFU;
             default -> throw new IllegalArgumentException(text);
         };
     }

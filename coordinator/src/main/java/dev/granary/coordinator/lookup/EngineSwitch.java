@@ -2,7 +2,7 @@ package dev.granary.coordinator.lookup;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Engine;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.gpu.KernelEngine;
 

@@ -9,7 +9,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Target;
-import dev.granary.cache.build.StackReserve;
 import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.claim.CompileClaim;
 import dev.granary.coordinator.dispatch.EventDispatcher;
@@ -99,8 +98,6 @@ public final class PrimitiveLookup<D extends PrimitiveDescriptor, P extends Prim
      * @throws CompileException if no tier had the primitive and its source does not compile
      */
     public P find() throws CompileException {
-        // else a stack overflow could leave claims, quarantine marks and locks of the stores behind
-        StackReserve.require();
         EventSpan span = tiers.events().begin(EventKind.LOOKUP);
         try {
             source = PrimitiveSource.COMPILED; // unless an entry is restored

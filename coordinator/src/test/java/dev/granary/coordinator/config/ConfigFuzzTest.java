@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.constant.config.ConstantLimits;
+import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.fuzz.FileFuzzer;
 import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cache.fuzz.Fuzzer;
@@ -57,7 +57,6 @@ class ConfigFuzzTest {
                                         "eviction = \"lru\"",
                                         "local-wait = '500ms'",
                                         "primitive-cache-capacity = 10",
-                                        "primitive-cache-policy = 'lru'",
                                         "constant-tensor-cache-capacity = 'cpu:1;gpu:2:COST'"),
                                 bytes -> {
                                     try {

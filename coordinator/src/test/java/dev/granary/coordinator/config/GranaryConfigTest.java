@@ -5,10 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.config.ConstantLimits;
-import dev.granary.cache.constant.config.ConstantPolicy;
-import dev.granary.cache.constant.config.EngineKind;
-import dev.granary.cache.memory.PrimitiveCachePolicy;
+import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantPolicy;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.local.EvictionPolicy;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
@@ -92,7 +91,6 @@ class GranaryConfigTest {
                         4L << 30,
                         EvictionPolicy.LRU,
                         1024,
-                        PrimitiveCachePolicy.LRU,
                         Duration.ofSeconds(60),
                         Duration.ofSeconds(4),
                         Duration.ofSeconds(5),
@@ -109,7 +107,6 @@ class GranaryConfigTest {
             capacity = "3GiB"
             eviction = "fifo"
             primitive-cache-capacity = 3
-            primitive-cache-policy = "w-tinylfu"
             local-wait = 3
             bucket-wait = "30s"
             constant-tensor-cache-capacity = "cpu:3;gpu:3:LRU"
@@ -123,7 +120,6 @@ class GranaryConfigTest {
                         3L << 30,
                         EvictionPolicy.FIFO,
                         3,
-                        PrimitiveCachePolicy.W_TINY_LFU,
                         Duration.ofSeconds(3),
                         Duration.ofSeconds(30),
                         Duration.ofSeconds(5),
@@ -147,8 +143,6 @@ class GranaryConfigTest {
                 "lru",
                 "GRANARY_PRIMITIVE_CACHE_CAPACITY",
                 "2",
-                "GRANARY_PRIMITIVE_CACHE_POLICY",
-                "lru",
                 "GRANARY_LOCAL_WAIT",
                 "200ms"));
         environment.put("GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", "cpu:2:COST");
@@ -162,7 +156,6 @@ class GranaryConfigTest {
                         2L << 20,
                         EvictionPolicy.LRU,
                         2,
-                        PrimitiveCachePolicy.LRU,
                         Duration.ofMillis(200),
                         Duration.ofSeconds(20),
                         Duration.ofSeconds(5),
@@ -179,7 +172,6 @@ class GranaryConfigTest {
                 .capacity("1KiB")
                 .eviction(EvictionPolicy.FIFO)
                 .primitiveCacheCapacity(0)
-                .primitiveCachePolicy(PrimitiveCachePolicy.W_TINY_LFU)
                 .localWait(Duration.ofMinutes(2))
                 .bucketWait(Duration.ofMillis(1))
                 .flushLimit(Duration.ZERO)
@@ -194,7 +186,6 @@ class GranaryConfigTest {
                         1024,
                         EvictionPolicy.FIFO,
                         0,
-                        PrimitiveCachePolicy.W_TINY_LFU,
                         Duration.ofMinutes(2),
                         Duration.ofMillis(1),
                         Duration.ZERO,
@@ -265,7 +256,6 @@ class GranaryConfigTest {
                         -1,
                         EvictionPolicy.LRU,
                         0,
-                        PrimitiveCachePolicy.LRU,
                         Duration.ZERO,
                         Duration.ZERO,
                         Duration.ZERO,
@@ -280,7 +270,6 @@ class GranaryConfigTest {
                         0,
                         EvictionPolicy.LRU,
                         0,
-                        PrimitiveCachePolicy.LRU,
                         Duration.ZERO,
                         Duration.ofNanos(-1),
                         Duration.ZERO,
@@ -548,29 +537,6 @@ class GranaryConfigTest {
                 "constant-tensor-cache-capacity",
                 "'npu:1'",
                 "the kinds are cpu and gpu");
-    }
-
-    @Test
-    @DisplayName(
-            "M13 an unknown primitive cache policy in the environment is logged and ignored; in"
-                    + " the file it is an error")
-    void badPrimitiveCachePolicy() throws Exception {
-        environment.put("GRANARY_PRIMITIVE_CACHE_POLICY", "LRU");
-        assertSays(
-                logOf(() -> assertEquals(
-                        PrimitiveCachePolicy.LRU, builder().build().primitiveCachePolicy())),
-                "GRANARY_PRIMITIVE_CACHE_POLICY",
-                "'LRU'",
-                "lru",
-                "w-tinylfu",
-                "ignored");
-        file("primitive-cache-policy = 'w-tinylfu'");
-        assertEquals(
-                PrimitiveCachePolicy.W_TINY_LFU,
-                builder().build().primitiveCachePolicy(),
-                "the file has a correct one");
-        file("primitive-cache-policy = 'fifo'");
-        assertSays(mistake(), "config.toml", "primitive-cache-policy", "w-tinylfu");
     }
 
     /** Runs {@code code} and returns the log output. */

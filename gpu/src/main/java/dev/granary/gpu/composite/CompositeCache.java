@@ -3,7 +3,6 @@ package dev.granary.gpu.composite;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
-import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
@@ -154,8 +153,6 @@ public final class CompositeCache {
     private CompositePrimitive nested(
             EngineSet engines, CompositeDescriptor<?> dependent, CompositeDescriptor<?> part)
             throws CompileException {
-        // a stack overflow below would leave the dependency recorded forever
-        StackReserve.require();
         cycles.add(dependent, part);
         try {
             return get(engines, part, nested);
@@ -183,7 +180,6 @@ public final class CompositeCache {
 
     private CompositePrimitive create(EngineSet engines, CompositeDescriptor<?> descriptor)
             throws CompileException {
-        StackReserve.require();
         try {
             CachedParts parts = new CachedParts(engines, descriptor);
             parts.obtainPlanned();

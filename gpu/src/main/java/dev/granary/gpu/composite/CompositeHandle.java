@@ -1,7 +1,6 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.composite.resource.Closer;
 import dev.granary.gpu.composite.resource.Scratchpad;
@@ -43,7 +42,6 @@ public final class CompositeHandle implements AutoCloseable {
      */
     static CompositeHandle open(CompositePrimitive primitive, EngineSet engines)
             throws CompileException {
-        StackReserve.require();
         ResourceTable resources = new ResourceTable();
         try {
             resources.createAll(primitive, engines);
@@ -107,7 +105,6 @@ public final class CompositeHandle implements AutoCloseable {
     /** Releases the resources and the scratchpad, after a running execution has ended. */
     @Override
     public void close() {
-        StackReserve.require(); // an overflow must not leave it half closed
         synchronized (executionLock) {
             if (!isClosed) {
                 isClosed = true;

@@ -7,7 +7,6 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
-import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.composite.creation.ValueEncoder;
 
@@ -45,7 +44,6 @@ record CompositePlan(
      * Returns the plan of a primitive; without parts if they cannot be known before its creation.
      */
     static CompositePlan of(CompositeDescriptor<?> descriptor) {
-        StackReserve.require();
         try {
             Id.Builder key = values(descriptor);
             CompositePrimitive planned = new Planner().nested(descriptor);
@@ -146,7 +144,6 @@ record CompositePlan(
 
         @Override
         public CompositePrimitive nested(CompositeDescriptor<?> part) throws CompileException {
-            StackReserve.require();
             requireTarget(part.target());
             for (Planner run = this; run != null; run = run.outer) {
                 if (run.descriptor != null && part.equals(run.descriptor)) {

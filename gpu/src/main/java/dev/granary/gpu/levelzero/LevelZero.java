@@ -1,6 +1,6 @@
 package dev.granary.gpu.levelzero;
 
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.levelzero.binding.DriverCalls;
 import dev.granary.gpu.levelzero.binding.ZeLibrary;
 import dev.granary.gpu.levelzero.binding.ZeStatus;

@@ -2,7 +2,7 @@ package dev.granary.gpu.levelzero;
 
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantDevice;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.levelzero.binding.DriverCalls;
 import dev.granary.gpu.levelzero.binding.ZeDeviceInfo;
 import dev.granary.gpu.levelzero.binding.ZeLibrary;

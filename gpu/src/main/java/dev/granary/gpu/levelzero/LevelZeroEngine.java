@@ -7,8 +7,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.StepProvider;
 import dev.granary.cache.Target;
-import dev.granary.cache.build.StackReserve;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
@@ -68,7 +67,6 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
      * @throws IllegalStateException if the device executes no kernels
      */
     public static LevelZeroEngine open(LevelZeroDevice device, SpirvCompiler compiler) {
-        StackReserve.require(); // otherwise an overflow could leave a native context
         ZeContext context = ZeContext.open(device);
         try {
             return new LevelZeroEngine(context, compiler);
@@ -264,7 +262,6 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
     /** Destroys the context and all objects in it, after running calls have ended. */
     @Override
     public void close() {
-        StackReserve.require();
         if (context.refuseLeases()) {
             context.destroyAll();
         }

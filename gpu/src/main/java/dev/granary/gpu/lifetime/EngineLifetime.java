@@ -1,7 +1,5 @@
 package dev.granary.gpu.lifetime;
 
-import dev.granary.cache.build.StackReserve;
-
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -45,8 +43,6 @@ public final class EngineLifetime {
 
     /** Starts a use without a check whether the engine is closed. */
     public EngineLease leaseEvenIfClosed() {
-        // a use that an overflow left open would block closing forever
-        StackReserve.requireLittle();
         lock.readLock().lock();
         return readLease;
     }

@@ -1,6 +1,5 @@
 package dev.granary.gpu.opencl;
 
-import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.opencl.binding.ClBinding;
 
 import org.lwjgl.opencl.CL10;
@@ -58,7 +57,6 @@ record EngineQueue(
         boolean isInOrder = (properties & CL10.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
         EngineQueue wrapped =
                 new EngineQueue(binding, found, context, queue, isInOrder, found.isPart());
-        StackReserve.require(); // otherwise an overflow could leave the objects retained
         wrapped.retain();
         return wrapped;
     }

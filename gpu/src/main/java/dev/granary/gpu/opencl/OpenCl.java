@@ -1,6 +1,6 @@
 package dev.granary.gpu.opencl;
 
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.binding.ClBinding;
 import dev.granary.gpu.opencl.binding.ClLibrary;

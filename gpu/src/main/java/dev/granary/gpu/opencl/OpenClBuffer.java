@@ -1,6 +1,5 @@
 package dev.granary.gpu.opencl;
 
-import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.lifetime.NativeHandle;
 import dev.granary.gpu.opencl.binding.MemoryCalls;
@@ -69,7 +68,6 @@ public final class OpenClBuffer implements DeviceBuffer {
             }
             long bytes = calls.memorySize(memory);
             boolean isPart = calls.isSubBuffer(memory);
-            StackReserve.require(); // otherwise an overflow could leave it retained
             calls.retainBuffer(memory);
             return new OpenClBuffer(engine, memory, bytes, isPart);
         }

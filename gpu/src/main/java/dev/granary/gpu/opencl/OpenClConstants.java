@@ -1,6 +1,5 @@
 package dev.granary.gpu.opencl;
 
-import dev.granary.cache.constant.ConstantFactory;
 import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantKey;
 import dev.granary.cache.constant.ConstantTensorCache;
@@ -50,7 +49,7 @@ public final class OpenClConstants {
      *     tensor itself
      */
     public <E extends Exception> ConstantHold<OpenClBuffer> get(
-            Object key, long bytes, ConstantFactory<OpenClBuffer, E> maker) throws E {
+            Object key, long bytes, ConstantTensorCache.Factory<OpenClBuffer, E> maker) throws E {
         ConstantHold<OpenClBuffer> constant =
                 cache.get(keyOf(key), bytes, () -> checked(maker.make(), bytes));
         try {

@@ -2,7 +2,7 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantDevice;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.opencl.binding.ClBinding;
 import dev.granary.gpu.opencl.binding.DeviceCalls;

@@ -6,9 +6,8 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
-import dev.granary.cache.build.StackReserve;
 import dev.granary.cache.constant.ConstantTensorCache;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
@@ -251,7 +250,6 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      */
     @Override
     public void close() {
-        StackReserve.require();
         closeLock.lock();
         try {
             if (!lifetime.refuseLeases()) {

@@ -3,7 +3,6 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
-import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
@@ -98,7 +97,6 @@ public final class OpenClPrimitive implements Primitive {
      * closed before they were taken.
      */
     KernelBinaries binariesForEngines() {
-        StackReserve.require(); // an overflow while it is locked would block all others
         // not the monitor: taking may be as slow as compiling, and loads must not wait
         takeLock.lock();
         try {

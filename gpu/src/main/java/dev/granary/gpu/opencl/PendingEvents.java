@@ -1,6 +1,5 @@
 package dev.granary.gpu.opencl;
 
-import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.opencl.binding.QueueCalls;
 
 import org.jspecify.annotations.Nullable;
@@ -60,7 +59,6 @@ final class PendingEvents {
      * @param enqueue enqueues the command and returns its native event
      */
     void enqueue(OpenClEvent event, LongSupplier enqueue) {
-        StackReserve.require(); // an overflow could lose a command that is under way
         lock.lock();
         try {
             startWatcher();

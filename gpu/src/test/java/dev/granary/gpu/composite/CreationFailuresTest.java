@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.build.StackEdge;
 import dev.granary.gpu.composite.resource.Closer;
 import dev.granary.testing.Await;
 
@@ -272,7 +271,6 @@ class CreationFailuresTest {
                     (256L << 10) + round * 80L);
             thread.start();
             thread.join();
-            assertEquals(0, composites.waitingCreations());
             assertEquals(0, composites.statistics().size());
             int deepest = implementation.creations.get() - before;
             implementation.parts = Map.of();
@@ -281,32 +279,6 @@ class CreationFailuresTest {
                     create(implementation, "n" + i);
                 }
             });
-            composites.setCapacity(0);
-            composites.setCapacity(1024);
-        }
-    }
-
-    @Test
-    @DisplayName(
-            "M1 a creation at each depth near the end of the stack: no waiter remains, and each"
-                    + " can be created afterwards")
-    void anyDepth() throws InterruptedException {
-        TestImplementation implementation =
-                new TestImplementation(composites, TestImplementation.PartOrder.SEQUENTIAL);
-        Map<String, List<String>> parts = new HashMap<>();
-        for (int i = 0; i < 200; i++) {
-            parts.put("n" + i, List.of("part " + i));
-        }
-        implementation.parts = parts;
-        for (int round = 0; round < 3; round++) {
-            StackEdge.run(200, round, level -> create(implementation, "n" + level));
-            assertEquals(0, composites.waitingCreations());
-            assertTimeoutPreemptively(TIMEOUT, () -> {
-                for (int i = 0; i < 200; i++) {
-                    create(implementation, "n" + i);
-                }
-            });
-            assertEquals(400, composites.statistics().size());
             composites.setCapacity(0);
             composites.setCapacity(1024);
         }

@@ -8,7 +8,7 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
-import dev.granary.cache.constant.config.EngineKind;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.testing.ChildJvm;
 

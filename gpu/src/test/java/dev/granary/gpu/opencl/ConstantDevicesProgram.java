@@ -1,7 +1,7 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCaches;
-import dev.granary.cache.constant.config.ConstantLimits;
 
 import java.util.List;
 

@@ -8,8 +8,8 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Target;
+import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCaches;
-import dev.granary.cache.constant.config.ConstantLimits;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.binding.ClBinding;

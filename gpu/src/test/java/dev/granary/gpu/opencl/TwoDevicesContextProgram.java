@@ -2,8 +2,8 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.constant.ConstantHold;
+import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCaches;
-import dev.granary.cache.constant.config.ConstantLimits;
 
 import java.util.ArrayList;
 import java.util.Arrays;

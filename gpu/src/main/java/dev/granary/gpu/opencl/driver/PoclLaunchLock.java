@@ -1,7 +1,5 @@
 package dev.granary.gpu.opencl.driver;
 
-import dev.granary.cache.build.StackReserve;
-
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -36,7 +34,6 @@ public final class PoclLaunchLock {
      * wait for an event that the caller completes later.
      */
     public static void begin() {
-        StackReserve.requireLittle(); // an overflow while it is locked would block all others
         boolean wasInterrupted = false;
         try {
             while (true) {
@@ -64,7 +61,6 @@ public final class PoclLaunchLock {
 
     /** Takes a binary. */
     public static <T> T take(Supplier<T> query) {
-        StackReserve.require();
         PERMITS.acquireUninterruptibly(ALL);
         try {
             return query.get();

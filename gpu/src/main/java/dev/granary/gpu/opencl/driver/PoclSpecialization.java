@@ -1,6 +1,5 @@
 package dev.granary.gpu.opencl.driver;
 
-import dev.granary.cache.build.StackReserve;
 import dev.granary.gpu.Geometry;
 
 import java.lang.foreign.Arena;
@@ -61,7 +60,6 @@ public final class PoclSpecialization {
      * in addition to those in the environment.
      */
     public static <T> T covering(Collection<Geometry> geometries, Supplier<T> takeBinary) {
-        StackReserve.require(); // an overflow while it is locked would block all others
         Set<String> shapes = shapes(geometries);
         if (shapes.isEmpty()) {
             return takeBinary.get();

@@ -1,4 +1,4 @@
-package dev.granary.cache.constant.config;
+package dev.granary.cache.constant;
 
 /** The kind of a device, with regard to its memory. */
 public enum EngineKind {

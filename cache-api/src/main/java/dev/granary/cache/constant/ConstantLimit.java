@@ -1,4 +1,4 @@
-package dev.granary.cache.constant.config;
+package dev.granary.cache.constant;
 
 /**
  * The memory budget of one device, and the policy when it is exhausted.

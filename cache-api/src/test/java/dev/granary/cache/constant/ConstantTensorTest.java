@@ -8,17 +8,18 @@ import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
+import java.util.List;
 import java.util.Objects;
 
 /** Tests of the ownership of one tensor. */
-class RefCountedTensorTest {
+class ConstantTensorTest {
     private final FakeDeviceMemory memory = new FakeDeviceMemory();
 
     @Test
     @DisplayName(
             "M15 opening a tensor just after its last release returns null and does not revive it")
     void tooLate() {
-        RefCountedTensor<Piece> tensor = new RefCountedTensor<>(memory.allocate("k", 1));
+        ConstantTensor<Piece> tensor = new ConstantTensor<>(memory.allocate("k", 1));
         tensor.share(1, false);
         ConstantHold<Piece> first = tensor.countedHold();
         ConstantHold<Piece> second = Objects.requireNonNull(tensor.open(), "in use");
@@ -33,12 +34,12 @@ class RefCountedTensorTest {
     @DisplayName(
             "M15 the cache is an owner: a cached tensor without users stays until it is removed")
     void cacheOwns() {
-        RefCountedTensor<Piece> tensor = new RefCountedTensor<>(memory.allocate("k", 1));
+        ConstantTensor<Piece> tensor = new ConstantTensor<>(memory.allocate("k", 1));
         tensor.share(1, true);
         tensor.countedHold().close();
         assertEquals(1, memory.live());
         tensor.uncache();
-        tensor.notifyAndRelease();
+        ConstantTensor.notifyAndRelease(List.of(tensor));
         memory.assertAllFreed();
     }
 }

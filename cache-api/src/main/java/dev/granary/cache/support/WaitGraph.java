@@ -1,4 +1,6 @@
-package dev.granary.cache.build;
+package dev.granary.cache.support;
+
+import org.jspecify.annotations.Nullable;
 
 import java.util.HashMap;
 import java.util.Map;
@@ -8,15 +10,24 @@ import java.util.Map;
  * of a deadlock. One instance serves the process, because a build in one cache may need a value of
  * another, such as a primitive or a constant. Thread-safe.
  */
-public final class BuildCycleDetector {
+public final class WaitGraph {
     /** The graph of this process. */
-    public static final BuildCycleDetector PROCESS = new BuildCycleDetector();
+    public static final WaitGraph PROCESS = new WaitGraph();
 
-    // Keyed by thread id, which is never reused. A HashMap stays consistent if an error ends a
-    // call early.
-    private final Map<Long, PendingBuild> waits = new HashMap<>();
+    // Keyed by thread id, which is never reused.
+    private final Map<Long, Build> waits = new HashMap<>();
 
-    private BuildCycleDetector() {}
+    private WaitGraph() {}
+
+    /** A build of a value by one thread while others may wait for it. */
+    public interface Build {
+        /**
+         * Returns the thread that builds the value, or null once there is a value or a failure. May
+         * be called by any thread.
+         */
+        @Nullable
+        Thread builder();
+    }
 
     /**
      * Records that this thread waits for a build. The wait lasts until {@link #leave}, which must
@@ -25,9 +36,9 @@ public final class BuildCycleDetector {
      * @throws IllegalStateException if the build waits for this thread, directly or through other
      *     builds
      */
-    public synchronized void enter(PendingBuild build) {
+    public synchronized void enter(Build build) {
         Thread current = Thread.currentThread();
-        PendingBuild next = build;
+        Build next = build;
         Thread builder = build.builder();
         while (next != null && builder != null) {
             if (builder == current) {

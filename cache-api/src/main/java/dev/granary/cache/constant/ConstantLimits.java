@@ -1,4 +1,4 @@
-package dev.granary.cache.constant.config;
+package dev.granary.cache.constant;
 
 import java.util.ArrayList;
 import java.util.EnumMap;

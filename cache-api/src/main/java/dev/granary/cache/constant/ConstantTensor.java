@@ -1,7 +1,5 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.build.StackReserve;
-
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -12,9 +10,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * A reference-counted tensor, owned by each user with a hold and, while it is cached, by the cache.
  * The last owner frees it.
  */
-final class RefCountedTensor<B extends AutoCloseable> {
-    private static final System.Logger LOG = System.getLogger("dev.granary");
-
+final class ConstantTensor<B extends AutoCloseable> {
     private final B buffer;
     private final AtomicInteger owners;
     private volatile boolean isCached;
@@ -24,7 +20,7 @@ final class RefCountedTensor<B extends AutoCloseable> {
     private record Listener(ConstantHold<?> constant, Runnable action) {}
 
     /** Takes ownership of {@code buffer}, with one owner so far. */
-    RefCountedTensor(B buffer) {
+    ConstantTensor(B buffer) {
         this.buffer = buffer;
         this.owners = new AtomicInteger(1);
     }
@@ -72,20 +68,12 @@ final class RefCountedTensor<B extends AutoCloseable> {
 
     /** Releases one owner. */
     void release() {
-        if (owners.get() == 1) {
-            // it is freed only once, so that must not fail in between
-            StackReserve.requireLittle();
-        }
         if (owners.decrementAndGet() == 0) {
             free(buffer);
         }
     }
 
-    /**
-     * Frees memory. Failures are logged; they do not concern the caller. Contains no lambda:
-     * linking one for the first time needs more stack than {@link #release} has checked.
-     */
-    @SuppressWarnings("CatchingUnchecked")
+    /** Frees memory. Failures are logged; they do not concern the caller. */
     static void free(AutoCloseable memory) {
         try {
             memory.close();
@@ -94,15 +82,22 @@ final class RefCountedTensor<B extends AutoCloseable> {
         }
     }
 
-    /** Marks the tensor as not cached. {@link #notifyAndRelease} notifies its users. */
+    /** Marks the tensor as not cached. {@link #notifyAndRelease()} notifies its users. */
     void uncache() {
         isCached = false;
     }
 
     /**
-     * Notifies the users and releases the cache's ownership. Must be called without a lock, because
-     * it runs users' code.
+     * Notifies the users of tensors that have left the cache, and releases the cache's ownership.
+     * Must be called without a lock, because it runs users' code.
      */
+    static void notifyAndRelease(List<ConstantTensor<?>> removed) {
+        for (ConstantTensor<?> tensor : removed) {
+            tensor.notifyAndRelease();
+        }
+    }
+
+    /** Does so for one. */
     void notifyAndRelease() {
         List<Listener> pending;
         synchronized (this) {
@@ -114,7 +109,6 @@ final class RefCountedTensor<B extends AutoCloseable> {
     }
 
     /** Runs a user's callback. Failures are logged; they do not concern the caller. */
-    @SuppressWarnings("CatchingUnchecked")
     static void runCallback(Runnable action) {
         try {
             action.run();
@@ -127,11 +121,11 @@ final class RefCountedTensor<B extends AutoCloseable> {
         if (failure instanceof InterruptedException) {
             Thread.currentThread().interrupt();
         }
-        LOG.log(System.Logger.Level.WARNING, message, failure);
+        System.getLogger("dev.granary").log(System.Logger.Level.WARNING, message, failure);
     }
 
     /**
-     * Adds a listener that {@link #notifyAndRelease} runs.
+     * Adds a listener that {@link #notifyAndRelease()} runs.
      *
      * @return false if the tensor is not cached, so that the listener would never run
      */

@@ -1,4 +1,4 @@
-package dev.granary.cache.constant.config;
+package dev.granary.cache.constant;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;

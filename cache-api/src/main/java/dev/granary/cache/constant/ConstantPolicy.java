@@ -1,4 +1,4 @@
-package dev.granary.cache.constant.config;
+package dev.granary.cache.constant;
 
 /**
  * The treatment of a new tensor when the budget is exhausted. A tensor larger than the whole budget
