@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.PublishMode;
@@ -16,6 +18,7 @@ import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.stores.BucketTierFactory;
 import dev.granary.coordinator.stores.CountingCache;
+import dev.granary.gpu.plan.tuning.TuningDescriptor;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
@@ -121,6 +124,28 @@ class PackedUploadTest {
         }
         assertEquals(List.of(5), fleet.packs());
         assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
+    }
+
+    @Test
+    @DisplayName("P21 an outcome of a tuning is published unpacked, where one writer alone creates"
+            + " a revision")
+    void outcome() throws Exception {
+        Id id = Id.builder(TestFleet.kernels(1).getFirst().getId().target())
+                .field("kind", TuningDescriptor.KIND)
+                .field("revision", "0")
+                .build();
+        try (BucketTier bucket = BucketTierFactory.open(
+                        fleet.config("x").build().buckets().getFirst(), Optional.empty());
+                PackUploader uploader =
+                        new PackUploader(bucket, new CountingCache(bucket), _ -> {})) {
+            List<StoreResult> results = new ArrayList<>();
+            uploader.send(TestEntries.entry(id, KernelBinaries.of(new byte[10])), results::add);
+            assertEquals(1, results.size());
+            assertThat(results.getFirst()).isStored();
+        }
+        assertEquals(
+                List.of(1, 0),
+                List.of(fleet.keys("/e/").size(), fleet.keys("/p/").size()));
     }
 
     @Test

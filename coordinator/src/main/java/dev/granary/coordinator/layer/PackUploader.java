@@ -6,6 +6,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.coordinator.stores.CountingCache;
+import dev.granary.gpu.plan.tuning.TuningDescriptor;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.pack.PackPublisher;
@@ -21,8 +22,8 @@ import java.util.function.Function;
 /**
  * Uploader of entries in packs, one pack at a time for each target. An entry that a machine with an
  * empty directory would find in the bucket is not sent. Entries are sent unpacked if they are too
- * large for a pack or damaged in theirs, and all of them unless the server is known to support
- * conditional writes. Thread-safe.
+ * large for a pack, damaged in theirs, or outcomes of tunings, and all of them unless the server is
+ * known to support conditional writes. Thread-safe.
  */
 public final class PackUploader implements EntryUploader {
     private final BucketTier bucket;
@@ -56,11 +57,20 @@ public final class PackUploader implements EntryUploader {
                                 : StoreResult.DIVERGENT);
             case LoadResult.Damaged _ -> done.accept(tier.cache().store(entry));
             case LoadResult.Absent _, LoadResult.Unavailable _ -> {
-                if (bucket.packObstacle().isPresent() || !publisher(entry).add(entry, done)) {
+                if (isRevision(entry.id())
+                        || bucket.packObstacle().isPresent()
+                        || !publisher(entry).add(entry, done)) {
                     done.accept(tier.cache().store(entry));
                 }
             }
         }
+    }
+
+    /** Returns true for an outcome of a tuning: one writer alone may create a revision of it. */
+    private static boolean isRevision(Id id) {
+        return id.fields().stream()
+                .anyMatch(field ->
+                        field.name().equals("kind") && field.text().equals(TuningDescriptor.KIND));
     }
 
     private PackPublisher publisher(Entry entry) {
