@@ -224,9 +224,8 @@ public final class ConstantTensorCache {
     }
 
     /**
-     * Ends a promise after an error, and frees the tensor or the hold on it that nobody gets. If
-     * another error prevents the end, the next lookup of the key makes up for it, and waiting
-     * threads look by themselves.
+     * Ends a promise after an error, and frees its tensor or its hold. If another error prevents
+     * the end, the next lookup of the key makes up for it, and waiting threads look by themselves.
      */
     private <B extends AutoCloseable> void discard(ConstantSlot<B> own, @Nullable B buffer) {
         try {

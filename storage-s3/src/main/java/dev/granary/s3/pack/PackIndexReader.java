@@ -17,7 +17,6 @@ public final class PackIndexReader {
     private static final int FORBIDDEN = 403;
 
     static final int NOT_SATISFIABLE = 416;
-    static final String NOT_THERE = "it is not there";
 
     private PackIndexReader() {}
 
@@ -27,7 +26,7 @@ public final class PackIndexReader {
         record Ok(PackIndex index) implements IndexResult {}
 
         /** The pack is missing, or its index cannot be used. */
-        record Lost(String cause) implements IndexResult {}
+        record Lost(boolean isThere, String cause) implements IndexResult {}
 
         /** The index could not be read, for a reason that says nothing about the pack. */
         record Unavailable(String cause) implements IndexResult {}
@@ -55,11 +54,12 @@ public final class PackIndexReader {
                 }
                 yield result;
             }
-            case GetResult.Absent _ -> new IndexResult.Lost(NOT_THERE);
+            case GetResult.Absent _ -> new IndexResult.Lost(false, "it is not there");
             case GetResult.TooLarge _ ->
                 new IndexResult.Unavailable("the server sent more of it than was requested");
             case GetResult.Unavailable(StoreFailure failure)
-            when failure.status() == NOT_SATISFIABLE -> new IndexResult.Lost("it is too short");
+            when failure.status() == NOT_SATISFIABLE ->
+                new IndexResult.Lost(true, "it is too short");
             case GetResult.Unavailable(StoreFailure failure)
             when failure.status() == FORBIDDEN ->
                 new IndexResult.Unavailable("it is not there, or must not be read: " + failure);
@@ -74,12 +74,12 @@ public final class PackIndexReader {
             case PackIndex.Read.Ok(PackIndex index) ->
                 pack.isIndexedBy(index)
                         ? new IndexResult.Ok(index)
-                        : new IndexResult.Lost("its index is that of another pack");
+                        : new IndexResult.Lost(true, "its index is that of another pack");
             case PackIndex.Read.Bad bad
             when bad.damage() == DamageKind.TOO_NEW ->
                 new IndexResult.Unavailable("a newer version wrote it: " + bad.detail());
             case PackIndex.Read.Bad bad ->
-                new IndexResult.Lost("its index is damaged: " + bad.detail());
+                new IndexResult.Lost(true, "its index is damaged: " + bad.detail());
         };
     }
 }

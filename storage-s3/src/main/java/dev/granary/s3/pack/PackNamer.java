@@ -68,7 +68,8 @@ public final class PackNamer {
         return switch (result) {
             case SwapResult.Done done -> {
                 Named named = verified(pack.name(), done);
-                if (done.isOwn() && done.now().head().recent().size() % Head.FOLDED == 0) {
+                int recent = done.now().head().recent().size();
+                if (named instanceof Named.Done && done.isOwn() && recent % Head.FOLDED == 0) {
                     fold(done.now());
                 }
                 yield named;

@@ -119,13 +119,13 @@ final class TargetPackReader {
                                     ? LoadResult.ABSENT
                                     : read(view, pack, location.get(), decoder, store);
                         }
-                        case IndexResult.Lost(String cause) -> {
+                        case IndexResult.Lost lost -> {
                             view.markLost(pack);
-                            yield cause.equals(PackIndexReader.NOT_THERE)
-                                    ? LoadResult.ABSENT
-                                    : new LoadResult.Damaged(
+                            yield lost.isThere()
+                                    ? new LoadResult.Damaged(
                                             DamageKind.CORRUPT,
-                                            "pack " + pack.name() + ": " + cause);
+                                            "pack " + pack.name() + ": " + lost.cause())
+                                    : LoadResult.ABSENT;
                         }
                         case IndexResult.Unavailable(String cause) ->
                             new LoadResult.Unavailable(cause);

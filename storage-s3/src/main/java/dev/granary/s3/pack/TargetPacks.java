@@ -216,11 +216,11 @@ final class TargetPacks {
             IndexResult read = PackIndexReader.read(pack, keys, indexCache, store);
             if (read instanceof IndexResult.Ok(PackIndex index)) {
                 view.add(pack, index);
-            } else if (read instanceof IndexResult.Lost(String cause)) {
+            } else if (read instanceof IndexResult.Lost lost) {
                 LogOnce.warn(
                         "packs of " + keys.namespace(),
                         "Pack " + pack.name() + " of " + keys.namespace() + " cannot be used: "
-                                + cause + "; granary compact examines it");
+                                + lost.cause() + "; granary compact examines it");
             }
             return read;
         } finally {

@@ -74,7 +74,7 @@ public final class BulkReadPlan {
                 present += firstCopies.size() - missing.size();
                 ranges.addAll(PackRange.of(pack, missing, rangeBytes));
             }
-            case PackIndexReader.IndexResult.Lost(String cause) -> addLost(pack, cause);
+            case PackIndexReader.IndexResult.Lost lost -> addLost(pack, lost.cause());
             case PackIndexReader.IndexResult.Unavailable(String cause) -> addLost(pack, cause);
         }
     }
