@@ -123,8 +123,7 @@ final class TargetPackReader {
                             view.markLost(pack);
                             yield lost.isThere()
                                     ? new LoadResult.Damaged(
-                                            DamageKind.CORRUPT,
-                                            "pack " + pack.name() + ": " + lost.cause())
+                                            DamageKind.CORRUPT, pack.name() + ": " + lost.cause())
                                     : LoadResult.ABSENT;
                         }
                         case IndexResult.Unavailable(String cause) ->
