@@ -237,6 +237,22 @@ public final class PackFixture {
         return publish(pack(entries));
     }
 
+    /**
+     * Publishes a pack with one new entry, whose filter has none of these: of so small a filter one
+     * lookup in 4,096 is false.
+     */
+    public PackInfo publishOther(TestEntries maker, Entry... entries) {
+        PackBuilder.Pack pack;
+        do {
+            pack = pack(maker.entry(1));
+        } while (mayHave(pack.info(0), entries));
+        return publish(pack);
+    }
+
+    private static boolean mayHave(PackInfo pack, Entry... entries) {
+        return Stream.of(entries).anyMatch(entry -> pack.mayContain(entry.id().hash()));
+    }
+
     public PackInfo publish(PackBuilder.Pack pack) {
         try {
             Register.Stored now = register().readOrCreate();

@@ -103,7 +103,7 @@ class PackIndexCacheTest {
     /** Moves the packs into a base, as a publisher does that finds the head full. */
     private void fold() {
         while (bucket.head().base().isEmpty()) {
-            bucket.publish(entries.entry(1));
+            bucket.publishOther(entries, one, two);
         }
     }
 

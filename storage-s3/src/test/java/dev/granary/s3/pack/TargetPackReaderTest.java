@@ -100,7 +100,7 @@ class TargetPackReaderTest {
     /** Moves the packs into a base, as the publisher of the 64th does. */
     private void fold() {
         do {
-            bucket.publish(entries.entry(1));
+            bucket.publishOther(entries, one, two);
         } while (!bucket.head().recent().isEmpty());
         assertTrue(bucket.head().base().isPresent());
     }
