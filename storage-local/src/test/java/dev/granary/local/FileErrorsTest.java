@@ -193,7 +193,11 @@ final class FileErrorsTest {
                 assertEquals(errors, tier.statistics().inputOutputErrors(), "a link is foreign");
             });
             assertThat(tier.load(all.getFirst().id())).isHitOf(all.getFirst());
-            assertEquals(1, tier.usage().entries());
+            long there = all.stream() // ids may begin with the same digits
+                    .map(entry -> StoreInvariants.file(directory(), entry.id()).getParent())
+                    .filter(hidden::equals)
+                    .count();
+            assertEquals(there, tier.usage().entries());
         }
     }
 
