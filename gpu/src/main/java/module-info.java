@@ -3,6 +3,7 @@
  * Level Zero through the foreign function interface of the JDK. A program with OpenCL requires
  * {@code dev.granary.opencl.lwjgl} as well, with LWJGL.
  */
+@SuppressWarnings("module") // the modules named in qualified exports are built later
 module dev.granary.gpu {
     requires transitive dev.granary.cache;
     requires org.slf4j;
@@ -11,16 +12,20 @@ module dev.granary.gpu {
     requires static org.lwjgl.opencl;
 
     exports dev.granary.gpu;
-    exports dev.granary.gpu.binary;
-    exports dev.granary.gpu.binary.compatibility;
-    exports dev.granary.gpu.device;
+    exports dev.granary.gpu.binary to
+            dev.granary.cli,
+            dev.granary.coordinator;
+    exports dev.granary.gpu.binary.compatibility to
+            dev.granary.cli,
+            dev.granary.coordinator;
+    exports dev.granary.gpu.device to
+            dev.granary.cli,
+            dev.granary.coordinator;
     exports dev.granary.gpu.opencl;
     exports dev.granary.gpu.spirv;
     exports dev.granary.gpu.composite;
     exports dev.granary.gpu.levelzero;
-    exports dev.granary.gpu.offline;
-    exports dev.granary.gpu.plan;
-    exports dev.granary.gpu.plan.nest;
-    exports dev.granary.gpu.plan.picture;
-    exports dev.granary.gpu.plan.tuning;
+    exports dev.granary.gpu.offline to
+            dev.granary.cli,
+            dev.granary.coordinator;
 }

@@ -1,7 +1,5 @@
 package dev.granary.gpu;
 
-import org.jspecify.annotations.Nullable;
-
 /** Thrown if a call of a GPU driver fails. The message names the call and the status code. */
 public class DriverException extends RuntimeException {
     private static final long serialVersionUID = 1L;
@@ -14,12 +12,7 @@ public class DriverException extends RuntimeException {
      * @param code the status code, as the API of the backend defines it
      */
     public DriverException(String message, int code) {
-        this(message, code, null);
-    }
-
-    /** Creates an exception with a cause. */
-    protected DriverException(String message, int code, @Nullable Throwable cause) {
-        super(message, cause);
+        super(message);
         this.code = code;
     }
 

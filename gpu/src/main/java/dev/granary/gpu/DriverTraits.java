@@ -2,33 +2,18 @@ package dev.granary.gpu;
 
 import dev.granary.cache.Target;
 
-/**
- * Known properties of how a driver compiles.
- *
- * @param moment when the driver's compiler runs
- */
-public record DriverTraits(Moment moment) {
-    /** The time at which a driver compiles. */
-    public enum Moment {
-        /** The whole program when it is built. */
-        BUILD,
-        /** Part of a kernel at its first launch, specialized for the launch geometry. */
-        LAUNCH
-    }
-
+/** Known properties of how drivers compile. */
+public final class DriverTraits {
     /** The vendor name of PoCL in targets. */
     public static final String POCL = "pocl";
 
-    /**
-     * Returns the traits of the driver of {@code target}; an unknown driver is taken to compile at
-     * build time.
-     */
-    public static DriverTraits of(Target target) {
-        return new DriverTraits(target.vendor().equals(POCL) ? Moment.LAUNCH : Moment.BUILD);
-    }
+    private DriverTraits() {}
 
-    /** Returns true if a binary covers only the geometries launched before it was taken. */
-    public boolean compilesAtLaunch() {
-        return moment == Moment.LAUNCH;
+    /**
+     * Returns true if a binary for {@code target} covers only the geometries launched before it was
+     * taken: the driver compiles kernels at their launches. Of unknown drivers, none does.
+     */
+    public static boolean compilesAtLaunch(Target target) {
+        return target.vendor().equals(POCL);
     }
 }

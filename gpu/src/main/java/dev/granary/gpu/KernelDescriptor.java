@@ -54,7 +54,7 @@ public final class KernelDescriptor implements PrimitiveDescriptor {
                 List.copyOf(builder.includeDirectories),
                 BuildOptions.ordered(builder.options),
                 entries,
-                DriverTraits.of(builder.target).compilesAtLaunch()
+                DriverTraits.compilesAtLaunch(builder.target)
                         ? announcedLaunches
                         : Collections.emptySortedSet(),
                 builder.areFilesListed,

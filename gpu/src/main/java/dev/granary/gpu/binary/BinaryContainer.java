@@ -152,31 +152,6 @@ public sealed interface BinaryContainer {
     }
 
     /**
-     * The archive that {@code ocloc} makes for several devices.
-     *
-     * @param members the files for devices, in order
-     */
-    record IntelArchive(List<Member> members) implements BinaryContainer {
-        /** Copies the list. */
-        public IntelArchive {
-            members = List.copyOf(members);
-        }
-
-        @Override
-        public String description() {
-            return "Intel archive of " + members.size() + " files";
-        }
-    }
-
-    /**
-     * One file of an archive.
-     *
-     * @param name the name, which begins with the pointer size and the device
-     * @param container the container of its bytes
-     */
-    record Member(String name, BinaryContainer container) {}
-
-    /**
      * NVIDIA's machine code, an ELF file.
      *
      * @param architecture the architecture that it was compiled for
@@ -249,8 +224,6 @@ public sealed interface BinaryContainer {
         POCL("PoCL binary"),
         /** {@link PatchTokens}. */
         PATCH_TOKENS("Intel patch tokens"),
-        /** {@link IntelArchive}. */
-        INTEL_ARCHIVE("Intel archive"),
         /** {@link SpirV}. */
         SPIR_V("SPIR-V"),
         /**

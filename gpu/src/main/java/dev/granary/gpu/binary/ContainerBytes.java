@@ -34,11 +34,6 @@ final class ContainerBytes {
         return bytes.byteSize();
     }
 
-    /** Returns the bytes themselves, without a copy. */
-    MemorySegment segment() {
-        return bytes;
-    }
-
     /** Returns true if the first bytes are the characters of {@code magic}. */
     boolean startsWith(String magic) {
         if (bytes.byteSize() < magic.length()) {

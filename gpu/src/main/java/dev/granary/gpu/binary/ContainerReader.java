@@ -12,8 +12,8 @@ import java.util.Optional;
 
 /** Reader of containers, which selects the reader of a format by the first bytes. */
 final class ContainerReader {
-    /** An archive contains programs, which contain device code. */
-    private static final int MAX_DEPTH = 2;
+    /** A program contains device code. */
+    private static final int MAX_DEPTH = 1;
 
     private static final int SHOWN_BYTES = 8;
 
@@ -38,10 +38,6 @@ final class ContainerReader {
             if (bytes.startsWith(PatchTokensReader.MAGIC)) {
                 format = Format.PATCH_TOKENS;
                 return PatchTokensReader.read(bytes);
-            }
-            if (bytes.startsWith(ArchiveReader.MAGIC) && depth > 0) {
-                format = Format.INTEL_ARCHIVE;
-                return ArchiveReader.read(bytes, depth - 1);
             }
             if (SpirVReader.isSpirV(bytes)) {
                 format = Format.SPIR_V;

@@ -3,6 +3,7 @@ package dev.granary.gpu.binary;
 /** Text from containers, made safe for a message of one line. */
 final class ContainerText {
     private static final int LIMIT = 128;
+    private static final int NAME_LIMIT = 1_000;
 
     private ContainerText() {}
 
@@ -19,8 +20,9 @@ final class ContainerText {
         return safe.toString();
     }
 
-    /** Returns the characters before the first NUL. */
-    static String beforeNul(String text) {
+    /** Returns the characters before the first NUL, at most {@value #NAME_LIMIT}. */
+    static String beforeNul(ContainerBytes bytes) {
+        String text = bytes.text(NAME_LIMIT);
         int end = text.indexOf('\0');
         return end < 0 ? text : text.substring(0, end);
     }

@@ -1,9 +1,6 @@
 package dev.granary.gpu.binary;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
-
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -24,7 +21,6 @@ public final class DeviceKernels {
 
     private static final int PROGRAM_HEADER_BYTES = 28;
     private static final int KERNEL_HEADER_BYTES = 40;
-    private static final int NAME_LIMIT = 1_000;
 
     private DeviceKernels() {}
 
@@ -74,7 +70,7 @@ public final class DeviceKernels {
         long at = PROGRAM_HEADER_BYTES + code.unsignedInt(24);
         for (long i = 0; i < kernels; i++) {
             long nameBytes = code.unsignedInt(at + 12);
-            names.add(name(code.part(at + KERNEL_HEADER_BYTES, nameBytes)));
+            names.add(ContainerText.beforeNul(code.part(at + KERNEL_HEADER_BYTES, nameBytes)));
             at += KERNEL_HEADER_BYTES
                     + nameBytes
                     + code.unsignedInt(at + 16)
@@ -91,23 +87,12 @@ public final class DeviceKernels {
         for (int i = 0; i < file.sectionCount(); i++) {
             ElfFile.Section section = file.section(i);
             if (section.type() == PROGRAM_BITS) {
-                String name = name(file.names().from(section.name()));
+                String name = ContainerText.beforeNul(file.names().from(section.name()));
                 if (name.startsWith(CODE) && !name.equals(CODE + SYMBOL_TABLE)) {
                     names.add(name.substring(CODE.length()));
                 }
             }
         }
         return names;
-    }
-
-    private static String name(ContainerBytes bytes) {
-        byte[] copy = bytes.segment()
-                .asSlice(0, Math.min(NAME_LIMIT, bytes.length()))
-                .toArray(ValueLayout.JAVA_BYTE);
-        int end = 0;
-        while (end < copy.length && copy[end] != 0) {
-            end++;
-        }
-        return new String(copy, 0, end, ISO_8859_1);
     }
 }

@@ -1,11 +1,8 @@
 package dev.granary.gpu.binary;
 
-import static java.nio.charset.StandardCharsets.ISO_8859_1;
-
 import dev.granary.gpu.binary.BinaryContainer.SpirV;
 
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
@@ -22,9 +19,6 @@ import java.util.TreeSet;
 public final class SpirVReader {
     private static final int MAGIC = 0x0723_0203;
     private static final int HEADER_BYTES = 20;
-
-    /** The length that the text of an instruction may have. */
-    private static final int NAME_LIMIT = 1_000;
 
     // opcodes, and the execution model of kernels
     private static final int MEMORY_MODEL = 14;
@@ -140,7 +134,7 @@ public final class SpirVReader {
             if (opcode(bytes, at) == ENTRY_POINT
                     && end - at > NAME_AT
                     && bytes.signedInt(at + Integer.BYTES) == KERNEL) {
-                names.add(text(bytes.part(at + NAME_AT, end - at - NAME_AT)));
+                names.add(ContainerText.beforeNul(bytes.part(at + NAME_AT, end - at - NAME_AT)));
             }
         }
         return names;
@@ -159,17 +153,5 @@ public final class SpirVReader {
                     + at + " of " + bytes.length());
         }
         return end;
-    }
-
-    /** Returns the characters before the first NUL. */
-    private static String text(ContainerBytes bytes) {
-        byte[] copy = bytes.segment()
-                .asSlice(0, Math.min(NAME_LIMIT, bytes.length()))
-                .toArray(ValueLayout.JAVA_BYTE);
-        int end = 0;
-        while (end < copy.length && copy[end] != 0) {
-            end++;
-        }
-        return new String(copy, 0, end, ISO_8859_1);
     }
 }

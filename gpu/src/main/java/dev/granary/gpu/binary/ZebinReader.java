@@ -17,7 +17,6 @@ final class ZebinReader {
     private static final String NOTES = ".note.intelgt.compat";
     private static final String OWNER = "IntelGT";
     private static final int NOTE_HEADER_BYTES = 12;
-    private static final int VERSION_LIMIT = 32;
 
     // fields of the target metadata, which are also those of the flags in the header
     private static final int VALIDATES_STEPPING = 1 << 13;
@@ -92,9 +91,7 @@ final class ZebinReader {
             case 1 -> family = named(content.signedInt(0));
             case 2 -> core = named(content.signedInt(0));
             case 3 -> steppings = steppings(content.signedInt(0));
-            case 4 ->
-                version = ContainerText.printable(
-                        ContainerText.beforeNul(content.text(VERSION_LIMIT)));
+            case 4 -> version = ContainerText.printable(ContainerText.beforeNul(content));
             case 6 -> productConfig = named(content.signedInt(0));
             default -> {} // versions of debuggers and of memory features
         }

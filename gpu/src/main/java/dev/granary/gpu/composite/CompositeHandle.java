@@ -2,10 +2,9 @@ package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.DeviceBuffer;
-import dev.granary.gpu.composite.resource.Closer;
 import dev.granary.gpu.composite.resource.Scratchpad;
+import dev.granary.gpu.engine.Closer;
 
-import java.util.List;
 import java.util.Map;
 
 /**
@@ -108,7 +107,10 @@ public final class CompositeHandle implements AutoCloseable {
         synchronized (executionLock) {
             if (!isClosed) {
                 isClosed = true;
-                Closer.closeAll(List.of(scratchpad::close, resources::close));
+                try (Closer all = new Closer()) {
+                    all.add(resources::close);
+                    all.add(scratchpad::close);
+                }
             }
         }
     }

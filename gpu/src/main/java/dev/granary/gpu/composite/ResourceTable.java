@@ -1,12 +1,10 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
-import dev.granary.gpu.composite.resource.Closer;
 import dev.granary.gpu.composite.resource.PrimitiveResources;
+import dev.granary.gpu.engine.Closer;
 
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 
 /**
@@ -52,9 +50,9 @@ final class ResourceTable implements AutoCloseable {
 
     @Override
     public void close() {
-        List<Closer.Closeable> all = new ArrayList<>();
-        resources.values().forEach(resource -> all.add(resource::close));
-        resources.clear();
-        Closer.closeAll(all);
+        try (Closer all = new Closer()) {
+            resources.values().forEach(resource -> all.add(resource::close));
+            resources.clear();
+        }
     }
 }

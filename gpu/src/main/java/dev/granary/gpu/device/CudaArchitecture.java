@@ -13,6 +13,11 @@ public record CudaArchitecture(int number, String suffix) {
         return number / 10;
     }
 
+    /** Returns true if code in assembler text is for later architectures too. */
+    public boolean isForLater() {
+        return suffix.isEmpty();
+    }
+
     /** Returns the name, such as {@code sm_90a}. */
     public String name() {
         return "sm_" + number + suffix;

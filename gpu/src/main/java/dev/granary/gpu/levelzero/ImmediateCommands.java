@@ -1,7 +1,7 @@
 package dev.granary.gpu.levelzero;
 
+import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.levelzero.binding.EventCalls;
-import dev.granary.gpu.lifetime.NativeHandle;
 
 import java.util.ArrayDeque;
 import java.util.Deque;

@@ -1,8 +1,8 @@
 package dev.granary.gpu.levelzero;
 
 import dev.granary.gpu.DeviceBuffer;
-import dev.granary.gpu.lifetime.NativeHandle;
-import dev.granary.gpu.lifetime.SharedHandle;
+import dev.granary.gpu.engine.Closer;
+import dev.granary.gpu.engine.NativeHandle;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -14,14 +14,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 public final class LevelZeroBuffer implements DeviceBuffer {
     private final LevelZeroEngine engine;
-    private final SharedHandle memory;
+    private final NativeHandle memory;
     private final long offset;
     private final long bytes;
     private final boolean isPart;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
     private LevelZeroBuffer(
-            LevelZeroEngine engine, SharedHandle memory, long offset, long bytes, boolean isPart) {
+            LevelZeroEngine engine, NativeHandle memory, long offset, long bytes, boolean isPart) {
         this.engine = engine;
         this.memory = memory;
         this.offset = offset;
@@ -41,7 +41,7 @@ public final class LevelZeroBuffer implements DeviceBuffer {
             NativeHandle handle = context.own("buffer", address, memory -> context.calls()
                     .contexts()
                     .free(context.handle(), memory));
-            return new LevelZeroBuffer(engine, new SharedHandle(handle), 0, bytes, false);
+            return new LevelZeroBuffer(engine, handle, 0, bytes, false);
         }
     }
 
@@ -61,7 +61,10 @@ public final class LevelZeroBuffer implements DeviceBuffer {
                     "A part of a buffer has no parts: slice the whole buffer");
         }
         try (var _ = engine.context().lease()) {
-            return new LevelZeroBuffer(engine, retainIn(engine), offset, bytes, true);
+            if (isClosed.get() || !memory.retain()) {
+                throw new IllegalStateException("The buffer is closed");
+            }
+            return new LevelZeroBuffer(engine, memory, offset, bytes, true);
         }
     }
 
@@ -69,10 +72,10 @@ public final class LevelZeroBuffer implements DeviceBuffer {
     public void writeFrom(MemorySegment from) {
         checkFits(from);
         try (var _ = engine.context().lease();
-                HeldBuffers held = new HeldBuffers(engine);
+                Closer held = new Closer();
                 Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(from.byteSize()).copyFrom(from);
-            engine.copy(held.addressOf(this), staging.address(), from.byteSize());
+            engine.copy(holdIn(engine, held), staging.address(), from.byteSize());
         }
     }
 
@@ -80,10 +83,10 @@ public final class LevelZeroBuffer implements DeviceBuffer {
     public void readTo(MemorySegment into) {
         checkFits(into);
         try (var _ = engine.context().lease();
-                HeldBuffers held = new HeldBuffers(engine);
+                Closer held = new Closer();
                 Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(into.byteSize());
-            engine.copy(staging.address(), held.addressOf(this), into.byteSize());
+            engine.copy(staging.address(), holdIn(engine, held), into.byteSize());
             into.copyFrom(staging);
         }
     }
@@ -96,12 +99,14 @@ public final class LevelZeroBuffer implements DeviceBuffer {
     }
 
     /**
-     * Adds an owner of the memory, for a user of that engine. Requires a lease of it.
+     * Holds the memory for a use in {@code user}, and returns its address. Requires a lease of that
+     * engine.
      *
+     * @param held ends the use when it is closed
      * @throws IllegalArgumentException if the buffer belongs to another engine
      * @throws IllegalStateException if it is closed
      */
-    SharedHandle retainIn(LevelZeroEngine user) {
+    long holdIn(LevelZeroEngine user, Closer held) {
         if (engine != user) {
             throw new IllegalArgumentException(
                     "The buffer belongs to another engine, on " + engine.device());
@@ -109,11 +114,7 @@ public final class LevelZeroBuffer implements DeviceBuffer {
         if (isClosed.get() || !memory.retain()) {
             throw new IllegalStateException("The buffer is closed");
         }
-        return memory;
-    }
-
-    /** Returns the address of the buffer, whose memory the caller has retained. */
-    long address() {
+        held.add(memory::release);
         return memory.get() + offset;
     }
 

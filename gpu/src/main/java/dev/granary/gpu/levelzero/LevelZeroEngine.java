@@ -21,6 +21,7 @@ import org.slf4j.LoggerFactory;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * A Level Zero device with a context and an immediate command list, which builds modules, takes
@@ -67,7 +68,46 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
      * @throws IllegalStateException if the device executes no kernels
      */
     public static LevelZeroEngine open(LevelZeroDevice device, SpirvCompiler compiler) {
-        ZeContext context = ZeContext.open(device);
+        return in(ZeContext.open(device), compiler);
+    }
+
+    /**
+     * Returns an engine in a context of the application, whose modules the application can use. Its
+     * ids and entries are those of {@link #open an engine} with a context of its own. Closing it
+     * leaves the context.
+     *
+     * @param driver the {@code ze_driver_handle_t} of the context
+     * @param context a {@code ze_context_handle_t}, which must stay valid until this engine is
+     *     closed. The driver cannot be asked whether it belongs to the device.
+     * @param device a {@code ze_device_handle_t} of the context; a sub-device is possible
+     * @param compiler as for {@link #open(LevelZeroDevice, SpirvCompiler)}
+     * @throws IllegalArgumentException if the context is 0, or {@code LevelZero.devices()} has no
+     *     such device of that driver
+     * @throws DriverException if the driver refuses
+     * @throws IllegalStateException if the device executes no kernels
+     */
+    public static LevelZeroEngine wrap(
+            long driver, long context, long device, SpirvCompiler compiler) {
+        if (context == 0) {
+            throw new IllegalArgumentException("The context (ze_context_handle_t) is 0");
+        }
+        LevelZeroDevice found = LevelZero.devices().stream()
+                .flatMap(main -> Stream.concat(Stream.of(main), main.subDevices().stream()))
+                .filter(each -> each.driver() == driver && each.handle() == device)
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("The device 0x"
+                        + Long.toHexString(device) + " of the driver 0x" + Long.toHexString(driver)
+                        + " is none that LevelZero.devices() returns: pass driver, context and"
+                        + " device in this order"));
+        return in(ZeContext.wrap(found, context), compiler);
+    }
+
+    /** Returns an engine in a context of the application, with the tools on the {@code PATH}. */
+    public static LevelZeroEngine wrap(long driver, long context, long device) {
+        return wrap(driver, context, device, SpirvCompiler.onPath());
+    }
+
+    private static LevelZeroEngine in(ZeContext context, SpirvCompiler compiler) {
         try {
             return new LevelZeroEngine(context, compiler);
         } catch (RuntimeException | Error e) {
@@ -99,7 +139,7 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
 
     @Override
     public LevelZeroPrimitive create(KernelDescriptor descriptor) throws CompileException {
-        checkTarget(descriptor);
+        requireTarget(descriptor);
         context.lease().close(); // throws if the engine is closed
         long start = System.nanoTime();
         return compiled(descriptor, compile(descriptor), start);
@@ -109,7 +149,7 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
     @Override
     public LevelZeroPrimitive create(KernelDescriptor descriptor, StepProvider steps)
             throws CompileException {
-        checkTarget(descriptor);
+        requireTarget(descriptor);
         context.lease().close(); // throws if the engine is closed
         long start = System.nanoTime();
         return compiled(
@@ -126,7 +166,7 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
      */
     public LevelZeroPrimitive create(KernelDescriptor descriptor, MemorySegment module)
             throws CompileException {
-        checkTarget(descriptor);
+        requireTarget(descriptor);
         long start = System.nanoTime();
         return compiled(descriptor, build(descriptor, module), start);
     }
@@ -147,7 +187,7 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
     public LevelZeroPrimitive create(
             KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
             throws RestoreException {
-        checkTarget(descriptor);
+        requireTarget(descriptor);
         if (kind != BinaryKind.KERNEL) {
             throw new RestoreException(
                     descriptor.name() + ": binaries of kind " + kind + " are not supported");
@@ -159,7 +199,7 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
     public LevelZeroPrimitive create(
             KernelDescriptor descriptor, KernelBinaries binaries, Target source)
             throws RestoreException {
-        checkTarget(descriptor);
+        requireTarget(descriptor);
         if (!readableTargets().contains(source)) {
             throw new RestoreException(
                     descriptor.name() + ": this engine does not read binaries of " + source.path());
@@ -200,22 +240,44 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
      */
     @Override
     public LevelZeroKernels load(LevelZeroPrimitive primitive) throws RestoreException {
-        checkTarget(primitive.descriptor());
+        try {
+            return new LevelZeroKernels(this, primitive, retainModule(primitive));
+        } catch (CompileException e) {
+            throw new RestoreException(primitive.descriptor().name()
+                    + " has no binaries for this engine, and no longer compiles: "
+                    + e.getMessage());
+        }
+    }
+
+    /**
+     * Returns the primitive's module for launches by the application itself: the one that
+     * {@link #load} uses, or made from the binaries. If there are no binaries, or the driver
+     * refuses them, it compiles again, as {@link #load} does.
+     *
+     * @throws CompileException if the program no longer compiles
+     * @throws IllegalStateException if this engine is closed
+     */
+    public LevelZeroModule module(LevelZeroPrimitive primitive) throws CompileException {
+        return new LevelZeroModule(context, retainModule(primitive));
+    }
+
+    private NativeModule retainModule(LevelZeroPrimitive primitive) throws CompileException {
+        requireTarget(primitive.descriptor());
         context.lease().close(); // throws if the engine is closed
         NativeModule module = modules.retained(primitive);
         if (module == null) {
             NativeModule made = createModule(primitive);
-            // one owner is the table, the other one the kernels
+            // one owner is the table, the other one the caller
             if (made.handle().retain()) {
                 modules.keep(primitive, made);
             }
             module = made;
         }
-        return new LevelZeroKernels(this, primitive, module);
+        return module;
     }
 
     /** Creates a module of this engine for that primitive. */
-    private NativeModule createModule(LevelZeroPrimitive primitive) throws RestoreException {
+    private NativeModule createModule(LevelZeroPrimitive primitive) throws CompileException {
         KernelDescriptor descriptor = primitive.descriptor();
         KernelBinaries binaries = primitive.binariesForEngines();
         if (!binaries.isEmpty()) {
@@ -230,33 +292,14 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
             }
         }
         long start = System.nanoTime();
-        try {
-            ModuleBuilder.BuiltModule compiled = compile(descriptor);
-            primitive.compiledAgain(
-                    compiled.binaries(), Duration.ofNanos(System.nanoTime() - start));
-            return compiled.module();
-        } catch (CompileException e) {
-            throw new RestoreException(
-                    descriptor.name() + " has no binaries for this engine, and no longer compiles: "
-                            + e.getMessage());
-        }
+        ModuleBuilder.BuiltModule compiled = compile(descriptor);
+        primitive.compiledAgain(compiled.binaries(), Duration.ofNanos(System.nanoTime() - start));
+        return compiled.module();
     }
 
     @Override
     public LevelZeroBuffer buffer(long bytes) {
         return LevelZeroBuffer.allocate(this, bytes);
-    }
-
-    /**
-     * Returns a new batch, whose launches are recorded once and run many times.
-     *
-     * @throws IllegalStateException if this engine is closed
-     * @throws DriverException if the driver refuses
-     */
-    public LevelZeroBatch batch() {
-        try (var _ = context.lease()) {
-            return new LevelZeroBatch(this);
-        }
     }
 
     /** Destroys the context and all objects in it, after running calls have ended. */
@@ -306,14 +349,6 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
         } catch (DriverException e) {
             throw new RestoreException(
                     descriptor.name() + ": the driver refuses the binary: " + e.getMessage());
-        }
-    }
-
-    private void checkTarget(KernelDescriptor descriptor) {
-        if (!descriptor.target().equals(target())) {
-            throw new IllegalArgumentException("The descriptor " + descriptor.name() + " is for "
-                    + descriptor.target().name() + ", this engine is " + target().name()
-                    + ": build the descriptor with engine.target()");
         }
     }
 }

@@ -2,14 +2,12 @@ package dev.granary.gpu.levelzero;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.engine.Closer;
 import dev.granary.gpu.levelzero.binding.GroupShape;
-import dev.granary.gpu.lifetime.Releases;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -47,9 +45,9 @@ public final class LevelZeroKernels implements LoadedKernels {
         checkOpen();
         long start = System.nanoTime();
         try (var _ = engine.context().lease();
-                HeldBuffers held = new HeldBuffers(engine)) {
+                Closer held = new Closer()) {
             NativeKernel launched = kernel(kernel);
-            GroupShape groups = launched.prepare(geometry, arguments, held);
+            GroupShape groups = launched.prepare(engine, geometry, arguments, held);
             engine.commands().run((list, event) -> engine.context()
                     .calls()
                     .commands()
@@ -69,21 +67,11 @@ public final class LevelZeroKernels implements LoadedKernels {
     public void close() {
         if (!isClosed) {
             isClosed = true;
-            List<Runnable> releases = new ArrayList<>();
-            kernels.values().forEach(kernel -> releases.add(kernel.handle()::release));
-            releases.add(module.handle()::release);
-            Releases.perform(releases);
+            try (Closer releases = new Closer()) {
+                releases.add(module.handle()::release);
+                kernels.values().forEach(kernel -> releases.add(kernel.handle()::release));
+            }
         }
-    }
-
-    LevelZeroEngine engine() {
-        return engine;
-    }
-
-    /** Returns the module, which is alive until these kernels or the engine are closed. */
-    NativeModule module() {
-        checkOpen();
-        return module;
     }
 
     private void checkOpen() {

@@ -7,10 +7,9 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.levelzero.binding.ModuleBuild;
 import dev.granary.gpu.levelzero.binding.ModuleCalls;
-import dev.granary.gpu.lifetime.NativeHandle;
-import dev.granary.gpu.lifetime.SharedHandle;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
 import org.slf4j.Logger;
@@ -123,8 +122,7 @@ record ModuleBuilder(ZeContext context) {
     private static NativeModule module(
             NativeHandle module, KernelDescriptor descriptor, List<String> all) {
         return new NativeModule(
-                new SharedHandle(module),
-                descriptor.entries().isEmpty() ? all : List.copyOf(descriptor.entries()));
+                module, descriptor.entries().isEmpty() ? all : List.copyOf(descriptor.entries()));
     }
 
     /** Returns the native binary; no binaries if the driver has none, so that nothing is stored. */

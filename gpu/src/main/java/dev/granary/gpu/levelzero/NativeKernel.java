@@ -2,9 +2,10 @@ package dev.granary.gpu.levelzero;
 
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LocalMemory;
+import dev.granary.gpu.engine.Closer;
+import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.levelzero.binding.GroupShape;
 import dev.granary.gpu.levelzero.binding.KernelCalls;
-import dev.granary.gpu.lifetime.NativeHandle;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -39,13 +40,13 @@ record NativeKernel(KernelCalls calls, String name, NativeHandle handle, int par
      * @return the number of groups
      * @throws IllegalArgumentException if the arguments or the geometry do not fit
      */
-    GroupShape prepare(Geometry geometry, Object[] arguments, HeldBuffers held) {
+    GroupShape prepare(LevelZeroEngine engine, Geometry geometry, Object[] arguments, Closer held) {
         if (parameters != arguments.length) {
             throw new IllegalArgumentException("The kernel " + name + " has " + parameters
                     + " parameters, not " + arguments.length);
         }
         for (int i = 0; i < arguments.length; i++) {
-            setArgument(i, arguments[i], held);
+            setArgument(engine, i, arguments[i], held);
         }
         LaunchShape shape =
                 LaunchShape.of(geometry, global -> calls.suggestGroupSize(handle.get(), global));
@@ -53,7 +54,7 @@ record NativeKernel(KernelCalls calls, String name, NativeHandle handle, int par
         return shape.groups();
     }
 
-    private void setArgument(int index, Object argument, HeldBuffers held) {
+    private void setArgument(LevelZeroEngine engine, int index, Object argument, Closer held) {
         if (argument instanceof LocalMemory local) {
             calls.setArgument(handle.get(), index, local.bytes(), 0);
             return;
@@ -62,7 +63,7 @@ record NativeKernel(KernelCalls calls, String name, NativeHandle handle, int par
             MemorySegment value =
                     switch (argument) {
                         case LevelZeroBuffer buffer ->
-                            arena.allocateFrom(ValueLayout.JAVA_LONG, held.addressOf(buffer));
+                            arena.allocateFrom(ValueLayout.JAVA_LONG, buffer.holdIn(engine, held));
                         case Integer number -> arena.allocateFrom(ValueLayout.JAVA_INT, number);
                         case Long number -> arena.allocateFrom(ValueLayout.JAVA_LONG, number);
                         case Float number -> arena.allocateFrom(ValueLayout.JAVA_FLOAT, number);

@@ -1,6 +1,6 @@
 package dev.granary.gpu.levelzero;
 
-import dev.granary.gpu.lifetime.SharedHandle;
+import dev.granary.gpu.engine.NativeHandle;
 
 import java.util.List;
 
@@ -10,4 +10,4 @@ import java.util.List;
  * @param handle the native module
  * @param kernels the names of the requested kernels
  */
-record NativeModule(SharedHandle handle, List<String> kernels) {}
+record NativeModule(NativeHandle handle, List<String> kernels) {}

@@ -1,9 +1,8 @@
 package dev.granary.gpu.levelzero;
 
 import dev.granary.gpu.DriverException;
-import dev.granary.gpu.lifetime.EngineLease;
-import dev.granary.gpu.lifetime.EngineLifetime;
-import dev.granary.gpu.lifetime.NativeHandle;
+import dev.granary.gpu.engine.EngineLifetime;
+import dev.granary.gpu.engine.NativeHandle;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,13 +17,15 @@ final class ZeContext {
     private final ZeCalls calls;
     private final int queueGroup;
     private final long context;
+    private final boolean isOwn;
     private final EngineLifetime lifetime;
 
-    private ZeContext(LevelZeroDevice device, ZeCalls calls, int queueGroup, long context) {
+    private ZeContext(LevelZeroDevice device, long ofApplication) {
         this.device = device;
-        this.calls = calls;
-        this.queueGroup = queueGroup;
-        this.context = context;
+        this.calls = ZeCalls.of(device.library());
+        this.queueGroup = device.computeQueueGroup();
+        this.isOwn = ofApplication == 0;
+        this.context = isOwn ? calls.contexts().create(device.driver()) : ofApplication;
         this.lifetime = new EngineLifetime("The engine on " + device);
     }
 
@@ -35,9 +36,12 @@ final class ZeContext {
      * @throws IllegalStateException if the device executes no kernels
      */
     static ZeContext open(LevelZeroDevice device) {
-        ZeCalls calls = ZeCalls.of(device.library());
-        int queueGroup = device.computeQueueGroup();
-        return new ZeContext(device, calls, queueGroup, calls.contexts().create(device.driver()));
+        return new ZeContext(device, 0);
+    }
+
+    /** Returns a context of the application, which is not destroyed. */
+    static ZeContext wrap(LevelZeroDevice device, long context) {
+        return new ZeContext(device, context);
     }
 
     LevelZeroDevice device() {
@@ -62,7 +66,7 @@ final class ZeContext {
      *
      * @throws IllegalStateException if the engine is closed
      */
-    EngineLease lease() {
+    EngineLifetime.Lease lease() {
         return lifetime.lease();
     }
 
@@ -82,9 +86,16 @@ final class ZeContext {
         return lifetime.refuseLeases();
     }
 
-    /** Destroys all objects and the context, after the running uses have ended. */
+    /**
+     * Destroys all objects, and the context if it was created here, after the running uses have
+     * ended.
+     */
     void destroyAll() {
-        lifetime.releaseAll(() -> destroy("context", context, calls.contexts()::destroy));
+        lifetime.releaseAll(() -> {
+            if (isOwn) {
+                destroy("context", context, calls.contexts()::destroy);
+            }
+        });
     }
 
     private static void destroy(String description, long object, LongConsumer destroyer) {

@@ -4,8 +4,11 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.engine.NativeHandle;
+import dev.granary.gpu.opencl.binding.ProgramCalls;
 import dev.granary.gpu.opencl.driver.PoclLaunchLock;
 import dev.granary.gpu.opencl.driver.PoclSpecialization;
 import dev.granary.gpu.spirv.SpirvSupport;
@@ -57,7 +60,12 @@ final class EnginePrograms {
             new SpirvSupport(engine.target().vendor(), engine.device().intermediateLanguages())
                     .check(descriptor, module.get(), engine.device().toString());
         }
-        return handle(builder.compile(descriptor));
+        try {
+            return handle(builder.compile(descriptor));
+        } catch (DriverException e) {
+            throw new CompileException(
+                    descriptor.name() + " does not compile: " + e.getMessage(), "");
+        }
     }
 
     /** Restores a primitive from one verified binary. Requires an engine lease. */
@@ -69,20 +77,27 @@ final class EnginePrograms {
     }
 
     private ProgramHandle handle(ProgramBuilder.Built built) {
-        return new ProgramHandle(engine, built.program(), built.kernels());
+        return new ProgramHandle(
+                engine,
+                new NativeHandle(
+                        engine.lifetime(),
+                        "program",
+                        built.program(),
+                        engine.binding().programs()::releaseProgram),
+                built.kernels());
     }
 
     /**
      * Returns a program of this engine for that primitive, with a reference for the caller: its
      * own, that of an earlier load, or a new one.
      */
-    ProgramHandle load(OpenClPrimitive primitive) throws RestoreException {
+    ProgramHandle load(OpenClPrimitive primitive) throws CompileException {
         ProgramHandle own = primitive.programFor(engine);
         if (own != null) {
             return own;
         }
         KeptProgram kept = keptPrograms.get(primitive);
-        if (kept != null && kept.program.retain()) {
+        if (kept != null && kept.program.handle().retain()) {
             return kept.program;
         }
         ProgramHandle made = create(primitive);
@@ -90,9 +105,9 @@ final class EnginePrograms {
         return made;
     }
 
-    private ProgramHandle create(OpenClPrimitive primitive) throws RestoreException {
+    private ProgramHandle create(OpenClPrimitive primitive) throws CompileException {
         KernelDescriptor descriptor = primitive.descriptor();
-        engine.checkTarget(descriptor);
+        engine.requireTarget(descriptor);
         KernelBinaries binaries = primitive.binariesForEngines();
         if (!binaries.isEmpty()) {
             try (var _ = engine.lease()) {
@@ -102,7 +117,7 @@ final class EnginePrograms {
                 }
                 // The driver compiled: keep the program, so that this does not happen at each load.
                 return primitive.compiledAgain(handle(restored.program()), binaries, Duration.ZERO);
-            } catch (RestoreException | OpenClException e) {
+            } catch (RestoreException | DriverException e) {
                 LOG.warn("{} is compiled again: {}", descriptor.name(), e.getMessage());
             }
         }
@@ -111,10 +126,20 @@ final class EnginePrograms {
             ProgramHandle program = compile(descriptor);
             return primitive.compiledAgain(
                     program, binaries, Duration.ofNanos(System.nanoTime() - start));
-        } catch (CompileException | OpenClException e) {
-            throw new RestoreException(
-                    descriptor.name() + " has no binaries for this engine, and no longer compiles: "
-                            + e.getMessage());
+        }
+    }
+
+    /** Returns true if a kernel's source requires a work-group size. */
+    boolean hasFixedGroup(NativeHandle program) {
+        try (var _ = engine.lease()) {
+            ProgramCalls calls = engine.binding().programs();
+            List<Long> kernels = calls.createKernels(program.get());
+            try {
+                long device = engine.device().handle();
+                return kernels.stream().anyMatch(kernel -> calls.hasFixedGroup(kernel, device));
+            } finally {
+                kernels.forEach(calls::releaseKernel);
+            }
         }
     }
 
@@ -122,7 +147,7 @@ final class EnginePrograms {
     private void keep(OpenClPrimitive primitive, ProgramHandle program) {
         if (primitive.outlivesEngine()
                 && !keptPrograms.containsKey(primitive)
-                && program.retain()) {
+                && program.handle().retain()) {
             KeptProgram previous = keptPrograms.put(
                     primitive, new KeptProgram(program, primitive.releaseWithThis(program)));
             if (previous != null) { // another thread was faster
@@ -137,12 +162,12 @@ final class EnginePrograms {
      */
     KernelBinaries take(ProgramHandle program, List<Geometry> notLaunched) {
         try (var _ = engine.lifetime().leaseEvenIfClosed()) {
-            if (program.isReleased()) {
+            if (program.handle().isReleased()) {
                 return KernelBinaries.none();
             }
             Supplier<MemorySegment> query = () -> engine.binding()
                     .programs()
-                    .programBinary(program.program(), engine.device().handle());
+                    .programBinary(program.handle().get(), engine.device().handle());
             MemorySegment binary = engine.isPocl()
                     ? PoclSpecialization.covering(notLaunched, () -> PoclLaunchLock.take(query))
                     : query.get();

@@ -1,8 +1,8 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.opencl.binding.ClBinding;
 
-import org.lwjgl.opencl.CL10;
 import org.lwjgl.opencl.CL20;
 
 import java.util.List;
@@ -15,23 +15,17 @@ import java.util.List;
  * @param device the device, which may be a sub-device of the application
  * @param context the {@code cl_context}
  * @param handle the {@code cl_command_queue}
- * @param isInOrder true if commands run in the order in which they were enqueued
  * @param retainsDevice true if the engine holds a reference to the device
  */
 record EngineQueue(
-        ClBinding binding,
-        OpenClDevice device,
-        long context,
-        long handle,
-        boolean isInOrder,
-        boolean retainsDevice) {
+        ClBinding binding, OpenClDevice device, long context, long handle, boolean retainsDevice) {
     /** Creates a context and a queue on a device. */
     static EngineQueue create(OpenClDevice device, ClBinding binding) {
         long context = binding.devices().createContext(device.handle());
         try {
             long queue = binding.queues().createQueue(context, device.handle());
-            return new EngineQueue(binding, device, context, queue, true, false);
-        } catch (OpenClException | Error e) {
+            return new EngineQueue(binding, device, context, queue, false);
+        } catch (DriverException | Error e) {
             binding.devices().releaseContext(context);
             throw e;
         }
@@ -54,9 +48,7 @@ record EngineQueue(
                     "The queue is one on the device, which takes no commands from the host: pass"
                             + " one created without CL_QUEUE_ON_DEVICE");
         }
-        boolean isInOrder = (properties & CL10.CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) == 0;
-        EngineQueue wrapped =
-                new EngineQueue(binding, found, context, queue, isInOrder, found.isPart());
+        EngineQueue wrapped = new EngineQueue(binding, found, context, queue, found.isPart());
         wrapped.retain();
         return wrapped;
     }
@@ -122,11 +114,11 @@ record EngineQueue(
             binding.devices().retainContext(context);
             try {
                 binding.queues().retainQueue(handle);
-            } catch (OpenClException | Error e) {
+            } catch (DriverException | Error e) {
                 binding.devices().releaseContext(context);
                 throw e;
             }
-        } catch (OpenClException | Error e) {
+        } catch (DriverException | Error e) {
             if (retainsDevice) {
                 binding.devices().releaseDevice(device.handle());
             }

@@ -1,13 +1,15 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.DeviceBuffer;
-import dev.granary.gpu.lifetime.NativeHandle;
+import dev.granary.gpu.engine.Closer;
+import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.opencl.binding.MemoryCalls;
 
 import org.lwjgl.opencl.CL10;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * A buffer of one OpenCL engine: a {@code cl_mem}. A launch in progress keeps the memory of a
@@ -18,6 +20,7 @@ public final class OpenClBuffer implements DeviceBuffer {
     private final long bytes;
     private final NativeHandle handle;
     private final boolean isPart;
+    private final AtomicBoolean isClosed = new AtomicBoolean();
 
     OpenClBuffer(OpenClEngine engine, long bytes) {
         if (bytes <= 0) {
@@ -27,7 +30,7 @@ public final class OpenClBuffer implements DeviceBuffer {
         this.bytes = bytes;
         this.isPart = false;
         try (var _ = engine.lease()) {
-            long context = engine.queue().context();
+            long context = engine.engineQueue().context();
             this.handle = handle(engine, engine.binding().memory().createBuffer(context, bytes));
         }
     }
@@ -37,9 +40,10 @@ public final class OpenClBuffer implements DeviceBuffer {
         this.bytes = bytes;
         this.isPart = true;
         try (var _ = engine.lease();
-                NativeHandle.Hold held = whole.handle.hold()) {
+                Closer held = new Closer()) {
             MemoryCalls calls = engine.binding().memory();
-            this.handle = handle(engine, calls.createSubBuffer(held.handle(), offset, bytes));
+            this.handle = handle(
+                    engine, calls.createSubBuffer(whole.holdIn(engine, held), offset, bytes));
         }
     }
 
@@ -58,7 +62,7 @@ public final class OpenClBuffer implements DeviceBuffer {
         }
         MemoryCalls calls = engine.binding().memory();
         try (var _ = engine.lease()) {
-            if (calls.memoryContext(memory) != engine.queue().context()) {
+            if (calls.memoryContext(memory) != engine.engineQueue().context()) {
                 throw new IllegalArgumentException(
                         "The memory belongs to another context than the engine");
             }
@@ -90,8 +94,9 @@ public final class OpenClBuffer implements DeviceBuffer {
      * @throws IllegalStateException if this buffer or the engine is closed
      */
     public long handle() {
-        try (var _ = engine.lease()) {
-            return handle.get();
+        try (var _ = engine.lease();
+                Closer held = new Closer()) {
+            return holdIn(engine, held);
         }
     }
 
@@ -140,7 +145,9 @@ public final class OpenClBuffer implements DeviceBuffer {
 
     @Override
     public void close() {
-        handle.release();
+        if (!isClosed.getAndSet(true)) {
+            handle.release();
+        }
     }
 
     boolean isOf(OpenClEngine other) {
@@ -148,28 +155,35 @@ public final class OpenClBuffer implements DeviceBuffer {
     }
 
     /**
-     * Holds the buffer as a kernel argument in {@code user} until the launch has completed.
-     * Requires a lease of that engine.
+     * Holds the buffer for a use in {@code user}, and returns its native handle. Requires a lease
+     * of that engine.
      *
+     * @param held ends the use when it is closed
      * @throws IllegalArgumentException if the buffer belongs to another engine
      * @throws IllegalStateException if it is closed
      */
-    NativeHandle.Hold holdIn(OpenClEngine user) {
+    long holdIn(OpenClEngine user, Closer held) {
         if (engine != user) {
             throw new IllegalArgumentException(
                     "The buffer belongs to another engine, on " + engine.device());
         }
-        return handle.hold();
+        if (isClosed.get() || !handle.retain()) {
+            throw new IllegalStateException("The buffer is closed");
+        }
+        held.add(handle::release);
+        return handle.get();
     }
 
     @Override
     public void writeFrom(MemorySegment from) {
         checkFits(from);
         try (var _ = engine.lease();
-                NativeHandle.Hold held = handle.hold();
+                Closer held = new Closer();
                 Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(from.byteSize()).copyFrom(from);
-            engine.binding().memory().writeBuffer(engine.queue().handle(), held.handle(), staging);
+            engine.binding()
+                    .memory()
+                    .writeBuffer(engine.engineQueue().handle(), holdIn(engine, held), staging);
         }
     }
 
@@ -177,10 +191,12 @@ public final class OpenClBuffer implements DeviceBuffer {
     public void readTo(MemorySegment into) {
         checkFits(into);
         try (var _ = engine.lease();
-                NativeHandle.Hold held = handle.hold();
+                Closer held = new Closer();
                 Arena arena = Arena.ofConfined()) {
             MemorySegment staging = arena.allocate(into.byteSize());
-            engine.binding().memory().readBuffer(engine.queue().handle(), held.handle(), staging);
+            engine.binding()
+                    .memory()
+                    .readBuffer(engine.engineQueue().handle(), holdIn(engine, held), staging);
             into.copyFrom(staging);
         }
     }

@@ -4,6 +4,7 @@ import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantDevice;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DeviceLimits;
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.opencl.binding.ClBinding;
 import dev.granary.gpu.opencl.binding.DeviceCalls;
 import dev.granary.gpu.opencl.driver.DeviceInfo;
@@ -96,7 +97,7 @@ public final class OpenClDevice implements ConstantDevice {
         try {
             String text = query.get();
             return text.isBlank() ? Target.UNKNOWN : text;
-        } catch (OpenClException e) {
+        } catch (DriverException e) {
             // a failed query gives a stable target that differs from the regular one
             return Target.UNKNOWN;
         }
@@ -178,7 +179,7 @@ public final class OpenClDevice implements ConstantDevice {
      * Splits this device into sub-devices of that many compute units. They share this device's
      * target and are never released.
      *
-     * @throws OpenClException if the device does not support this split
+     * @throws DriverException if the device does not support this split
      */
     public List<OpenClDevice> split(int computeUnits) {
         return binding.devices().equalSubDevices(handle, computeUnits).stream()

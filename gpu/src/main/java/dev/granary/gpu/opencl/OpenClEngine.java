@@ -8,20 +8,19 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.EngineSet;
-import dev.granary.gpu.lifetime.EngineLease;
-import dev.granary.gpu.lifetime.EngineLifetime;
+import dev.granary.gpu.engine.EngineLifetime;
+import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.opencl.binding.ClBinding;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.Arrays;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
@@ -37,7 +36,6 @@ import java.util.concurrent.locks.ReentrantLock;
 public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private final EngineQueue queue;
     private final EnginePrograms programs;
-    private final PendingEvents pendingEvents;
     // caches with tensors of this context
     private final Set<ConstantTensorCache> constants = ConcurrentHashMap.newKeySet();
     private final EngineLifetime lifetime;
@@ -46,14 +44,13 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private OpenClEngine(EngineQueue queue) {
         this.queue = queue;
         this.programs = new EnginePrograms(this, queue);
-        this.pendingEvents = new PendingEvents(queue);
         this.lifetime = new EngineLifetime("The engine on " + queue.device());
     }
 
     /**
      * Opens a context and a queue on {@code device}.
      *
-     * @throws OpenClException if the driver refuses
+     * @throws DriverException if the driver refuses
      */
     public static OpenClEngine open(OpenClDevice device) {
         return open(device, device.binding());
@@ -72,9 +69,6 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      * application may release its references before or after. Closing waits for the engine's own
      * launches only.
      *
-     * <p>In a queue that executes out of order, a transfer of a buffer does not wait for launches:
-     * {@linkplain OpenClEvent#await() await} them first.
-     *
      * @param context a {@code cl_context}, of one or several devices
      * @param device the {@code cl_device_id} of the queue; a sub-device is possible
      * @param queue a {@code cl_command_queue} of the host, in order or out of order
@@ -82,10 +76,10 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      *     context or device. A number that is no handle, or the handle of a released object, cannot
      *     be detected and may crash the process.
      * @throws IllegalStateException if OpenCL is not installed, or the program has no binding of it
-     * @throws OpenClException if the driver refuses
+     * @throws DriverException if the driver refuses
      */
     public static OpenClEngine wrap(long context, long device, long queue) {
-        return wrap(context, device, queue, OpenCl.binding());
+        return wrap(context, device, queue, ClBinding.LIBRARY);
     }
 
     static OpenClEngine wrap(long context, long device, long queue, ClBinding binding) {
@@ -109,15 +103,12 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     @Override
     public OpenClPrimitive create(KernelDescriptor descriptor) throws CompileException {
-        checkTarget(descriptor);
+        requireTarget(descriptor);
         long start = System.nanoTime();
         try (var _ = lease()) {
             ProgramHandle program = programs.compile(descriptor);
             return OpenClPrimitive.compiled(
                     descriptor, program, Duration.ofNanos(System.nanoTime() - start));
-        } catch (OpenClException e) {
-            throw new CompileException(
-                    descriptor.name() + " does not compile: " + e.getMessage(), "");
         }
     }
 
@@ -125,7 +116,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     public OpenClPrimitive create(
             KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
             throws RestoreException {
-        checkTarget(descriptor);
+        requireTarget(descriptor);
         if (kind != BinaryKind.KERNEL) {
             throw new RestoreException(
                     descriptor.name() + ": binaries of kind " + kind + " are not supported");
@@ -140,7 +131,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         }
         try (var _ = lease()) {
             return programs.restore(descriptor, binaries);
-        } catch (OpenClException e) {
+        } catch (DriverException e) {
             throw new RestoreException(
                     descriptor.name() + ": the driver refuses the binary: " + e.getMessage());
         }
@@ -188,7 +179,64 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     @Override
     public OpenClKernels load(OpenClPrimitive primitive) throws RestoreException {
         lifetime.checkOpen();
-        return new OpenClKernels(this, primitive, programs.load(primitive));
+        try {
+            return new OpenClKernels(this, primitive, programs.load(primitive).handle());
+        } catch (CompileException e) {
+            throw new RestoreException(primitive.descriptor().name()
+                    + " has no binaries for this engine, and no longer compiles: "
+                    + e.getMessage());
+        }
+    }
+
+    /**
+     * Returns the primitive's native program for launches by the application itself: of the objects
+     * that {@link #load} uses, or made from the binaries. If there are no binaries, or the driver
+     * refuses them, it compiles again, as {@link #load} does.
+     *
+     * <p>With PoCL, binaries are taken now if the descriptor announces launches, or a kernel
+     * requires a work-group size: PoCL up to 5 aborts if they are taken while such a kernel runs.
+     *
+     * @throws CompileException if the driver no longer compiles the program
+     * @throws DriverException if the driver refuses
+     * @throws IllegalStateException if this engine is closed
+     */
+    public OpenClProgram program(OpenClPrimitive primitive) throws CompileException {
+        lifetime.checkOpen();
+        NativeHandle program = programs.load(primitive).handle();
+        try {
+            if (isPocl() && primitive.isUntaken() && isTakenBeforeLaunches(primitive, program)) {
+                primitive.binariesForEngines();
+                primitive.launchedUnseen();
+            }
+            return new OpenClProgram(this, primitive, program);
+        } catch (RuntimeException | Error e) {
+            program.release();
+            throw e;
+        }
+    }
+
+    private boolean isTakenBeforeLaunches(OpenClPrimitive primitive, NativeHandle program) {
+        return !primitive.descriptor().launches().isEmpty() || programs.hasFixedGroup(program);
+    }
+
+    /**
+     * Returns the {@code cl_context}, valid until this engine is closed.
+     *
+     * @throws IllegalStateException if this engine is closed
+     */
+    public long context() {
+        lifetime.checkOpen();
+        return queue.context();
+    }
+
+    /**
+     * Returns the {@code cl_command_queue}, valid until this engine is closed.
+     *
+     * @throws IllegalStateException if this engine is closed
+     */
+    public long queue() {
+        lifetime.checkOpen();
+        return queue.handle();
     }
 
     @Override
@@ -204,28 +252,6 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      */
     public OpenClBuffer wrapBuffer(long memory) {
         return OpenClBuffer.wrap(this, memory);
-    }
-
-    /**
-     * Returns an event that completes after the given events of the application, or without any
-     * after all commands that were enqueued before. In a queue that keeps the order, later commands
-     * wait for it as well.
-     *
-     * @param events each a {@code cl_event} of this engine's context; they remain the caller's
-     * @throws IllegalArgumentException if one is 0
-     * @throws OpenClException if one belongs to another context
-     */
-    public OpenClEvent marker(long... events) {
-        List<Long> waitList = Arrays.stream(events).boxed().toList();
-        if (waitList.contains(0L)) {
-            throw new IllegalArgumentException("An event (cl_event) is 0");
-        }
-        OpenClEvent event = new OpenClEvent(pendingEvents, "A marker", new LaunchHolds(), () -> {});
-        try (var _ = lease()) {
-            pendingEvents.enqueue(
-                    event, () -> binding().queues().enqueueMarker(queue.handle(), waitList));
-        }
-        return event;
     }
 
     /** Returns a new buffer with a copy of {@code content}. */
@@ -255,7 +281,6 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
             if (!lifetime.refuseLeases()) {
                 return;
             }
-            pendingEvents.finishAll();
             programs.engineClosing();
             lifetime.releaseAll(queue::release);
             // without the lifetime's lock: it calls user code
@@ -282,7 +307,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      *
      * @throws IllegalStateException if the engine is closed
      */
-    EngineLease lease() {
+    EngineLifetime.Lease lease() {
         return lifetime.lease();
     }
 
@@ -290,7 +315,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         return lifetime;
     }
 
-    EngineQueue queue() {
+    EngineQueue engineQueue() {
         return queue;
     }
 
@@ -300,10 +325,6 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     EnginePrograms programs() {
         return programs;
-    }
-
-    PendingEvents pendingEvents() {
-        return pendingEvents;
     }
 
     boolean isPocl() {
@@ -318,14 +339,6 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         } catch (RuntimeException | Error e) {
             buffer.close();
             throw e;
-        }
-    }
-
-    void checkTarget(KernelDescriptor descriptor) {
-        if (!descriptor.target().equals(target())) {
-            throw new IllegalArgumentException("The descriptor " + descriptor.name() + " is for "
-                    + descriptor.target().name() + ", this engine is " + target().name()
-                    + ": build the descriptor with engine.target()");
         }
     }
 }

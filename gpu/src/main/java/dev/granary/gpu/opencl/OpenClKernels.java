@@ -1,20 +1,20 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.LocalMemory;
-import dev.granary.gpu.lifetime.NativeHandle;
-import dev.granary.gpu.lifetime.Releases;
+import dev.granary.gpu.engine.Closer;
+import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
+import dev.granary.gpu.opencl.driver.PoclLaunchLock;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -26,7 +26,7 @@ import java.util.Set;
 public final class OpenClKernels implements LoadedKernels {
     private final OpenClEngine engine;
     private final OpenClPrimitive primitive;
-    private final ProgramHandle program;
+    private final NativeHandle program;
     private final Map<String, Kernel> kernels = new HashMap<>();
     private final Set<String> launched = new HashSet<>();
     private long firstLaunchNanos;
@@ -37,7 +37,7 @@ public final class OpenClKernels implements LoadedKernels {
      */
     private record Kernel(NativeHandle handle, int arguments, boolean hasFixedGroup) {}
 
-    OpenClKernels(OpenClEngine engine, OpenClPrimitive primitive, ProgramHandle program) {
+    OpenClKernels(OpenClEngine engine, OpenClPrimitive primitive, NativeHandle program) {
         this.engine = engine;
         this.primitive = primitive;
         this.program = program;
@@ -54,20 +54,25 @@ public final class OpenClKernels implements LoadedKernels {
     /**
      * {@inheritDoc}
      *
-     * @throws OpenClException if the driver refuses the launch
+     * @throws DriverException if the driver refuses the launch
      */
     @Override
     public void launch(String kernel, Geometry geometry, Object... arguments) {
         checkOpen();
         long start = System.nanoTime();
         try (var _ = engine.lease();
-                LaunchHolds holds = new LaunchHolds()) {
+                Closer holds = new Closer()) {
             long loaded = prepare(kernel, arguments, holds);
             int status = engine.binding()
                     .queues()
-                    .launch(engine.queue().handle(), loaded, geometry.global(), geometry.local());
+                    .launch(
+                            engine.engineQueue().handle(),
+                            loaded,
+                            geometry.global(),
+                            geometry.local());
             if (status < 0) {
-                throw OpenClException.ofExecution("A kernel", status);
+                throw new DriverException(
+                        "A kernel failed with execution status " + status, status);
             }
         }
         if (launched.add(kernel)) {
@@ -78,79 +83,22 @@ public final class OpenClKernels implements LoadedKernels {
     }
 
     /**
-     * Enqueues a launch after all events in {@code after}, and returns without waiting for it.
-     *
-     * <p>Arguments and these kernels may be changed, launched again and closed at once: numbers are
-     * copied, and the engine keeps the memory of the buffers until the launch has completed. A
-     * queue that executes in order starts the launches in their order.
-     *
-     * @param after events of any engine in the same context, such as a {@link OpenClEngine#marker
-     *     marker}; if one of them fails, the launch fails
-     * @param arguments as for {@link #launch}
-     * @throws IllegalArgumentException if an argument has another type or belongs to another
-     *     engine, the number of arguments is wrong, or an event belongs to another context
-     * @throws IllegalStateException if these kernels, a buffer or the engine is closed
-     * @throws OpenClException if the driver refuses the launch; failures of its execution are
-     *     reported by the event
-     */
-    public OpenClEvent launchAsync(
-            String kernel, Geometry geometry, List<OpenClEvent> after, Object... arguments) {
-        checkOpen();
-        LaunchHolds holds = new LaunchHolds();
-        OpenClEvent event = new OpenClEvent(
-                engine.pendingEvents(),
-                "The launch of " + kernel,
-                holds,
-                () -> primitive.launched(kernel, geometry));
-        // before the lease: retaining an event waits for a thread that finishes it
-        try (WaitList waitList = WaitList.of(after, engine.queue().context())) {
-            OpenClException failed = waitList.failure();
-            if (failed != null) {
-                return event.failed(failed);
-            }
-            try (var _ = engine.lease()) {
-                enqueue(event, holds, kernel, geometry, waitList.handles(), arguments);
-            }
-        }
-        return event;
-    }
-
-    private void enqueue(
-            OpenClEvent event,
-            LaunchHolds holds,
-            String kernel,
-            Geometry geometry,
-            List<Long> waitList,
-            Object... arguments) {
-        try {
-            long loaded = prepare(kernel, arguments, holds);
-            long queue = engine.queue().handle();
-            engine.pendingEvents().enqueue(event, () -> engine.binding()
-                    .queues()
-                    .enqueue(queue, loaded, geometry.global(), geometry.local(), waitList));
-        } catch (RuntimeException | Error e) {
-            holds.close();
-            throw e;
-        }
-    }
-
-    /**
      * Sets the arguments of a kernel for a launch, and returns its native handle. The objects that
      * the launch uses are held, since another thread may close them.
      */
-    private long prepare(String name, Object[] arguments, LaunchHolds holds) {
+    private long prepare(String name, Object[] arguments, Closer holds) {
         Kernel loaded = load(name);
         if (loaded.arguments != arguments.length) {
             throw new IllegalArgumentException("The kernel " + name + " has " + loaded.arguments
                     + " parameters, not " + arguments.length);
         }
-        holds.add(program);
-        long kernel = holds.add(loaded.handle.hold());
+        long kernel = loaded.handle.get();
         for (int i = 0; i < arguments.length; i++) {
             setArgument(kernel, i, arguments[i], holds);
         }
         if (loaded.hasFixedGroup) {
-            holds.lockPocl();
+            PoclLaunchLock.begin();
+            holds.add(PoclLaunchLock::end);
         }
         return kernel;
     }
@@ -170,7 +118,7 @@ public final class OpenClKernels implements LoadedKernels {
         NativeHandle handle = new NativeHandle(
                 engine.lifetime(),
                 "kernel",
-                calls.createKernel(program.program(), name),
+                calls.createKernel(program.get(), name),
                 calls::releaseKernel);
         return new Kernel(
                 handle,
@@ -188,20 +136,19 @@ public final class OpenClKernels implements LoadedKernels {
     public void close() {
         if (!isClosed) {
             isClosed = true;
-            List<Runnable> releases = new ArrayList<>();
-            kernels.values().forEach(kernel -> releases.add(kernel.handle::release));
-            releases.add(program::release);
-            Releases.perform(releases);
+            try (Closer releases = new Closer()) {
+                releases.add(program::release);
+                kernels.values().forEach(kernel -> releases.add(kernel.handle::release));
+            }
         }
     }
 
-    private void setArgument(long kernel, int index, Object argument, LaunchHolds holds) {
+    private void setArgument(long kernel, int index, Object argument, Closer holds) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment value =
                     switch (argument) {
                         case OpenClBuffer buffer ->
-                            arena.allocateFrom(
-                                    ValueLayout.JAVA_LONG, holds.add(buffer.holdIn(engine)));
+                            arena.allocateFrom(ValueLayout.JAVA_LONG, buffer.holdIn(engine, holds));
                         case Integer number -> arena.allocateFrom(ValueLayout.JAVA_INT, number);
                         case Long number -> arena.allocateFrom(ValueLayout.JAVA_LONG, number);
                         case Float number -> arena.allocateFrom(ValueLayout.JAVA_FLOAT, number);

@@ -54,7 +54,7 @@ public final class OpenClPrimitive implements Primitive {
         this.binaries = origin == Origin.RECOMPILED ? null : binaries;
         BinaryReadiness tracker = BinaryReadiness.of(descriptor, kernels);
         this.readiness = origin == Origin.COMPILED ? tracker : tracker.completed();
-        this.ownReference = CLEANER.register(this, program::release);
+        this.ownReference = CLEANER.register(this, program.handle()::release);
     }
 
     /** Returns a newly compiled primitive, whose binaries are still in the driver. */
@@ -114,7 +114,7 @@ public final class OpenClPrimitive implements Primitive {
                 return taken;
             }
             current = program;
-            if (current == null || !current.retain()) {
+            if (current == null || !current.handle().retain()) {
                 // the engine was closed before the binaries were taken
                 return KernelBinaries.none();
             }
@@ -130,7 +130,7 @@ public final class OpenClPrimitive implements Primitive {
             }
             return taken;
         } finally {
-            current.release();
+            current.handle().release();
             dropProgramIfDone();
         }
     }
@@ -183,7 +183,7 @@ public final class OpenClPrimitive implements Primitive {
      * result is cleaned.
      */
     Cleaner.Cleanable releaseWithThis(ProgramHandle made) {
-        return CLEANER.register(this, made::release);
+        return CLEANER.register(this, made.handle()::release);
     }
 
     /**
@@ -213,15 +213,15 @@ public final class OpenClPrimitive implements Primitive {
         compileNanos.add(took.toNanos());
         boolean isAdopted;
         synchronized (this) {
-            isAdopted = (program == null || program.isReleased())
+            isAdopted = (program == null || program.handle().isReleased())
                     && (binaries == null || binaries == refused)
-                    && compiled.retain();
+                    && compiled.handle().retain();
             if (isAdopted) {
                 dropProgram();
                 program = compiled;
                 binaries = null;
                 wasLoaded = true;
-                ownReference = CLEANER.register(this, compiled::release);
+                ownReference = CLEANER.register(this, compiled.handle()::release);
             }
         }
         if (isAdopted) {
@@ -235,13 +235,23 @@ public final class OpenClPrimitive implements Primitive {
         readiness.launched(kernel, geometry);
     }
 
+    /** Returns true if the binaries were not taken from the driver yet. */
+    synchronized boolean isUntaken() {
+        return binaries == null;
+    }
+
+    /** Lets the binaries be taken now: the application's own launches are not seen. */
+    void launchedUnseen() {
+        readiness.launchedUnseen();
+    }
+
     /**
      * Returns the native program, retained, for a load into {@code engine}; null if it must be
      * restored from the binaries.
      */
     synchronized @Nullable ProgramHandle programFor(OpenClEngine engine) {
         ProgramHandle current = program;
-        if (current == null || current.engine() != engine || !current.retain()) {
+        if (current == null || current.engine() != engine || !current.handle().retain()) {
             return null;
         }
         wasLoaded = true;

@@ -3,6 +3,7 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
@@ -150,7 +151,7 @@ record ProgramBuilder(ProgramCalls calls, long context, long device) {
                         descriptor.name() + ": the binary lacks a kernel of an announced launch");
             }
             return kernels;
-        } catch (OpenClException e) {
+        } catch (DriverException e) {
             if (descriptor.entries().isEmpty()) {
                 throw e;
             }

@@ -125,10 +125,10 @@ public final class FrontEnd implements Engine<IntermediateDescriptor, Intermedia
             KernelDescriptor kernel, SpirvCompiler.Presence presence, StepProvider steps)
             throws CompileException {
         IntermediateDescriptor first = IntermediateDescriptor.of(kernel);
-        IntermediateProgram program = steps.obtain(this, first);
+        IntermediateProgram program = steps.lookup(this, first);
         return presence instanceof SpirvCompiler.Presence.Installed(String identity)
                         && !program.frontEnd().equals(identity)
-                ? steps.obtain(this, first.by(identity))
+                ? steps.lookup(this, first.by(identity))
                 : program;
     }
 

@@ -10,10 +10,8 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.gpu.binary.BinaryContainer.Cubin;
 import dev.granary.gpu.binary.BinaryContainer.Format;
-import dev.granary.gpu.binary.BinaryContainer.IntelArchive;
 import dev.granary.gpu.binary.BinaryContainer.IntelProgram;
 import dev.granary.gpu.binary.BinaryContainer.Malformed;
-import dev.granary.gpu.binary.BinaryContainer.Member;
 import dev.granary.gpu.binary.BinaryContainer.PatchTokens;
 import dev.granary.gpu.binary.BinaryContainer.Pocl;
 import dev.granary.gpu.binary.BinaryContainer.Ptx;
@@ -106,57 +104,6 @@ class BinaryContainerTest {
         assertEquals(
                 new IntelProgram(new PatchTokens(1081, 18, 0, 8, 1), true),
                 container(SampleBinaries.PATCH_TOKENS));
-    }
-
-    @Test
-    @DisplayName("N10 an archive of ocloc contains a program for each device")
-    void archive() {
-        assertEquals(
-                new IntelArchive(List.of(
-                        new Member(
-                                "64.12.0.0",
-                                new IntelProgram(new PatchTokens(1081, 18, 0, 8, 1), true)),
-                        new Member(
-                                "64.9.0.9",
-                                new IntelProgram(new PatchTokens(1081, 12, 9, 8, 1), true)))),
-                container(SampleBinaries.ARCHIVE));
-    }
-
-    @Test
-    @DisplayName("N10 long names of an archive are read from their table")
-    void longNames() {
-        byte[] bytes = ("!<arch>\n" + header("//", 20) + "64.verylongname.99/\n" + header("/0", 2)
-                        + "ab" + header("/99", 0))
-                .getBytes(US_ASCII);
-        assertInstanceOf(Malformed.class, container(bytes));
-        IntelArchive archive = assertInstanceOf(
-                IntelArchive.class,
-                container(Arrays.copyOf(bytes, bytes.length - header("", 0).length())));
-        assertEquals("64.verylongname.99", archive.members().getFirst().name());
-    }
-
-    private static String header(String name, int size) {
-        return String.format("%-16s%-12d%-6d%-6d%-8s%-10d`\n", name, 0, 0, 0, "644", size);
-    }
-
-    @Test
-    @DisplayName("N10 archives in archives are read to a fixed depth")
-    void nested() {
-        String inner = "";
-        for (int i = 0; i < 50; i++) {
-            String content = "!<arch>\n" + inner;
-            inner = header("64.1.0.0/", content.length())
-                    + content
-                    + (content.length() % 2 == 0 ? "" : "\n");
-        }
-        BinaryContainer container = container(("!<arch>\n" + inner).getBytes(US_ASCII));
-        int depth = 0;
-        while (container instanceof IntelArchive archive && !archive.members().isEmpty()) {
-            container = archive.members().getFirst().container();
-            depth++;
-        }
-        assertInstanceOf(Unrecognized.class, container);
-        assertEquals(2, depth);
     }
 
     @Test

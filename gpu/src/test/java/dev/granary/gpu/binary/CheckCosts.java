@@ -19,7 +19,7 @@ import java.util.Locale;
 
 /**
  * Program that prints the cost of the check before a restore: the first in the process, and the
- * median of later ones, in processor time. See docs/decisions/0039-containers-without-drivers.md.
+ * median of later ones, in processor time. See docs/decisions/0040-containers-without-drivers.md.
  */
 public final class CheckCosts {
     private static final int ROUNDS = 201;

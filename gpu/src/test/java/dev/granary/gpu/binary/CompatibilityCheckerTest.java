@@ -75,14 +75,6 @@ class CompatibilityCheckerTest {
     }
 
     @Test
-    @DisplayName("N10 an archive is compatible with the devices of its files")
-    void archive() {
-        assertResult(Compatible.class, TIGER_LAKE, SampleBinaries.ARCHIVE);
-        assertResult(Compatible.class, SKYLAKE, SampleBinaries.ARCHIVE);
-        assertResult(Incompatible.class, SampleBinaries.intel("0x56a0"), SampleBinaries.ARCHIVE);
-    }
-
-    @Test
     @DisplayName("N10 a cubin is for its architecture, a PTX text for later ones too")
     void nvidia() {
         assertResult(Compatible.class, HOPPER, SampleBinaries.CUBIN);
@@ -123,8 +115,7 @@ class CompatibilityCheckerTest {
         for (Target target : List.of(TIGER_LAKE, HOPPER)) {
             assertInstanceOf(Incompatible.class, check(target, pocl));
         }
-        for (String name : List.of(
-                SampleBinaries.ZEBIN, SampleBinaries.PATCH_TOKENS, SampleBinaries.ARCHIVE)) {
+        for (String name : List.of(SampleBinaries.ZEBIN, SampleBinaries.PATCH_TOKENS)) {
             assertResult(Incompatible.class, HOPPER, name);
             assertResult(Incompatible.class, POCL, name);
         }

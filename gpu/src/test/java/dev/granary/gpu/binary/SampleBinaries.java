@@ -19,12 +19,11 @@ public final class SampleBinaries {
     static final String ZEBIN = "saxpy-tgllp.zebin";
     static final String ZEBIN_OF_SKYLAKE = "saxpy-skl.zebin";
     static final String PATCH_TOKENS = "saxpy-tgllp.patchtokens";
-    static final String ARCHIVE = "saxpy-tgllp-skl.ar";
     static final String CUBIN = "saxpy-sm_90.cubin";
     static final String PTX = "saxpy-sm_75.ptx";
     static final String SPIR_V = "saxpy.spv";
     static final List<String> ALL =
-            List.of(ZEBIN, ZEBIN_OF_SKYLAKE, PATCH_TOKENS, ARCHIVE, CUBIN, PTX, SPIR_V);
+            List.of(ZEBIN, ZEBIN_OF_SKYLAKE, PATCH_TOKENS, CUBIN, PTX, SPIR_V);
 
     static final Target TIGER_LAKE = intel("0x9a49");
     static final Target SKYLAKE = intel("0x1912");

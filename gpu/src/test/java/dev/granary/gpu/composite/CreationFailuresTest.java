@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
-import dev.granary.gpu.composite.resource.Closer;
+import dev.granary.gpu.engine.Closer;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.AfterEach;
@@ -290,14 +290,13 @@ class CreationFailuresTest {
     void errorInClosing() {
         List<String> closed = new ArrayList<>();
         StackOverflowError error = new StackOverflowError("injected");
-        List<Closer.Closeable> closeables = List.of(
-                () -> closed.add("first"),
-                () -> {
-                    throw error;
-                },
-                () -> closed.add("last"));
-        assertSame(
-                error, assertThrows(StackOverflowError.class, () -> Closer.closeAll(closeables)));
+        Closer closer = new Closer();
+        closer.add(() -> closed.add("last"));
+        closer.add(() -> {
+            throw error;
+        });
+        closer.add(() -> closed.add("first"));
+        assertSame(error, assertThrows(StackOverflowError.class, closer::close));
         assertEquals(List.of("first", "last"), closed);
         IllegalStateException first = new IllegalStateException("first");
         Closer.closeAfter(first, () -> {

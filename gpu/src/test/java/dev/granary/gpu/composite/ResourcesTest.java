@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.DeviceBuffer;
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClException;
 import dev.granary.gpu.opencl.SpyDriver;
 
 import org.junit.jupiter.api.AfterEach;
@@ -126,7 +126,7 @@ class ResourcesTest {
             driver.failAfter(call, steps);
             try (CompositeHandle handle = handle(product)) {
                 MatMul.check(engine, handle);
-            } catch (OpenClException e) {
+            } catch (DriverException e) {
                 failures++;
             }
             driver.failAfter(call, Integer.MAX_VALUE);

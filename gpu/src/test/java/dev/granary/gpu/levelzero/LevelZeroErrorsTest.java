@@ -101,19 +101,14 @@ class LevelZeroErrorsTest {
         }
     }
 
-    /** Uses every call once: open, compile, restore, load, launch, transfer, batch. */
+    /** Uses every call once: open, compile, restore, load, launch, transfer. */
     private void useEverything() throws CompileException, RestoreException {
         try (LevelZeroEngine engine = open()) {
             LevelZeroPrimitive compiled = engine.create(vectors());
             LevelZeroPrimitive restored = engine.create(
                     vectors(), compiled.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
             assertDoubles(engine, restored);
-            try (LevelZeroKernels kernels = engine.load(compiled);
-                    DeviceBuffer buffer = engine.buffer(COUNT * Float.BYTES);
-                    LevelZeroBatch batch = engine.batch()) {
-                batch.launch(kernels, "scale", Geometry.of(COUNT), buffer, buffer, 1f);
-                batch.run();
-            }
+            assertDoubles(engine, compiled);
         }
     }
 
@@ -134,14 +129,8 @@ class LevelZeroErrorsTest {
                 "zeEventHostReset",
                 "zeEventHostSynchronize",
                 "zeCommandListCreateImmediate",
-                "zeCommandListCreate",
-                "zeCommandListClose",
                 "zeCommandListAppendLaunchKernel",
                 "zeCommandListAppendMemoryCopy",
-                "zeCommandListAppendBarrier",
-                "zeCommandQueueCreate",
-                "zeCommandQueueExecuteCommandLists",
-                "zeCommandQueueSynchronize",
                 "zeDeviceGetCommandQueueGroupProperties"
             })
     @DisplayName("A failure of each call throws with its name and code, and leaves no objects")
@@ -188,7 +177,6 @@ class LevelZeroErrorsTest {
                 "zeEventDestroy",
                 "zeEventPoolDestroy",
                 "zeCommandListDestroy",
-                "zeCommandQueueDestroy",
                 "zeModuleBuildLogDestroy"
             })
     @DisplayName("A driver that refuses to destroy an object does not disturb the program")

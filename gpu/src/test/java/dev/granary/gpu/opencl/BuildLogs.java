@@ -10,7 +10,7 @@ public final class BuildLogs {
 
     /** Builds a program, and returns what the compiler says of it. */
     public static String of(String source) {
-        ClBinding binding = OpenCl.binding();
+        ClBinding binding = ClBinding.LIBRARY;
         try (LwjglContext context = LwjglContext.inOrder()) {
             long program =
                     binding.programs().createProgramWithSource(context.context, List.of(source));

@@ -10,6 +10,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCaches;
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.binding.ClBinding;
@@ -129,11 +130,11 @@ class DevicesTest {
     @Test
     @DisplayName("K10 a device whose driver fails every query is found, with a stable target")
     void driverThatFails() {
-        ClBinding real = OpenCl.binding();
-        DeviceCalls failing = new DeviceCalls(OpenClException::new) {
+        ClBinding real = ClBinding.LIBRARY;
+        DeviceCalls failing = new DeviceCalls() {
             @Override
             public String platformText(long platform, int info) {
-                throw new OpenClException("clGetPlatformInfo", CL10.CL_OUT_OF_HOST_MEMORY);
+                throw new DriverException("clGetPlatformInfo failed", CL10.CL_OUT_OF_HOST_MEMORY);
             }
 
             @Override

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.RestoreException;
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
 
@@ -189,10 +190,10 @@ class EngineReopenedTest {
     @Test
     @DisplayName("A failure to take binaries does not prevent closing the engine")
     void takingFails() throws Exception {
-        ProgramCalls failing = new ProgramCalls(OpenClException::new) {
+        ProgramCalls failing = new ProgramCalls() {
             @Override
             public MemorySegment programBinary(long program, long device) {
-                throw new OpenClException("clGetProgramInfo", -5);
+                throw new DriverException("clGetProgramInfo failed", -5);
             }
         };
         OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), SpyBinding.with(failing));

@@ -8,12 +8,13 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Program that repeatedly launches a kernel with a required work-group size while another thread
- * takes its program's binaries.
+ * takes its program's binaries. The launches are those of the engine, or the application's own.
  */
 public final class LaunchWhileTaken {
     private static final Geometry ALL = Geometry.of(1 << 16).local(16);
     private static final String SOURCE = """
-        kernel __attribute__((reqd_work_group_size(16, 1, 1))) void fill(global float* out) {
+        kernel __attribute__((reqd_work_group_size(16, 1, 1))) void fill(
+                global float* in, global float* out) {
             float x = get_global_id(0);
             for (int i = 0; i < 50; i++) { x = x * 0.5f + ADDED; }
             out[get_global_id(0)] = x;
@@ -22,8 +23,9 @@ public final class LaunchWhileTaken {
 
     private LaunchWhileTaken() {}
 
-    /** Runs with the number of programs. */
+    /** Runs with the number of programs, and {@code own} for own launches. */
     public static void main(String[] arguments) throws Exception {
+        boolean isOwn = arguments.length > 1;
         int launches = 0;
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
                 OpenClBuffer out = engine.buffer(4L << 16)) {
@@ -33,12 +35,21 @@ public final class LaunchWhileTaken {
                                 .source(SOURCE)
                                 .options("-DADDED=" + i)
                                 .build());
-                try (OpenClKernels kernels = engine.load(primitive)) {
-                    kernels.launch("fill", ALL, out);
+                try (OpenClKernels kernels = engine.load(primitive);
+                        OpenClProgram program = isOwn ? engine.program(primitive) : null) {
+                    Runnable launch = isOwn
+                            ? () -> LwjglContext.run(
+                                    engine.context(),
+                                    engine.queue(),
+                                    program.handle(),
+                                    "fill",
+                                    new float[1 << 16])
+                            : () -> kernels.launch("fill", ALL, out, out);
+                    launch.run();
                     CompletableFuture<Boolean> taking = CompletableFuture.supplyAsync(
                             () -> primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
                     while (!taking.isDone()) {
-                        kernels.launch("fill", ALL, out);
+                        launch.run();
                         launches++;
                     }
                     System.out.println("taken" + i + "=" + !taking.join());

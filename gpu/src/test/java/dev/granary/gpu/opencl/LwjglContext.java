@@ -5,6 +5,7 @@ import dev.granary.gpu.opencl.binding.ClBinding;
 import org.lwjgl.PointerBuffer;
 import org.lwjgl.opencl.CL10;
 import org.lwjgl.opencl.CL11;
+import org.lwjgl.opencl.CL12;
 import org.lwjgl.system.MemoryStack;
 
 import java.nio.ByteBuffer;
@@ -109,6 +110,15 @@ public final class LwjglContext implements AutoCloseable {
         return new Gate();
     }
 
+    /** Enqueues a marker that waits for the gate, and returns its event. */
+    long marker(Gate gate) {
+        try (MemoryStack stack = MemoryStack.stackPush()) {
+            PointerBuffer event = stack.mallocPointer(1);
+            check(CL12.clEnqueueMarkerWithWaitList(queue, stack.pointers(gate.event), event));
+            return event.get(0);
+        }
+    }
+
     long buffer(long bytes) {
         try (MemoryStack stack = MemoryStack.stackPush()) {
             IntBuffer status = stack.mallocInt(1);
@@ -139,6 +149,54 @@ public final class LwjglContext implements AutoCloseable {
         float[] values = new float[count];
         into.get(values);
         return values;
+    }
+
+    /** Launches a kernel of an input and an output by calls of LWJGL alone. */
+    public float[] run(long program, String kernel, float[] input) {
+        return run(context, queue, program, kernel, input);
+    }
+
+    static float[] run(long context, long queue, long program, String kernel, float[] input) {
+        float[] output = new float[input.length];
+        try (MemoryStack stack = MemoryStack.stackPush()) {
+            int[] status = {0};
+            long created = CL10.clCreateKernel(program, kernel, status);
+            check(status[0]);
+            long in = CL10.clCreateBuffer(context, CL10.CL_MEM_COPY_HOST_PTR, input, status);
+            check(status[0]);
+            long out = CL10.clCreateBuffer(context, CL10.CL_MEM_COPY_HOST_PTR, output, status);
+            check(status[0]);
+            check(CL10.clSetKernelArg1p(created, 0, in));
+            check(CL10.clSetKernelArg1p(created, 1, out));
+            check(CL10.clEnqueueNDRangeKernel(
+                    queue,
+                    created,
+                    1,
+                    null,
+                    stack.pointers(input.length),
+                    stack.pointers(16),
+                    null,
+                    null));
+            check(CL10.clEnqueueReadBuffer(queue, out, true, 0, output, null, null));
+            check(CL10.clReleaseMemObject(in));
+            check(CL10.clReleaseMemObject(out));
+            check(CL10.clReleaseKernel(created));
+        }
+        return output;
+    }
+
+    /** Releases a reference to a program. */
+    public static void releaseProgram(long program) {
+        check(CL10.clReleaseProgram(program));
+    }
+
+    /** Returns the number of references to a program. */
+    static int programReferences(long program) {
+        try (MemoryStack stack = MemoryStack.stackPush()) {
+            IntBuffer count = stack.mallocInt(1);
+            check(CL10.clGetProgramInfo(program, CL10.CL_PROGRAM_REFERENCE_COUNT, count, null));
+            return count.get(0);
+        }
     }
 
     /** Returns the number of references to context and queue beyond those at the start. */

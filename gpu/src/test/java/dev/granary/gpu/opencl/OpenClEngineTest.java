@@ -12,6 +12,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
 
@@ -222,7 +223,7 @@ class OpenClEngineTest {
             "D12 if the driver provides no binary, there is none, and the primitive still loads"
                     + " any number of times")
     void noBinaries() throws Exception {
-        ProgramCalls mute = new ProgramCalls(OpenClException::new) {
+        ProgramCalls mute = new ProgramCalls() {
             @Override
             public MemorySegment programBinary(long program, long device) {
                 return MemorySegment.ofArray(new byte[0]);
@@ -244,10 +245,11 @@ class OpenClEngineTest {
             "D11 if the driver refuses verified bytes, the exception has the reason, and nothing"
                     + " is retained")
     void driverRefuses() throws Exception {
-        ProgramCalls refusing = new ProgramCalls(OpenClException::new) {
+        ProgramCalls refusing = new ProgramCalls() {
             @Override
             public long createProgramWithBinary(long context, long device, MemorySegment binary) {
-                throw new OpenClException("clCreateProgramWithBinary", -42);
+                throw new DriverException(
+                        "clCreateProgramWithBinary failed with -42 (CL_INVALID_BINARY)", -42);
             }
         };
         try (OpenClEngine other = OpenClEngine.open(engine.device(), SpyBinding.with(refusing))) {

@@ -11,6 +11,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.RestoreException;
 import dev.granary.gpu.BuildOptions;
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.LocalMemory;
@@ -190,15 +191,15 @@ class OpenClErrorsTest {
                     "another engine",
                     () -> kernels.launch("k", one, foreign, 1));
             assertSays(
-                    OpenClException.class,
+                    DriverException.class,
                     "clSetKernelArg(1) failed with -51",
                     () -> kernels.launch("k", one, out, 1L));
             assertSays(
-                    OpenClException.class,
+                    DriverException.class,
                     "clCreateKernel(nope) failed with -46",
                     () -> kernels.launch("nope", one));
             assertSays(
-                    OpenClException.class,
+                    DriverException.class,
                     "clEnqueueNDRangeKernel failed with -54",
                     () -> kernels.launch("k", Geometry.of(1 << 20).local(1 << 20), out, 1));
             kernels.launch("k", one, out, 9);

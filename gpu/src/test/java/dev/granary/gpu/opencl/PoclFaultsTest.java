@@ -35,6 +35,16 @@ class PoclFaultsTest {
     }
 
     @Test
+    @DisplayName("The application launches such a kernel itself, while its binaries are asked for")
+    void ownLaunchWhileTaken() throws Exception {
+        String output = DriverProcess.of(LaunchWhileTaken.class, directory)
+                .variables(Map.of("POCL_KERNEL_CACHE", "1"))
+                .run("5", "own")
+                .output();
+        assertEquals("true", DriverProcess.value(output, "taken4"), output);
+    }
+
+    @Test
     @DisplayName(
             "No compile fails while the JVM gets signals for null pointers, at which the compiler"
                     + " removes its files")

@@ -101,6 +101,18 @@ class RestoreInNewProcessTest {
     }
 
     @Test
+    @DisplayName("A binary taken for an application's own launches runs the announced one without"
+            + " the compiler")
+    void ownLaunches() throws Exception {
+        String taken = take("program-16");
+        assertEquals("[reverse@256/16]", DriverProcess.value(taken, "program-16"));
+        assertEquals("program-16", DriverProcess.value(taken, "complete"));
+        String output = restore("program-16", "announced", "16");
+        assertResult(output, 16);
+        assertFalse(compilerRan(output), output);
+    }
+
+    @Test
     @DisplayName("N5 a binary claims only the geometries that it certainly covers: PoCL reads the"
             + " requested shapes once per process")
     void certainCoverage() throws Exception {

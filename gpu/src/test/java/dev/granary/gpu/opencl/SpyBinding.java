@@ -21,7 +21,7 @@ class SpyBinding {
 
     /** Returns a binding whose program calls are the given ones, and whose others are real. */
     static ClBinding with(ProgramCalls programs) {
-        ClBinding real = OpenCl.binding();
+        ClBinding real = ClBinding.LIBRARY;
         return new ClBinding(real.devices(), programs, real.memory(), real.queues());
     }
 
@@ -72,10 +72,6 @@ class SpyBinding {
     }
 
     private final class Devices extends DeviceCalls {
-        Devices() {
-            super(OpenClException::new);
-        }
-
         @Override
         public void retainDevice(long device) {
             super.retainDevice(device);
@@ -108,10 +104,6 @@ class SpyBinding {
 
     /** The recorded calls for programs. */
     class Programs extends ProgramCalls {
-        Programs() {
-            super(OpenClException::new);
-        }
-
         @Override
         public long createProgramWithSource(long context, List<String> sources) {
             before("createProgramWithSource");
@@ -174,10 +166,6 @@ class SpyBinding {
     }
 
     private final class Queues extends QueueCalls {
-        Queues() {
-            super(OpenClException::new);
-        }
-
         @Override
         public long createQueue(long context, long device) {
             return created("queue", super.createQueue(context, device));
@@ -203,20 +191,8 @@ class SpyBinding {
         }
 
         @Override
-        public long enqueue(
-                long queue, long kernel, List<Long> global, List<Long> local, List<Long> waitList) {
-            return created("event", super.enqueue(queue, kernel, global, local, waitList));
-        }
-
-        @Override
-        public long enqueueMarker(long queue, List<Long> waitList) {
-            return created("event", super.enqueueMarker(queue, waitList));
-        }
-
-        @Override
-        public void retainEvent(long event) {
-            super.retainEvent(event);
-            created("event", event);
+        public long enqueue(long queue, long kernel, List<Long> global, List<Long> local) {
+            return created("event", super.enqueue(queue, kernel, global, local));
         }
 
         @Override
@@ -227,10 +203,6 @@ class SpyBinding {
     }
 
     private final class Memory extends MemoryCalls {
-        Memory() {
-            super(OpenClException::new);
-        }
-
         @Override
         public long createBuffer(long context, long bytes) {
             before("createBuffer");

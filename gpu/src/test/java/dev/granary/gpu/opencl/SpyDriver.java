@@ -1,5 +1,6 @@
 package dev.granary.gpu.opencl;
 
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
 
 import java.lang.foreign.MemorySegment;
@@ -73,7 +74,7 @@ public final class SpyDriver {
             Integer remaining = failures.computeIfPresent(call, (_, calls) -> calls - 1);
             if (remaining != null && remaining < 0) {
                 failures.remove(call);
-                throw new OpenClException(call, -5);
+                throw new DriverException(call + " failed", -5);
             }
         }
 

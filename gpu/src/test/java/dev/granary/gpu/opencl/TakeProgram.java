@@ -15,7 +15,8 @@ public final class TakeProgram {
 
     /**
      * Writes one file for each argument: {@code none} (no launch), {@code launched-16} (after a
-     * launch in work-groups of 16) or {@code announced-16-64} (without a launch, two announced).
+     * launch in work-groups of 16), {@code announced-16-64} (without a launch, two announced) or
+     * {@code program-16} (one announced, taken for launches by the application).
      */
     public static void main(String[] arguments) throws Exception {
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst())) {
@@ -37,6 +38,10 @@ public final class TakeProgram {
                         geometries.forEach(
                                 geometry -> SampleKernels.checkReverse(engine, kernels, geometry));
                     }
+                }
+                if (words.getFirst().equals("program")) {
+                    engine.program(primitive).close();
+                    primitive.onBinariesComplete(() -> System.out.println("complete=" + mode));
                 }
                 Files.write(
                         Path.of(mode),

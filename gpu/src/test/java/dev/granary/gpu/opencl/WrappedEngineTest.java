@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.BinaryKind;
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.testing.Await;
@@ -235,15 +236,56 @@ class WrappedEngineTest {
                 OpenClBuffer from = engine.bufferOf(SampleKernels.input());
                 OpenClBuffer into = engine.buffer(4L * COUNT);
                 LwjglContext.Gate gate = application.gate()) {
-            OpenClEvent waiting = engine.marker(gate.event);
+            long waiting = application.marker(gate);
             kernels.launch("shift", SampleKernels.SMALL_GROUPS, from, into);
-            assertFalse(waiting.isDone());
             gate.open();
-            waiting.await();
+            LwjglContext.release(waiting);
             float[] out = new float[COUNT];
             into.read(out);
             assertArrayEquals(shifted(), out);
         }
+    }
+
+    @Test
+    @DisplayName("A launch throws the failure of its execution, or its refusal, and holds nothing")
+    void failedLaunches() throws Exception {
+        SpyBinding spy = new SpyBinding();
+        try (LwjglContext application = LwjglContext.inOrder();
+                OpenClEngine engine = application.wrap(spy.binding());
+                OpenClBuffer data = engine.bufferOf(SampleKernels.input());
+                LwjglContext.Gate gate = application.gate()) {
+            OpenClPrimitive primitive =
+                    engine.create(KernelDescriptor.builder(engine.target(), "fixed")
+                            .source("kernel __attribute__((reqd_work_group_size(16, 1, 1)))"
+                                    + " void fixed(global float* a) { a[get_global_id(0)] = 5; }")
+                            .build());
+            try (OpenClKernels kernels = engine.load(primitive);
+                    ExecutorService threads = Executors.newSingleThreadExecutor()) {
+                assertThrows(
+                        DriverException.class,
+                        () -> kernels.launch("fixed", SampleKernels.LARGE_GROUPS, data));
+                application.marker(gate); // stays: PoCL up to 6 aborts at a failed marker's release
+                Future<DriverException> launch = threads.submit(() -> assertThrows(
+                        DriverException.class,
+                        () -> kernels.launch("fixed", SampleKernels.SMALL_GROUPS, data)));
+                Await.holds(() -> spy.created("event") == 1);
+                gate.fail();
+                DriverException failure = launch.get();
+                assertTrue(
+                        String.valueOf(failure.getMessage())
+                                .startsWith("A kernel failed with execution status"),
+                        failure.getMessage());
+                assertTrue(failure.code() < 0);
+                kernels.launch("fixed", SampleKernels.SMALL_GROUPS, data);
+                float[] out = new float[COUNT];
+                data.read(out);
+                assertEquals(5, out[COUNT - 1]);
+            }
+            // the launch lock is free again
+            assertFalse(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
+        }
+        // the events of failed commands are released a second later
+        Await.holds(() -> spy.alive().isEmpty());
     }
 
     @Test

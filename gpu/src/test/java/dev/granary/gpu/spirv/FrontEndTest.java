@@ -53,7 +53,7 @@ class FrontEndTest {
         private final List<String> replaced = new ArrayList<>();
 
         @Override
-        public <D extends PrimitiveDescriptor, P extends Primitive> P obtain(
+        public <D extends PrimitiveDescriptor, P extends Primitive> P lookup(
                 Engine<D, P> engine, D descriptor) throws CompileException {
             KernelBinaries kept = entries.get(descriptor.getId());
             try {
@@ -157,7 +157,7 @@ class FrontEndTest {
         assertEquals(2, compiles);
         assertEquals(2, store.entries.size());
         IntermediateProgram first =
-                store.obtain(installed("a 3"), IntermediateDescriptor.of(KERNEL));
+                store.lookup(installed("a 3"), IntermediateDescriptor.of(KERNEL));
         assertEquals("a 1", first.frontEnd());
         assertEquals(List.of("saxpy"), first.kernels());
     }

@@ -8,12 +8,11 @@ import dev.granary.cache.Target;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.engine.Closer;
 
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 
@@ -108,9 +107,9 @@ public final class PrimitiveResources implements AutoCloseable {
 
     @Override
     public void close() {
-        List<Closer.Closeable> all = new ArrayList<>();
-        constants.values().forEach(buffer -> all.add(buffer::close));
-        kernels.values().forEach(loaded -> all.add(loaded::close));
-        Closer.closeAll(all);
+        try (Closer all = new Closer()) {
+            kernels.values().forEach(loaded -> all.add(loaded::close));
+            constants.values().forEach(buffer -> all.add(buffer::close));
+        }
     }
 }

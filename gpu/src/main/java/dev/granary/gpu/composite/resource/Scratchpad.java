@@ -2,12 +2,11 @@ package dev.granary.gpu.composite.resource;
 
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.engine.Closer;
 
 import org.jspecify.annotations.Nullable;
 
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 
 /**
@@ -33,12 +32,12 @@ public final class Scratchpad implements AutoCloseable {
 
     @Override
     public void close() {
-        List<Closer.Closeable> all = new ArrayList<>();
-        parts.values().forEach(part -> all.add(part::close));
-        parts.clear();
-        if (whole != null) {
-            all.add(whole::close);
+        try (Closer all = new Closer()) {
+            if (whole != null) {
+                all.add(whole::close);
+            }
+            parts.values().forEach(part -> all.add(part::close));
+            parts.clear();
         }
-        Closer.closeAll(all);
     }
 }

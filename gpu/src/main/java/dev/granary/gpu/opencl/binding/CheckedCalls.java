@@ -5,6 +5,8 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.gpu.DriverException;
+
 import org.lwjgl.opencl.CL10;
 
 import java.lang.foreign.Arena;
@@ -14,12 +16,6 @@ import java.util.List;
 
 /** Base of native calls: checks of their status, and queries of values of variable size. */
 abstract class CheckedCalls {
-    private final CallFailure failure;
-
-    CheckedCalls(CallFailure failure) {
-        this.failure = failure;
-    }
-
     /** A call of OpenCL that returns a value of variable size, or the size that it needs. */
     interface Query {
         int get(long size, long value, long neededSize);
@@ -64,7 +60,8 @@ abstract class CheckedCalls {
         }
     }
 
-    final RuntimeException failed(String call, int status) {
-        return failure.of(call, status);
+    static DriverException failed(String call, int status) {
+        return new DriverException(
+                call + " failed with " + status + " (" + StatusCodes.name(status) + ")", status);
     }
 }

@@ -1,8 +1,9 @@
 package dev.granary.gpu.opencl.binding;
 
 /**
- * All native calls of OpenCL, by subject, with status checks: a failure throws an exception with
- * call and code. Handles are {@code long} and never 0. Thread-safe.
+ * All native calls of OpenCL, by subject, with status checks: a failure throws a
+ * {@link dev.granary.gpu.DriverException} with call and code. Handles are {@code long} and never 0.
+ * Thread-safe.
  *
  * @param devices calls for platforms, devices and contexts
  * @param programs calls for programs and kernels
@@ -11,12 +12,7 @@ package dev.granary.gpu.opencl.binding;
  */
 public record ClBinding(
         DeviceCalls devices, ProgramCalls programs, MemoryCalls memory, QueueCalls queues) {
-    /** Returns the calls of the loaded library, whose failures are exceptions of that factory. */
-    public static ClBinding failingWith(CallFailure failure) {
-        return new ClBinding(
-                new DeviceCalls(failure),
-                new ProgramCalls(failure),
-                new MemoryCalls(failure),
-                new QueueCalls(failure));
-    }
+    /** The calls of the loaded library. */
+    public static final ClBinding LIBRARY = new ClBinding(
+            new DeviceCalls(), new ProgramCalls(), new MemoryCalls(), new QueueCalls());
 }

@@ -14,15 +14,6 @@ import java.util.List;
 public class DeviceCalls extends CheckedCalls {
     private static final int PLATFORM_NOT_FOUND_KHR = -1001;
 
-    /**
-     * Creates the calls.
-     *
-     * @param failure the factory of the exceptions for failed calls
-     */
-    public DeviceCalls(CallFailure failure) {
-        super(failure);
-    }
-
     public List<Long> platforms() {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(JAVA_INT);

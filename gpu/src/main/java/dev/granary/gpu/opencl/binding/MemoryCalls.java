@@ -11,15 +11,6 @@ import java.lang.foreign.MemorySegment;
 
 /** Native calls for buffers, and transfers from and to the host. Thread-safe. */
 public class MemoryCalls extends CheckedCalls {
-    /**
-     * Creates the calls.
-     *
-     * @param failure the factory of the exceptions for failed calls
-     */
-    public MemoryCalls(CallFailure failure) {
-        super(failure);
-    }
-
     public long createBuffer(long context, long bytes) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);

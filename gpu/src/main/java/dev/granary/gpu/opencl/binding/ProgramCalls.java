@@ -17,15 +17,6 @@ import java.util.List;
 
 /** Native calls for programs and their kernels. Thread-safe. */
 public class ProgramCalls extends CheckedCalls {
-    /**
-     * Creates the calls.
-     *
-     * @param failure the factory of the exceptions for failed calls
-     */
-    public ProgramCalls(CallFailure failure) {
-        super(failure);
-    }
-
     public long createProgramWithSource(long context, List<String> sources) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
@@ -175,6 +166,10 @@ public class ProgramCalls extends CheckedCalls {
             throw failed("clGetProgramInfo (the device's binary)", CL10.CL_INVALID_DEVICE);
         }
         return binaries.get(index);
+    }
+
+    public void retainProgram(long program) {
+        check("clRetainProgram", CL10.clRetainProgram(program));
     }
 
     public void releaseProgram(long program) {

@@ -5,7 +5,6 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import org.lwjgl.opencl.CL10;
 import org.lwjgl.opencl.CL11;
-import org.lwjgl.opencl.CL12;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -15,15 +14,6 @@ import java.util.concurrent.TimeUnit;
 
 /** Native calls for queues, launches and events. Thread-safe. */
 public class QueueCalls extends CheckedCalls {
-    /**
-     * Creates the calls.
-     *
-     * @param failure the factory of the exceptions for failed calls
-     */
-    public QueueCalls(CallFailure failure) {
-        super(failure);
-    }
-
     public long createQueue(long context, long device) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment status = arena.allocate(JAVA_INT);
@@ -61,10 +51,6 @@ public class QueueCalls extends CheckedCalls {
         check("clRetainCommandQueue", CL10.clRetainCommandQueue(queue));
     }
 
-    public void flush(long queue) {
-        check("clFlush", CL10.clFlush(queue));
-    }
-
     public void releaseQueue(long queue) {
         check("clReleaseCommandQueue", CL10.clReleaseCommandQueue(queue));
     }
@@ -75,7 +61,7 @@ public class QueueCalls extends CheckedCalls {
      * for. If {@code local} is empty, the driver chooses.
      */
     public int launch(long queue, long kernel, List<Long> global, List<Long> local) {
-        long event = enqueue(queue, kernel, global, local, List.of());
+        long event = enqueue(queue, kernel, global, local);
         int status;
         try {
             status = waitForEvent(event);
@@ -92,11 +78,10 @@ public class QueueCalls extends CheckedCalls {
     }
 
     /**
-     * Enqueues a kernel, which starts after the given events, and returns the event of its
-     * completion. If {@code local} is empty, the driver chooses.
+     * Enqueues a kernel, and returns the event of its completion. If {@code local} is empty, the
+     * driver chooses.
      */
-    public long enqueue(
-            long queue, long kernel, List<Long> global, List<Long> local, List<Long> waitList) {
+    public long enqueue(long queue, long kernel, List<Long> global, List<Long> local) {
         try (Arena arena = Arena.ofConfined()) {
             long localAddress = local.isEmpty()
                     ? 0
@@ -111,24 +96,9 @@ public class QueueCalls extends CheckedCalls {
                             0,
                             arena.allocateFrom(JAVA_LONG, array(global)).address(),
                             localAddress,
-                            waitList.size(),
-                            address(arena, waitList),
+                            0,
+                            0,
                             event.address()));
-            return event.get(JAVA_LONG, 0);
-        }
-    }
-
-    /**
-     * Enqueues a marker, and returns its event. It completes after the given events; without any,
-     * after all earlier commands of the queue.
-     */
-    public long enqueueMarker(long queue, List<Long> waitList) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment event = arena.allocate(JAVA_LONG);
-            check(
-                    "clEnqueueMarkerWithWaitList",
-                    CL12.nclEnqueueMarkerWithWaitList(
-                            queue, waitList.size(), address(arena, waitList), event.address()));
             return event.get(JAVA_LONG, 0);
         }
     }
@@ -159,10 +129,6 @@ public class QueueCalls extends CheckedCalls {
                 .get(JAVA_INT, 0);
     }
 
-    public void retainEvent(long event) {
-        check("clRetainEvent", CL10.clRetainEvent(event));
-    }
-
     public void releaseEvent(long event) {
         check("clReleaseEvent", CL10.clReleaseEvent(event));
     }
@@ -174,12 +140,6 @@ public class QueueCalls extends CheckedCalls {
      */
     public void releaseFailedEvent(long event) {
         CompletableFuture.delayedExecutor(1, TimeUnit.SECONDS).execute(() -> releaseEvent(event));
-    }
-
-    private static long address(Arena arena, List<Long> handles) {
-        return handles.isEmpty()
-                ? 0
-                : arena.allocateFrom(JAVA_LONG, array(handles)).address();
     }
 
     private static long[] array(List<Long> values) {

@@ -37,8 +37,8 @@ public final class BinaryReadiness {
                 readiness.pending.add(launch);
             }
         }
-        readiness.waitsForAnyLaunch = readiness.pending.isEmpty()
-                && DriverTraits.of(descriptor.target()).compilesAtLaunch();
+        readiness.waitsForAnyLaunch =
+                readiness.pending.isEmpty() && DriverTraits.compilesAtLaunch(descriptor.target());
         return readiness;
     }
 
@@ -88,7 +88,6 @@ public final class BinaryReadiness {
 
     /** Records that a launch has completed. */
     public void launched(String kernel, Geometry geometry) {
-        List<Runnable> due;
         synchronized (this) {
             if (!isPending()) {
                 return;
@@ -102,6 +101,16 @@ public final class BinaryReadiness {
             if (isPending()) {
                 return;
             }
+        }
+        launchedUnseen();
+    }
+
+    /** Runs the actions now: later launches are not seen, or must not be waited for. */
+    public void launchedUnseen() {
+        List<Runnable> due;
+        synchronized (this) {
+            pending.clear();
+            waitsForAnyLaunch = false;
             due = List.copyOf(actions);
             actions.clear();
         }

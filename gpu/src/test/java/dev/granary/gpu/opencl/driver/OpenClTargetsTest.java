@@ -46,7 +46,7 @@ class OpenClTargetsTest {
                 NONE,
                 NONE);
         assertEquals(new Target(Backend.OPENCL, "pocl", "HSTR: zen", "PoCL 3.1 LLVM 15"), pocl);
-        assertTrue(DriverTraits.of(pocl).compilesAtLaunch());
+        assertTrue(DriverTraits.compilesAtLaunch(pocl));
         assertEquals(
                 pocl,
                 target(
@@ -95,7 +95,7 @@ class OpenClTargetsTest {
                 NONE,
                 "9.0");
         assertEquals(new Target(Backend.OPENCL, "nvidia", "H100 sm 9.0", "550.54"), nvidia);
-        assertFalse(DriverTraits.of(nvidia).compilesAtLaunch());
+        assertFalse(DriverTraits.compilesAtLaunch(nvidia));
     }
 
     @Test

@@ -1,8 +1,0 @@
-/**
- * The time in which the native objects of an engine may be used, and their release, each exactly
- * once: by the owner, or with the engine.
- */
-@NullMarked
-package dev.granary.gpu.lifetime;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,8 +1,0 @@
-/**
- * Tuning: the plans of a space are measured on a device, and the best one becomes an entry that
- * machines share like binaries.
- */
-@NullMarked
-package dev.granary.gpu.plan.tuning;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,232 @@
+package dev.granary.plans;
+
+import dev.granary.plans.nest.ArrayLayout;
+import dev.granary.plans.nest.ElementType;
+import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.LoopIndex;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.stream.Stream;
+
+/**
+ * A local copy of the active block of an array, or of a part of another cache. The iterations
+ * inside of the cache use the copy in place of the array.
+ *
+ * @param array the array that is cached at last
+ * @param source the cache that is copied; null for the array itself
+ * @param index the outermost loop inside of the cache
+ * @param level the number of loops inside of the cache
+ * @param maxElements the largest number of elements of the block
+ * @param triggerIndex the loop before which all blocks are copied
+ * @param triggerLevel the number of loops inside of that place
+ * @param layout the order of the elements; null for the source's kind of order
+ * @param elementType the type of the elements; null for the source's
+ * @param isThrifty true if the copy is left out where it changes nothing
+ * @param location the memory; null for none in particular
+ * @param isDoubleBuffered true if the next block is fetched during the use of the current one
+ * @param doubleBufferLocation the memory of the next block; null for the default
+ * @param isVectorized true for copies by vectors
+ * @param strategy the assignment of elements to work-items; null for the default
+ */
+public record ArrayCache(
+        KernelArray array,
+        @Nullable ArrayCache source,
+        @Nullable LoopIndex index,
+        @Nullable Integer level,
+        @Nullable Long maxElements,
+        @Nullable LoopIndex triggerIndex,
+        @Nullable Integer triggerLevel,
+        @Nullable ArrayLayout layout,
+        @Nullable ElementType elementType,
+        boolean isThrifty,
+        @Nullable MemoryLocation location,
+        boolean isDoubleBuffered,
+        @Nullable MemoryLocation doubleBufferLocation,
+        boolean isVectorized,
+        @Nullable CopyStrategy strategy) {
+    /**
+     * Checks the arguments by themselves; {@link KernelPlan#cache} checks them against its loops.
+     *
+     * @throws IllegalArgumentException if they exclude each other, or do not suit the array's role
+     */
+    public ArrayCache {
+        CacheArguments.check(
+                array,
+                Stream.of(index, level, maxElements)
+                        .filter(each -> each != null)
+                        .count(),
+                Stream.of(triggerIndex, triggerLevel)
+                        .filter(each -> each != null)
+                        .count());
+        CacheArguments.checkLocations(array, location, isDoubleBuffered, doubleBufferLocation);
+        if (level != null && triggerLevel != null && triggerLevel < level) {
+            throw new IllegalArgumentException("The cache of " + array + " has the trigger level "
+                    + triggerLevel + " inside of its level " + level
+                    + "; the trigger level must be at least the level");
+        }
+        if (location == MemoryLocation.CONSTANT
+                && (source != null
+                        || layout != null
+                        || elementType != null
+                        || isDoubleBuffered
+                        || isVectorized
+                        || strategy != null
+                        || triggerIndex != null
+                        || triggerLevel != null)) {
+            throw new IllegalArgumentException("The cache of " + array + " in constant memory is"
+                    + " the array itself: it has no source cache, trigger, layout, element type,"
+                    + " double buffer, vectors or strategy");
+        }
+    }
+
+    /** Returns a builder of a cache of an array. */
+    public static Builder of(KernelArray array) {
+        return new Builder(array, null);
+    }
+
+    /** Returns a builder of a cache of a part of another cache. */
+    public static Builder of(ArrayCache source) {
+        return new Builder(source.array, source);
+    }
+
+    /** Returns the name of the source for messages. */
+    String sourceName() {
+        return source == null ? array.name() : "the cache of " + source.sourceName();
+    }
+
+    /** A builder of a cache. One of {@code index}, {@code level} and {@code maxElements} is due. */
+    public static final class Builder {
+        private final KernelArray array;
+        private final @Nullable ArrayCache source;
+        private @Nullable LoopIndex index;
+        private @Nullable Integer level;
+        private @Nullable Long maxElements;
+        private @Nullable LoopIndex triggerIndex;
+        private @Nullable Integer triggerLevel;
+        private @Nullable ArrayLayout layout;
+        private @Nullable ElementType elementType;
+        private boolean isThrifty = true;
+        private @Nullable MemoryLocation location;
+        private boolean isDoubleBuffered;
+        private @Nullable MemoryLocation doubleBufferLocation;
+        private boolean isVectorized;
+        private @Nullable CopyStrategy strategy;
+
+        private Builder(KernelArray array, @Nullable ArrayCache source) {
+            this.array = array;
+            this.source = source;
+        }
+
+        /** Caches the block of the loops from {@code value} inward. */
+        public Builder index(LoopIndex value) {
+            index = value;
+            return this;
+        }
+
+        /** Caches the block of the innermost loops, as many as {@code value}. */
+        public Builder level(int value) {
+            level = (int) CacheArguments.positive(array, "level", value);
+            return this;
+        }
+
+        /** Caches the largest block that does not exceed that number of elements. */
+        public Builder maxElements(long value) {
+            maxElements = CacheArguments.positive(array, "maximum of elements", value);
+            return this;
+        }
+
+        /** Copies all blocks at once before the loop {@code value}. */
+        public Builder triggerIndex(LoopIndex value) {
+            triggerIndex = value;
+            return this;
+        }
+
+        /** Copies all blocks at once before the innermost loops, as many as {@code value}. */
+        public Builder triggerLevel(int value) {
+            triggerLevel = (int) CacheArguments.positive(array, "trigger level", value);
+            return this;
+        }
+
+        /** Sets the order of the elements; default: first or last major as the source. */
+        public Builder layout(ArrayLayout value) {
+            layout = value;
+            return this;
+        }
+
+        /** Sets the type of the elements; they are converted when copied. Default: the source's. */
+        public Builder elementType(ElementType value) {
+            elementType = value;
+            return this;
+        }
+
+        /** Copies also where the block is contiguous already. */
+        public Builder notThrifty() {
+            isThrifty = false;
+            return this;
+        }
+
+        /**
+         * Sets the memory. Default: private memory, or the source itself where a copy would change
+         * nothing.
+         */
+        public Builder location(MemoryLocation value) {
+            location = value;
+            return this;
+        }
+
+        /**
+         * Fetches the next block during the use of the current one. No effect if there is no loop
+         * outside of the trigger.
+         */
+        public Builder doubleBuffered() {
+            isDoubleBuffered = true;
+            return this;
+        }
+
+        /** Sets the memory of the next block; default: private memory. */
+        public Builder doubleBufferLocation(MemoryLocation value) {
+            doubleBufferLocation = value;
+            return this;
+        }
+
+        /**
+         * Copies by vectors where the strategy is blocked, elements are neighbours on both sides,
+         * and each work-item copies whole vectors.
+         */
+        public Builder vectorized() {
+            isVectorized = true;
+            return this;
+        }
+
+        /** Sets the assignment of elements to work-items; default: striped. */
+        public Builder strategy(CopyStrategy value) {
+            strategy = value;
+            return this;
+        }
+
+        /**
+         * Returns the cache.
+         *
+         * @throws IllegalArgumentException as {@link ArrayCache} does
+         */
+        public ArrayCache build() {
+            return new ArrayCache(
+                    array,
+                    source,
+                    index,
+                    level,
+                    maxElements,
+                    triggerIndex,
+                    triggerLevel,
+                    layout,
+                    elementType,
+                    isThrifty,
+                    location,
+                    isDoubleBuffered,
+                    doubleBufferLocation,
+                    isVectorized,
+                    strategy);
+        }
+    }
+}

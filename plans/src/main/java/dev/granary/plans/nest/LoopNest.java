@@ -1,0 +1,226 @@
+package dev.granary.plans.nest;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.SequencedMap;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * An iteration space with one statement. Each iteration executes the statement once; the result
+ * does not depend on the order of the iterations, except for rounding.
+ *
+ * @param name the name of the kernel
+ * @param extents the number of iterations of each dimension, outermost first
+ * @param logic the statement
+ */
+public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, NestLogic logic) {
+    /** The largest number of loops of a nest, and of its schedules. */
+    static final int MAX_LOOPS = 32;
+
+    private static final int MAX_ITERATIONS = 1 << 30; // sums of two indices are ints
+
+    /**
+     * Checks that the statement stays inside of its arrays, and does not depend on the order.
+     *
+     * @throws IllegalArgumentException if it does not, a name is used twice, or there are not 1 to
+     *     32 loops
+     */
+    public LoopNest {
+        PlanNames.checkKernel(name);
+        extents = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(extents));
+        if (extents.isEmpty() || extents.size() > MAX_LOOPS) {
+            throw new IllegalArgumentException("The nest " + name + " has "
+                    + (extents.isEmpty() ? "no" : extents.size()) + " loops; 1 to " + MAX_LOOPS
+                    + " are possible");
+        }
+        extents.forEach((index, extent) -> {
+            if (extent <= 0 || extent > MAX_ITERATIONS) {
+                throw new IllegalArgumentException("The loop " + index + " has " + extent
+                        + " iterations; 1 to " + MAX_ITERATIONS + " are possible");
+            }
+        });
+        checkNames(name, extents, logic);
+        accesses(logic).forEach(new BoundsChecker(extents)::check);
+        checkRoles(logic);
+        checkOrder(extents, logic);
+    }
+
+    /**
+     * Returns a builder of a nest with that name, which is the kernel's.
+     *
+     * @throws IllegalArgumentException if it can be no name in OpenCL C
+     */
+    public static Builder named(String name) {
+        return new Builder(PlanNames.checkKernel(name));
+    }
+
+    /** A builder: loops from the outermost one, then the statement. */
+    public static final class Builder {
+        private final String name;
+        private final LinkedHashMap<LoopIndex, Integer> extents = new LinkedHashMap<>();
+
+        private Builder(String name) {
+            this.name = name;
+        }
+
+        /**
+         * Adds a loop inside of the others.
+         *
+         * @throws IllegalArgumentException if the nest has that index
+         */
+        public Builder loop(LoopIndex index, int iterations) {
+            if (extents.putIfAbsent(index, iterations) != null) {
+                throw new IllegalArgumentException(
+                        "The nest has two loops with the index " + index);
+            }
+            return this;
+        }
+
+        /**
+         * Returns the nest with that statement.
+         *
+         * @throws IllegalArgumentException as {@link LoopNest} does
+         */
+        public LoopNest logic(NestLogic statement) {
+            return new LoopNest(name, extents, statement);
+        }
+    }
+
+    /** Returns a schedule: all loops in their order, none split. */
+    public LoopSchedule schedule() {
+        return LoopSchedule.of(this);
+    }
+
+    /**
+     * Returns the arrays, which are the arguments of the kernel: those of the value in the order of
+     * their first use, then the target if it is not among them.
+     */
+    public List<KernelArray> arrays() {
+        LinkedHashSet<KernelArray> arrays = new LinkedHashSet<>();
+        logic.value().accesses().forEach(access -> arrays.add(access.array()));
+        arrays.remove(logic.target().array());
+        arrays.add(logic.target().array());
+        return List.copyOf(arrays);
+    }
+
+    /** Returns the elements of an array that an iteration uses, the target first. */
+    public List<ArrayAccess> accesses(KernelArray array) {
+        return accesses(logic)
+                .filter(access -> access.array().equals(array))
+                .distinct()
+                .toList();
+    }
+
+    /** Returns the number of iterations of a dimension. */
+    public int extent(LoopIndex dimension) {
+        return Objects.requireNonNull(extents.get(dimension));
+    }
+
+    /** Returns true if each iteration writes an element of its own. */
+    public boolean isInjective() {
+        return isInjective(extents, logic);
+    }
+
+    /** Returns the smallest and the largest value of a coordinate in all iterations. */
+    public Range range(AffineIndex coordinate) {
+        return new BoundsChecker(extents).range(coordinate);
+    }
+
+    /**
+     * The values of a coordinate.
+     *
+     * @param first the smallest
+     * @param last the largest
+     */
+    public record Range(long first, long last) {}
+
+    private static Stream<ArrayAccess> accesses(NestLogic logic) {
+        return Stream.concat(Stream.of(logic.target()), logic.value().accesses());
+    }
+
+    private static void checkNames(String name, Map<LoopIndex, Integer> extents, NestLogic logic) {
+        Set<String> names = new HashSet<>(Set.of(name));
+        for (LoopIndex index : extents.keySet()) {
+            checkUnique(names, "index", index.name());
+        }
+        for (KernelArray array :
+                new LinkedHashSet<>(accesses(logic).map(ArrayAccess::array).toList())) {
+            checkUnique(names, "array", array.name());
+        }
+    }
+
+    private static void checkUnique(Set<String> names, String kind, String name) {
+        if (!names.add(name)) {
+            throw new IllegalArgumentException("The " + kind + " " + name
+                    + " has the name of the kernel, or of another index or array");
+        }
+    }
+
+    private static void checkRoles(NestLogic logic) {
+        KernelArray target = logic.target().array();
+        if (target.role().isReadOnly()) {
+            throw new IllegalArgumentException("The statement writes the array " + target
+                    + ", whose role is " + target.role());
+        }
+        List<KernelArray> read =
+                new ArrayList<>(logic.value().accesses().map(ArrayAccess::array).toList());
+        if (logic.operator() != UpdateOperator.SET) {
+            read.add(target);
+        }
+        for (KernelArray array : read) {
+            if (array.role() == ArrayRole.OUTPUT) {
+                throw new IllegalArgumentException("The statement reads the array " + array
+                        + ", but the values of an output are undefined; make it "
+                        + ArrayRole.INPUT_OUTPUT);
+            }
+        }
+    }
+
+    private static void checkOrder(SequencedMap<LoopIndex, Integer> extents, NestLogic logic) {
+        List<ArrayAccess> reads = logic.value()
+                .accesses()
+                .filter(access -> access.array().equals(logic.target().array()))
+                .toList();
+        for (ArrayAccess read : reads) {
+            if (!read.equals(logic.target())) {
+                throw new IllegalArgumentException("The statement writes " + logic.target()
+                        + " and reads " + read + ": the result would depend on the order of the"
+                        + " loops; read the former values from another array");
+            }
+        }
+        boolean isOrdered = logic.operator() == UpdateOperator.SET || !reads.isEmpty();
+        if (isOrdered && !isInjective(extents, logic)) {
+            throw new IllegalArgumentException("Several iterations may write one element "
+                    + logic.target() + ": the result would depend on the order of the loops;"
+                    + " accumulate, or use each index alone in a coordinate of the target");
+        }
+    }
+
+    private static boolean isInjective(Map<LoopIndex, Integer> extents, NestLogic logic) {
+        return extents.entrySet().stream()
+                .filter(loop -> loop.getValue() > 1)
+                .allMatch(loop -> logic.target().coordinates().stream()
+                        .anyMatch(coordinate -> isAlone(extents, loop.getKey(), coordinate)));
+    }
+
+    /** Returns true if a coordinate of the target depends on this dimension and on no other. */
+    public boolean isAloneInTarget(LoopIndex dimension) {
+        return logic.target().coordinates().stream()
+                .anyMatch(coordinate -> isAlone(extents, dimension, coordinate));
+    }
+
+    private static boolean isAlone(
+            Map<LoopIndex, Integer> extents, LoopIndex dimension, AffineIndex coordinate) {
+        return coordinate.factor(dimension) != 0
+                && coordinate.terms().keySet().stream()
+                        .allMatch(index -> index.equals(dimension)
+                                || Objects.requireNonNull(extents.get(index)) == 1);
+    }
+}

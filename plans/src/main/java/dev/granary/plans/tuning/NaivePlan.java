@@ -1,0 +1,59 @@
+package dev.granary.plans.tuning;
+
+import dev.granary.plans.KernelPlan;
+import dev.granary.plans.ParallelAxis;
+import dev.granary.plans.nest.LoopIndex;
+import dev.granary.plans.nest.LoopNest;
+import dev.granary.plans.nest.LoopSchedule;
+
+import java.util.List;
+import java.util.Set;
+
+/**
+ * The plan that a person writes first: a work-item for each element of the target, work-groups of
+ * 64, all other loops inside, and no caches.
+ */
+final class NaivePlan {
+    private static final List<ParallelAxis> GROUPS =
+            List.of(ParallelAxis.GROUP_X, ParallelAxis.GROUP_Y, ParallelAxis.GROUP_Z);
+    private static final List<ParallelAxis> ITEMS =
+            List.of(ParallelAxis.ITEM_X, ParallelAxis.ITEM_Y, ParallelAxis.ITEM_Z);
+
+    /** Work-items in each of one, two and three dimensions; their product is 64. */
+    private static final List<Integer> SIDES = List.of(64, 8, 4);
+
+    private NaivePlan() {}
+
+    static KernelPlan of(LoopNest nest) {
+        // the last dimensions are usually those of consecutive elements
+        List<LoopIndex> parallel = nest.extents().sequencedKeySet().reversed().stream()
+                .filter(nest::isAloneInTarget)
+                .limit(GROUPS.size())
+                .toList();
+        if (parallel.isEmpty()) {
+            return KernelPlan.of(nest.schedule());
+        }
+        int side = SIDES.get(parallel.size() - 1);
+        LoopSchedule schedule = nest.schedule();
+        for (LoopIndex index : parallel) {
+            schedule = schedule.split(index, side, inner(schedule, index));
+        }
+        KernelPlan plan = KernelPlan.of(schedule);
+        for (int axis = 0; axis < parallel.size(); axis++) {
+            LoopIndex index = parallel.get(axis);
+            plan = plan.bind(index, GROUPS.get(axis))
+                    .bind(schedule.loopsOf(index).getLast().index(), ITEMS.get(axis));
+        }
+        return plan;
+    }
+
+    /** Returns a name for the loop inside of a tile that nothing else has. */
+    private static LoopIndex inner(LoopSchedule schedule, LoopIndex index) {
+        Set<String> names = schedule.names();
+        LoopIndex inner = index.inner();
+        while (names.contains(inner.name())) {
+            inner = LoopIndex.of(inner.name() + "_");
+        }
+        return inner;
+    }
+}
