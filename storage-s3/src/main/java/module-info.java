@@ -3,6 +3,7 @@
  * {@code dev.granary.client.aws} or {@code dev.granary.client.minio} as well, with the client
  * library.
  */
+@SuppressWarnings("module") // the modules named in qualified exports are built later
 module dev.granary.s3 {
     requires transitive dev.granary.cache;
     requires com.google.gson;
@@ -29,12 +30,25 @@ module dev.granary.s3 {
     requires static software.amazon.awssdk.services.s3;
     requires static software.amazon.awssdk.utils;
 
-    exports dev.granary.s3;
-    exports dev.granary.s3.config;
-    exports dev.granary.s3.pack;
-    exports dev.granary.s3.pack.compact;
-    exports dev.granary.s3.pack.warm;
-    exports dev.granary.s3.probe;
-    exports dev.granary.s3.statistics;
-    exports dev.granary.s3.store;
+    exports dev.granary.s3 to
+            dev.granary.cli,
+            dev.granary.coordinator;
+    exports dev.granary.s3.config to
+            dev.granary.cli,
+            dev.granary.coordinator;
+    exports dev.granary.s3.pack to
+            dev.granary.cli,
+            dev.granary.coordinator;
+    exports dev.granary.s3.pack.compact to
+            dev.granary.cli,
+            dev.granary.coordinator;
+    exports dev.granary.s3.pack.warm to
+            dev.granary.cli,
+            dev.granary.coordinator;
+    exports dev.granary.s3.statistics to
+            dev.granary.cli,
+            dev.granary.coordinator;
+    exports dev.granary.s3.store to
+            dev.granary.cli,
+            dev.granary.coordinator;
 }

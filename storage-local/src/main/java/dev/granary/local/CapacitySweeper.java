@@ -1,7 +1,7 @@
 package dev.granary.local;
 
 import dev.granary.cache.EvictionListener;
-import dev.granary.cache.support.LogOnce;
+import dev.granary.cache.support.Warnings;
 
 import org.jspecify.annotations.Nullable;
 
@@ -226,7 +226,7 @@ final class CapacitySweeper {
         } catch (OverlappingFileLockException e) {
             return false; // another tier of this process
         } catch (IOException e) {
-            LogOnce.warn(
+            Warnings.warn(
                     "locks " + config.directory(),
                     "File locks do not work in " + config.directory() + " (" + e
                             + "): processes sweep by chance, and compile the same kernel twice.");

@@ -1,11 +1,16 @@
 package dev.granary.local;
 
 import dev.granary.cache.DamageKind;
+import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.VerificationLevel;
+import dev.granary.cache.format.WriteAttemptId;
 
 import org.jspecify.annotations.Nullable;
 
@@ -33,23 +38,30 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
-import java.time.Instant;
+import java.time.InstantSource;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
 
 /**
- * Tree of entries, one file each: {@code <backend>/<target>/<hh>/<hash>.entry}, where {@code hh} is
- * the start of the hash. A file has the encoded entry and nothing else. Thread-safe.
+ * Tree of entries, one file each: {@code v3/<backend>/<target>/<hh>/<hash>.entry} in a directory,
+ * where {@code hh} is the start of the hash. A file has the encoded entry and nothing else.
+ * Thread-safe.
+ *
+ * <p>It is the form of the {@linkplain LocalTier local tier}, which adds a capacity and the last
+ * use, and of the directories that {@code granary copy} reads and writes.
  *
  * <p>A file is written beside its place and renamed, so a reader finds an entry as a whole or not
  * at all. There is no other state: any process may add, replace or remove any file at any time.
  * Nothing is synced. After a power cut a file may be torn, which its length and checksums reveal.
  */
-final class EntryFiles {
+public final class EntryFiles implements EntryCatalog {
+    private static final String TREE = "v3";
+
     /** Age from which a file that was not renamed has no writer any more. */
     static final Duration ABANDONED = Duration.ofHours(1);
 
@@ -70,13 +82,26 @@ final class EntryFiles {
     private final StoreStep.Listener steps;
 
     /**
-     * Creates the tree in {@code root}, which need not exist.
+     * Creates the tree in a directory, which need not exist.
      *
      * @param steps is called after each step of a change
      */
-    EntryFiles(Path root, StoreStep.Listener steps) {
-        this.root = root;
+    EntryFiles(Path directory, StoreStep.Listener steps) {
+        this.root = directory.resolve(TREE);
         this.steps = steps;
+    }
+
+    /**
+     * Returns the tree in {@code directory}, which need not exist, is not checked, and is created
+     * by the first {@link #store}, private to this user.
+     */
+    public static EntryFiles in(Path directory) {
+        return new EntryFiles(directory.toAbsolutePath().normalize(), StoreStep.Listener.NONE);
+    }
+
+    /** Returns whether the directory has a tree, perhaps without entries. */
+    public boolean exists() {
+        return Files.isDirectory(root, LinkOption.NOFOLLOW_LINKS);
     }
 
     /**
@@ -174,6 +199,101 @@ final class EntryFiles {
     /** Returns the hash of the id of the file of an entry. */
     static Sha256 hash(Path file) {
         return Sha256.parse(file.getFileName().toString().substring(0, HASH_DIGITS));
+    }
+
+    @Override
+    public void list(Consumer<Listed> visitor) throws IOException {
+        walk((kind, file, attributes) -> {
+            if (kind == Kind.ENTRY) {
+                visitor.accept(new Listed(
+                        namespace(file),
+                        hash(file),
+                        attributes.size(),
+                        attributes.lastModifiedTime().toMillis()));
+            }
+        });
+    }
+
+    /**
+     * Reads a listed entry and verifies all of it: header, checksums, SHA-256 of the content, id
+     * and target. The read does not count as a use.
+     */
+    @Override
+    public LoadResult read(Listed listed) {
+        return readListed(listed, null);
+    }
+
+    @Override
+    public LoadResult read(Listed listed, Arena memory) {
+        return readListed(listed, memory);
+    }
+
+    private LoadResult readListed(Listed listed, @Nullable Arena memory) {
+        try {
+            return read(file(listed), memory, stored -> decode(stored, listed)).result();
+        } catch (NoSuchFileException e) {
+            return LoadResult.ABSENT;
+        } catch (IOException e) {
+            return new LoadResult.Unavailable(e.toString());
+        }
+    }
+
+    private static LoadResult decode(MemorySegment stored, Listed listed) {
+        LoadResult result = EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH);
+        return result instanceof LoadResult.Hit hit
+                        && !(hit.entry().id().hash().equals(listed.hash())
+                                && hit.entry().id().target().path().equals(listed.namespace()))
+                ? new LoadResult.Damaged(DamageKind.WRONG_KEY, "a sound entry, but of another id")
+                : result;
+    }
+
+    /**
+     * Stores an entry in its place, and replaces whatever is there.
+     *
+     * @return {@code Stored}; {@code Refused} if the entry is larger than
+     *     {@link EntryFormat#MAX_BYTES} or the directory is read-only; {@code Failed} if the disk
+     *     is full or fails
+     */
+    public StoreResult store(Entry entry) {
+        Path file = file(entry.id());
+        try {
+            List<MemorySegment> parts = encode(entry);
+            write(file, parts, InstantSource.system());
+            return new StoreResult.Stored(length(parts));
+        } catch (IllegalArgumentException e) {
+            return tooLarge(EntryFormat.MAX_BYTES + 1, EntryFormat.MAX_BYTES);
+        } catch (IOException e) {
+            return failure(file, e);
+        }
+    }
+
+    /**
+     * Returns an entry as it is stored.
+     *
+     * @throws IllegalArgumentException if it is larger than {@link EntryFormat#MAX_BYTES}
+     */
+    static List<MemorySegment> encode(Entry entry) {
+        return EntryFormat.encodeParts(entry, Compression.NONE, WriteAttemptId.NONE);
+    }
+
+    static long length(List<MemorySegment> parts) {
+        return parts.stream().mapToLong(MemorySegment::byteSize).sum();
+    }
+
+    static StoreResult.Refused tooLarge(long bytes, long limit) {
+        return new StoreResult.Refused(
+                StoreResult.Scope.ENTRY,
+                "an entry of " + bytes + " bytes exceeds the limit of " + limit + " bytes");
+    }
+
+    /** Returns the result of a store whose write failed. */
+    StoreResult failure(Path file, IOException cause) {
+        Path denied = cause instanceof AccessDeniedException ? file.getParent() : root.getParent();
+        // exists: Windows denies access to files in use, too
+        return denied != null && Files.exists(denied) && !Files.isWritable(denied)
+                ? new StoreResult.Refused(
+                        StoreResult.Scope.STORE, "the directory cannot be written: " + cause)
+                : new StoreResult.Failed(cause.toString());
     }
 
     /**
@@ -274,17 +394,17 @@ final class EntryFiles {
      * Stores an entry in its place, and replaces whatever is there.
      *
      * @param parts the encoded entry
-     * @param now the time of storing
+     * @param clock the clock of the times of files: that of the system, or one of a test
      * @throws IOException if it could not be written; nothing of it remains
      */
-    void write(Path file, List<MemorySegment> parts, Instant now) throws IOException {
+    void write(Path file, List<MemorySegment> parts, InstantSource clock) throws IOException {
         for (int attempt = 1; ; attempt++) {
             try {
                 if (attempt > 1) {
                     Files.createDirectories(
                             file.getParent(), DirectoryValidator.privateDirectory(root));
                 }
-                writeOnce(file, parts, now);
+                writeOnce(file, parts, clock);
                 return;
             } catch (NoSuchFileException | FileNotFoundException | FileAlreadyExistsException e) {
                 // The directory is missing, or something was removed. A file server that repeats a
@@ -300,7 +420,8 @@ final class EntryFiles {
         }
     }
 
-    private void writeOnce(Path file, List<MemorySegment> parts, Instant now) throws IOException {
+    private void writeOnce(Path file, List<MemorySegment> parts, InstantSource clock)
+            throws IOException {
         Path written = beside(file);
         FileChannel channel = FileChannel.open(
                 written,
@@ -318,7 +439,9 @@ final class EntryFiles {
                     });
                 }
             }
-            Files.setLastModifiedTime(written, FileTime.from(now));
+            if (!clock.equals(InstantSource.system())) { // the file system has set that of its own
+                Files.setLastModifiedTime(written, FileTime.from(clock.instant()));
+            }
             steps.done(StoreStep.WRITTEN);
             Files.move(written, file, StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException | RuntimeException | Error e) {

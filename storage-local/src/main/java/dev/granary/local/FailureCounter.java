@@ -1,6 +1,6 @@
 package dev.granary.local;
 
-import dev.granary.cache.support.LogOnce;
+import dev.granary.cache.support.Warnings;
 
 import java.nio.file.Path;
 import java.util.concurrent.atomic.LongAdder;
@@ -17,7 +17,7 @@ final class FailureCounter {
     /** Counts a failure; {@code consequence} is a sentence without its full stop. */
     void record(String consequence, Throwable cause) {
         count.increment();
-        LogOnce.warn(
+        Warnings.warn(
                 consequence + " " + directory,
                 consequence + " (" + cause
                         + "). Further failures of this kind are counted, not logged.");

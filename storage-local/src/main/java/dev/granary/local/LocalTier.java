@@ -4,21 +4,19 @@ import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.EvictionListener;
+import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
-import dev.granary.cache.format.WriteAttemptId;
 
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -42,7 +40,6 @@ import java.util.function.LongUnaryOperator;
  * removes the oldest files. {@code docs/local-directory.md} has layout and guarantees.
  */
 public final class LocalTier implements PersistentCache, EntryCatalog {
-    private static final String TREE = "v3";
     // A use within this time of the last one is not recorded: it would double the cost of a hit.
     private static final Duration USE_RESOLUTION = Duration.ofMinutes(10);
     private static final String UNREADABLE = "An entry could not be read; it counts as a miss";
@@ -60,7 +57,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     private LocalTier(LocalTierConfig config, StoreStep.Listener steps, LongUnaryOperator random) {
         this.config = config;
         this.failures = new FailureCounter(config.directory());
-        this.files = new EntryFiles(config.directory().resolve(TREE), steps);
+        this.files = new EntryFiles(config.directory(), steps);
         this.sweeper = new CapacitySweeper(config, files, failures, steps, random);
     }
 
@@ -190,8 +187,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         if (least > limit) {
             return refuse(least, limit);
         }
+        Path file = files.file(entry.id());
         try {
-            Path file = files.file(entry.id());
             boolean isDamaged;
             try (Arena memory = Arena.ofConfined()) {
                 EntryFiles.Found present = present(file, memory, entry.id());
@@ -202,13 +199,12 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
                 }
                 isDamaged = present.result() instanceof LoadResult.Damaged;
             }
-            List<MemorySegment> parts =
-                    EntryFormat.encodeParts(entry, Compression.NONE, WriteAttemptId.NONE);
-            long bytes = parts.stream().mapToLong(MemorySegment::byteSize).sum();
+            List<MemorySegment> parts = EntryFiles.encode(entry);
+            long bytes = EntryFiles.length(parts);
             if (CapacitySweeper.onDisk(bytes) > limit) {
                 return refuse(bytes, limit);
             }
-            files.write(file, parts, config.clock().instant());
+            files.write(file, parts, config.clock());
             healed.add(isDamaged ? 1 : 0);
             sweeper.stored(bytes);
             return new StoreResult.Stored(bytes);
@@ -216,17 +212,8 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
             return refuse(EntryFormat.MAX_BYTES + 1, limit);
         } catch (IOException e) {
             failures.record(NOT_STORED, e);
-            return isReadOnly(e, files.file(entry.id()))
-                    ? new StoreResult.Refused(
-                            StoreResult.Scope.STORE, "the directory cannot be written: " + e)
-                    : new StoreResult.Failed(e.toString());
+            return files.failure(file, e);
         }
-    }
-
-    private boolean isReadOnly(IOException cause, Path file) {
-        Path denied = cause instanceof AccessDeniedException ? file.getParent() : directory();
-        // exists: Windows denies access to files in use, too
-        return denied != null && Files.exists(denied) && !Files.isWritable(denied);
     }
 
     /** Reads what an entry would replace; counts as absent if it cannot be read. */
@@ -243,9 +230,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
 
     private StoreResult refuse(long bytes, long limit) {
         refusedTooLarge.increment();
-        return new StoreResult.Refused(
-                StoreResult.Scope.ENTRY,
-                "an entry of " + bytes + " bytes exceeds the limit of " + limit + " bytes");
+        return EntryFiles.tooLarge(bytes, limit);
     }
 
     @Override
@@ -263,48 +248,20 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     @Override
     public void list(Consumer<Listed> visitor) throws IOException {
         requireOpen();
-        files.walk((kind, file, attributes) -> {
-            if (kind == EntryFiles.Kind.ENTRY) {
-                visitor.accept(new Listed(
-                        EntryFiles.namespace(file),
-                        EntryFiles.hash(file),
-                        attributes.size(),
-                        attributes.lastModifiedTime().toMillis()));
-            }
-        });
+        files.list(visitor);
     }
 
-    /** Reads a listed entry. The read does not count as a use, and removes no damaged entry. */
+    /** Reads a listed entry as {@link EntryFiles#read(Listed)} does; removes no damaged entry. */
     @Override
     public LoadResult read(Listed listed) {
-        return readInto(listed, null);
+        requireOpen();
+        return files.read(listed);
     }
 
     @Override
     public LoadResult read(Listed listed, Arena memory) {
-        return readInto(listed, memory);
-    }
-
-    private LoadResult readInto(Listed listed, @Nullable Arena memory) {
         requireOpen();
-        try {
-            return files.read(files.file(listed), memory, stored -> decode(stored, listed))
-                    .result();
-        } catch (NoSuchFileException e) {
-            return LoadResult.ABSENT;
-        } catch (IOException e) {
-            failures.record(UNREADABLE, e);
-            return new LoadResult.Unavailable(e.toString());
-        }
-    }
-
-    private static LoadResult decode(MemorySegment stored, Listed listed) {
-        LoadResult result = EntryFormat.decode(stored, VerificationLevel.CHECKSUMS);
-        return result instanceof LoadResult.Hit hit
-                        && !(hit.entry().id().hash().equals(listed.hash())
-                                && hit.entry().id().target().path().equals(listed.namespace()))
-                ? new LoadResult.Damaged(DamageKind.WRONG_KEY, "a sound entry, but of another id")
-                : result;
+        return files.read(listed, memory);
     }
 
     /**

@@ -1,5 +1,7 @@
 package dev.granary.local;
 
+import dev.granary.cache.EvictionPolicy;
+
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.Objects;

@@ -1,6 +1,6 @@
 package dev.granary.local;
 
-import dev.granary.cache.support.LogOnce;
+import dev.granary.cache.support.Warnings;
 
 import org.jspecify.annotations.Nullable;
 
@@ -50,7 +50,7 @@ public final class PrivateSubdirectory {
                 return configured;
             }
             Path subdirectory = configured.resolve(PREFIX + user.getAsInt());
-            LogOnce.warn(
+            Warnings.warn(
                     "shared-directory " + configured,
                     "Others can write the local cache directory " + configured
                             + "; its private subdirectory " + subdirectory.getFileName()

@@ -145,7 +145,7 @@ final class LocalTierTest {
                     assertThat(writer.store(first)).isStored();
                 }
             }
-            EntryFiles files = new EntryFiles(directory.resolve("v3"), StoreStep.Listener.NONE);
+            EntryFiles files = new EntryFiles(directory, StoreStep.Listener.NONE);
             assertFalse(files.removeIf(file, _ -> false), "it was put back");
             assertEquals(ByteBuffer.wrap(sound), ByteBuffer.wrap(Files.readAllBytes(file)));
             assertFalse(files.removeIf(file, aside -> {

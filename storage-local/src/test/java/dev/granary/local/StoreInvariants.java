@@ -95,6 +95,6 @@ public final class StoreInvariants {
 
     /** Returns the file of an entry. */
     static Path file(Path directory, Id id) {
-        return new EntryFiles(directory.resolve("v3"), StoreStep.Listener.NONE).file(id);
+        return new EntryFiles(directory, StoreStep.Listener.NONE).file(id);
     }
 }

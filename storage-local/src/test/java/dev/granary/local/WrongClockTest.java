@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.contract.TestEntries;
 
 import org.junit.jupiter.api.AfterEach;

@@ -1,6 +1,7 @@
 package dev.granary.s3;
 
 import dev.granary.cache.CheckResult;
+import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
@@ -24,10 +25,12 @@ import dev.granary.s3.publish.EntryPublisher;
 import dev.granary.s3.resilience.ExpiringSet;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.ResilientObjectStore;
-import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TrafficCounter;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.security.SecureRandom;
@@ -59,6 +62,7 @@ import java.util.random.RandomGenerator;
  * MiB, the indexes of its packs 56 bytes for each entry.
  */
 public final class BucketTier implements PersistentCache, EntryCatalog {
+    private static final Logger LOG = LoggerFactory.getLogger(BucketTier.class);
     private static final int ABSENT_CAPACITY = 100_000;
 
     private final S3Config config;
@@ -66,7 +70,6 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final RequestCounters counters = new RequestCounters();
     private final ResilientObjectStore store;
     private final ServerCapabilities capabilities;
-    private final WriteSuspension writeSuspension;
     private final PackReader.Settings packSettings;
     private final Lazy<PackReader> packs;
     private final BucketEntryLoader loader;
@@ -95,8 +98,6 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         this.traffic = traffic;
         this.layout = new BucketLayout(config.location());
         this.store = new ResilientObjectStore(transport, config, ticker, counters, traffic);
-        this.writeSuspension =
-                new WriteSuspension(config.location(), config.readOnlyPause(), ticker);
         this.capabilities = new ServerCapabilities(
                 config,
                 layout,
@@ -113,8 +114,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 config.loadDeadline().minus(config.connection().requestTimeout())));
         this.loader = new BucketEntryLoader(layout, !config.refreshInterval().isZero(), packs);
         this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), ticker);
-        this.publisher = new EntryPublisher(
-                store, writeSuspension, config.retention(), counters, ticker, random);
+        this.publisher = new EntryPublisher(store, config.retention(), counters, ticker, random);
     }
 
     /** Opens the tier. Sends no request and loads no client library before the first use. */
@@ -131,13 +131,23 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
 
     @Override
     public LoadResult load(Id id) {
+        return load(id, store.withinDeadline());
+    }
+
+    /** {@inheritDoc} A request may begin before the deadline, and ends by its own limits. */
+    @Override
+    public LoadResult load(Id id, Deadline deadline) {
+        return load(id, store.within(deadline));
+    }
+
+    private LoadResult load(Id id, ObjectStore requests) {
         requireOpen();
         Sha256 hash = id.hash();
         if (absent.contains(hash)) {
             return LoadResult.ABSENT;
         }
         long mark = absent.mark();
-        LoadResult result = loader.load(id, store.withinDeadline()).result();
+        LoadResult result = loader.load(id, requests).result();
         if (result instanceof LoadResult.Absent) {
             absent.add(hash, mark);
         }
@@ -156,24 +166,17 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     @Override
     public StoreResult store(Entry entry) {
         requireOpen();
-        return refusal().orElseGet(() -> {
-            StoreResult result = publisher.publish(entry, layout.entry(entry.id()));
-            absent.remove(entry.id().hash());
-            return result;
-        });
-    }
-
-    /** Returns the result of a write that is not sent, if nothing may be written now. */
-    private Optional<StoreResult> refusal() {
-        return config.access() == S3Access.READ
-                ? Optional.of(new StoreResult.Refused(
-                        StoreResult.Scope.STORE, config.location() + " is configured as read-only"))
-                : writeSuspension
-                        .reason()
-                        .map(failure -> new StoreResult.Refused(
-                                StoreResult.Scope.STORE,
-                                "read-only for a while, since the bucket refused a write: "
-                                        + failure));
+        if (config.access() == S3Access.READ) {
+            return new StoreResult.Refused(
+                    StoreResult.Scope.STORE, config.location() + " is configured as read-only");
+        }
+        StoreResult result = publisher.publish(entry, layout.entry(entry.id()));
+        absent.remove(entry.id().hash());
+        if (result instanceof StoreResult.Refused(StoreResult.Scope scope, String reason)
+                && scope == StoreResult.Scope.STORE) {
+            LOG.warn("{} refused a write, so uploads pause: {}", config.location(), reason);
+        }
+        return result;
     }
 
     /**
@@ -267,8 +270,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 store.breaker(),
                 store.breakerOpenings(),
                 counters.refreshes(),
-                capabilities.peek(),
-                writeSuspension.remaining());
+                capabilities.peek());
     }
 
     /**

@@ -188,26 +188,6 @@ class BucketTierTest {
 
     @Test
     @DisplayName(
-            "R3 a refused write makes the tier read-only for a while: hits continue, no write is"
-                    + " sent, then writes resume")
-    void readOnly() {
-        Entry known = entries.entry(10);
-        tier.store(known);
-        store.forgetRequests();
-        store.script(new Fault.Lost(DENIED));
-        assertThat(tier.store(entries.entry(10))).isRefused();
-        Entry later = entries.entry(10);
-        assertThat(tier.store(later)).isRefused();
-        assertEquals(List.of("PUT none-match"), store.requests());
-        assertEquals(Duration.ofMinutes(5), tier.statistics().readOnlyFor());
-        assertThat(tier.load(known.id())).isHitOf(known);
-        ticker.pass(Duration.ofMinutes(5));
-        assertEquals(Duration.ZERO, tier.statistics().readOnlyFor());
-        assertThat(tier.store(later)).isStored();
-    }
-
-    @Test
-    @DisplayName(
             "R16 a failing bucket receives no requests for a while, lookups fail at once, and it"
                     + " recovers after the pause")
     void breaker() {

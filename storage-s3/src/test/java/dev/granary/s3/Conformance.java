@@ -39,7 +39,7 @@ final class Conformance {
         if (!races && arguments.length > 0) {
             System.err.println(
                     "granary: usage: ./granary conformance [--races ROUNDS]; the server is"
-                            + " GRANARY_TEST_S3_ENDPOINT's, see docs/s3-servers.md");
+                            + " GRANARY_TEST_S3_ENDPOINT's, see docs/bucket.md");
             System.exit(2);
         }
         TestS3 server = TestS3.server();
@@ -96,7 +96,7 @@ final class Conformance {
             if (server.deviations().isEmpty()) {
                 out.println(
                         "If the deviations of the server are known, GRANARY_TEST_S3_SERVER names"
-                                + " it: see docs/s3-servers.md");
+                                + " it: see docs/bucket.md");
             }
         }
         return failures.isEmpty();

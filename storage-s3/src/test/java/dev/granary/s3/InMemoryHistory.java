@@ -64,7 +64,6 @@ final class InMemoryHistory {
         this.remembersAbsence = random.nextBoolean();
         this.config = S3Config.builder("bucket")
                 .prefix("trial")
-                .readOnlyPause(PAUSE)
                 .breakerPause(PAUSE)
                 .refreshInterval(Duration.ZERO)
                 .absentMemory(remembersAbsence ? PAUSE : Duration.ZERO)

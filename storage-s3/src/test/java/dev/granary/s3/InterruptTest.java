@@ -178,7 +178,6 @@ class InterruptTest {
                 }
             });
             assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
-            assertEquals(Duration.ZERO, tier.statistics().readOnlyFor());
             assertThat(tier.store(fresh)).isStored();
             for (Entry one : stored) {
                 tier.store(one);

@@ -57,7 +57,6 @@ final class WireHistory implements AutoCloseable {
                 .client(client)
                 .requestTimeout(requestTimeout)
                 .loadDeadline(loadDeadline)
-                .readOnlyPause(Duration.ofMillis(1))
                 .breakerPause(Duration.ofMillis(1))
                 .refreshInterval(Duration.ZERO);
     }

@@ -137,11 +137,6 @@ public final class S3Config {
         return settings.absentMemory;
     }
 
-    /** Returns the time without writes after the bucket refused one. */
-    public Duration readOnlyPause() {
-        return settings.readOnlyPause;
-    }
-
     /**
      * Returns the interval at which the head of a target is compared with the bucket's; zero
      * disables packs.

@@ -25,7 +25,6 @@ public final class S3ConfigBuilder implements Cloneable {
     Duration slowCall = Duration.ofSeconds(3);
     Duration breakerPause = Duration.ofSeconds(30);
     Duration absentMemory = Duration.ofSeconds(5);
-    Duration readOnlyPause = Duration.ofMinutes(5);
     int readAttempts = 3;
     Duration retryPause = Duration.ofMillis(50);
     Duration refreshInterval = Duration.ofMinutes(1);
@@ -181,12 +180,6 @@ public final class S3ConfigBuilder implements Cloneable {
                     "The absent memory must be zero or more, not " + memory);
         }
         this.absentMemory = memory;
-        return this;
-    }
-
-    /** Sets the time without writes after the bucket refused one; default 5 minutes. */
-    public S3ConfigBuilder readOnlyPause(Duration pause) {
-        this.readOnlyPause = positive(pause, "read-only pause");
         return this;
     }
 

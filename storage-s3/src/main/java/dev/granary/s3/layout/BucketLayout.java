@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 
 /**
  * Keys of the objects of a bucket: {@code <prefix>/v2/<backend>/<target>/e/<hh>/<sha256>} and
- * others, as {@code docs/bucket-layout.md} lists them.
+ * others, as {@code docs/bucket.md} lists them.
  */
 public final class BucketLayout {
     /**

@@ -1,6 +1,6 @@
 package dev.granary.s3.pack;
 
-import dev.granary.cache.support.LogOnce;
+import dev.granary.cache.support.Warnings;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexReader.IndexResult;
@@ -105,7 +105,7 @@ public final class PackNamer {
             SwapResult ignored =
                     register.swap(Optional.of(seen), head -> foldChange(head, from, base, folded));
         } catch (RegisterException e) {
-            LogOnce.warn(
+            Warnings.warn(
                     "folds",
                     "The recent packs of " + keys.namespace() + " cannot be folded: "
                             + e.getMessage());

@@ -8,8 +8,8 @@ import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.format.WriteAttemptId;
-import dev.granary.cache.support.LogOnce;
 import dev.granary.cache.support.Ticker;
+import dev.granary.cache.support.Warnings;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackInfo;
@@ -146,7 +146,7 @@ public final class PackPublisher {
                 batch.clear();
                 return;
             }
-            LogOnce.warn(
+            Warnings.warn(
                     "packs",
                     "A pack of " + keys.namespace() + " could not be published, so its entries are"
                             + " published unpacked: " + failure.get());

@@ -65,12 +65,13 @@ final class TargetPackReader {
         if (last.result() instanceof LoadResult.Hit) {
             return last.answer();
         }
+        if (single instanceof LoadResult.Unavailable) {
+            return new BucketAnswer(single, BucketAnswer.Origin.UNPACKED); // may have the entry
+        }
         if (first.isUnsound()) {
             return first.answer();
         }
-        boolean isAnswered = single instanceof LoadResult.Unavailable
-                || (single instanceof LoadResult.Damaged && view.isKnown());
-        if (isAnswered) {
+        if (single instanceof LoadResult.Damaged && view.isKnown()) {
             return new BucketAnswer(single, BucketAnswer.Origin.UNPACKED);
         }
         return last.result() instanceof LoadResult.Absent

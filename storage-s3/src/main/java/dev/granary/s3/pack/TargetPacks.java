@@ -1,6 +1,6 @@
 package dev.granary.s3.pack;
 
-import dev.granary.cache.support.LogOnce;
+import dev.granary.cache.support.Warnings;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexReader.IndexResult;
@@ -182,7 +182,7 @@ final class TargetPacks {
                 // without its base a target has its recent packs and unpacked entries
                 failure = e.isLoss() ? "" : String.valueOf(e.getMessage());
                 if (e.isLoss()) {
-                    LogOnce.warn(
+                    Warnings.warn(
                             "base " + keys.namespace(),
                             "Most packs of " + keys.namespace() + " are not found: "
                                     + e.getMessage() + "; granary compact --adopt names them");
@@ -217,7 +217,7 @@ final class TargetPacks {
             if (read instanceof IndexResult.Ok(PackIndex index)) {
                 view.add(pack, index);
             } else if (read instanceof IndexResult.Lost lost) {
-                LogOnce.warn(
+                Warnings.warn(
                         "packs of " + keys.namespace(),
                         "Pack " + pack.name() + " of " + keys.namespace() + " cannot be used: "
                                 + lost.cause() + "; granary compact examines it");

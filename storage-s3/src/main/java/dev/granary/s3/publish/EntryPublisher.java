@@ -10,7 +10,6 @@ import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.resilience.RequestCounters;
-import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
@@ -60,7 +59,6 @@ public final class EntryPublisher {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
 
     private final ObjectStore store;
-    private final WriteSuspension suspension;
     private final Duration retention;
     private final RequestCounters counters;
     private final Ticker ticker;
@@ -69,20 +67,17 @@ public final class EntryPublisher {
     /**
      * Creates a publisher.
      *
-     * @param suspension suspends writes after the bucket refused one
      * @param retention the age at which a lifecycle rule may delete objects; zero if there is none
      * @param ticker the clock, which also waits between attempts
      * @param random source of put ids and pauses
      */
     public EntryPublisher(
             ObjectStore store,
-            WriteSuspension suspension,
             Duration retention,
             RequestCounters counters,
             Ticker ticker,
             RandomGenerator random) {
         this.store = store;
-        this.suspension = suspension;
         this.retention = retention;
         this.counters = counters;
         this.ticker = ticker;
@@ -202,14 +197,11 @@ public final class EntryPublisher {
             ticker.pause(Duration.ofNanos(1 + random.nextLong(maxNanos)));
         }
 
-        /** Ends the publication. Only a refusal that is not about this object suspends writes. */
+        /** Ends the publication. */
         private StoreResult refused(StoreFailure refusal) {
             boolean isOfObject = refusal.kind() == StoreFailure.Kind.OBJECT_REFUSED;
             if (!isOfObject && isConditional && damaged.isPresent()) {
                 return giveUp("the existing entry could not be replaced: " + refusal);
-            }
-            if (!isOfObject) {
-                suspension.suspend(refusal);
             }
             return unknowns > 0 // an earlier attempt may have succeeded
                     ? giveUp(refusal.toString())

@@ -1,5 +1,6 @@
 package dev.granary.s3.resilience;
 
+import dev.granary.cache.Deadline;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.store.StoreFailure;
@@ -20,19 +21,19 @@ final class ReadAttempts {
 
     private final S3Config config;
     private final Ticker ticker;
-    private final long lastStart;
+    private final Deadline deadline;
     private int sent;
     private long pauseNanos = NO_RETRY;
 
     /**
      * Begins a read.
      *
-     * @param lastStart the time of {@code ticker} after which no attempt may begin
+     * @param deadline no attempt begins after it
      */
-    ReadAttempts(S3Config config, Ticker ticker, long lastStart) {
+    ReadAttempts(S3Config config, Ticker ticker, Deadline deadline) {
         this.config = config;
         this.ticker = ticker;
-        this.lastStart = lastStart;
+        this.deadline = deadline;
     }
 
     /**
@@ -49,7 +50,7 @@ final class ReadAttempts {
                 * ThreadLocalRandom.current().nextDouble(0.5, 1.5);
         boolean isRetried = ++sent < max
                 && failure.filter(StoreFailure::isTransient).isPresent()
-                && lastStart - ticker.nanos() >= pause;
+                && deadline.left() >= pause;
         pauseNanos = isRetried ? (long) pause : NO_RETRY;
         return !isRetried;
     }

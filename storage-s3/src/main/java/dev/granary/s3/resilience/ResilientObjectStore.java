@@ -1,5 +1,6 @@
 package dev.granary.s3.resilience;
 
+import dev.granary.cache.Deadline;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Config;
@@ -12,6 +13,7 @@ import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.TrafficCounter;
 import dev.granary.s3.store.WriteResult;
 
+import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
@@ -41,8 +43,6 @@ public final class ResilientObjectStore extends RequestPipelineStore {
     private final RequestCounters counters;
     private final TrafficCounter traffic;
     private final Ticker ticker;
-    private final long deadlineNanos;
-    private final long requestNanos;
     private final long sendWindowNanos;
     private volatile boolean isClosed;
 
@@ -73,8 +73,8 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         this.counters = counters;
         this.traffic = traffic;
         this.ticker = ticker;
-        this.deadlineNanos = config.loadDeadline().toNanos();
-        this.requestNanos = config.connection().requestTimeout().toNanos();
+        long deadlineNanos = config.loadDeadline().toNanos();
+        long requestNanos = config.connection().requestTimeout().toNanos();
         this.sendWindowNanos =
                 Math.max(deadlineNanos - requestNanos, deadlineNanos / TOLERANCE_DIVISOR);
     }
@@ -93,7 +93,20 @@ public final class ResilientObjectStore extends RequestPipelineStore {
 
     /** Returns a view whose reads all end within one load deadline from now, for one lookup. */
     public ObjectStore withinDeadline() {
-        return new WithinDeadline(ticker.nanos());
+        return within(window());
+    }
+
+    /**
+     * Returns a view for one lookup, whose caller waits until {@code deadline}. A request may begin
+     * before it, and ends by its own limits.
+     */
+    public ObjectStore within(Deadline deadline) {
+        return new WithinDeadline(deadline);
+    }
+
+    /** Returns the time from now in which the requests of one read may begin. */
+    private Deadline window() {
+        return Deadline.after(Duration.ofNanos(sendWindowNanos), ticker::nanos);
     }
 
     /**
@@ -167,28 +180,25 @@ public final class ResilientObjectStore extends RequestPipelineStore {
 
     @Override
     <R> R read(BucketRequest<R> request) {
-        return read(ticker.nanos(), "", request);
+        return read(window(), "", request);
     }
 
     /**
-     * Reads within the deadline of a lookup that began at {@code start}: sends nothing that could
-     * end after it.
+     * Reads for a caller that waits until {@code deadline}: sends nothing after it.
      *
      * @param earlierFailure the failure that took the time so far, for messages; may be empty
      */
-    private <R> R read(long start, String earlierFailure, BucketRequest<R> request) {
-        if (ticker.nanos() - start > sendWindowNanos) {
+    private <R> R read(Deadline deadline, String earlierFailure, BucketRequest<R> request) {
+        if (deadline.isOver()) {
             counters.unsent.increment();
             return request.failed()
                     .apply(StoreFailure.of(
                             StoreFailure.Kind.TIMEOUT,
                             "earlier requests took all the time of the lookup" + earlierFailure));
         }
-        ReadAttempts attempts =
-                new ReadAttempts(config, ticker, start + deadlineNanos - requestNanos);
+        ReadAttempts attempts = new ReadAttempts(config, ticker, deadline);
         while (true) {
-            R result = sendOnce(
-                    sendWindowNanos - (ticker.nanos() - start), request, attempts::isFinal, true);
+            R result = sendOnce(deadline.left(), request, attempts::isFinal, true);
             if (attempts.hasEnded() || !attempts.pause()) {
                 return result;
             }
@@ -215,23 +225,23 @@ public final class ResilientObjectStore extends RequestPipelineStore {
 
     /** A view for several requests of one lookup. */
     private final class WithinDeadline extends RequestPipelineStore implements DeadlineBound {
-        private final long start;
+        private final Deadline deadline;
         private volatile String earlierFailure = "";
 
-        WithinDeadline(long start) {
+        WithinDeadline(Deadline deadline) {
             super(counters);
-            this.start = start;
+            this.deadline = deadline;
         }
 
         @Override
         public long remainingNanos() {
-            return Math.max(0, sendWindowNanos - (ticker.nanos() - start));
+            return deadline.left();
         }
 
         @Override
         <R> R read(BucketRequest<R> request) {
             boolean isSent = remainingNanos() > 0;
-            R result = ResilientObjectStore.this.read(start, earlierFailure, request);
+            R result = ResilientObjectStore.this.read(deadline, earlierFailure, request);
             // the first failure is the cause of the later ones
             if (isSent && earlierFailure.isEmpty()) {
                 request.failure().apply(result).ifPresent(cause -> earlierFailure = ": " + cause);

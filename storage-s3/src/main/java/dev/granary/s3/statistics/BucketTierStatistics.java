@@ -2,7 +2,6 @@ package dev.granary.s3.statistics;
 
 import dev.granary.s3.probe.ConditionalWriteSupport;
 
-import java.time.Duration;
 import java.util.Optional;
 
 /**
@@ -18,8 +17,6 @@ import java.util.Optional;
  * @param refreshes existing entries that were rewritten because of their age
  * @param conditionalWrites the conditional writes that the server supports; empty while they are
  *     unknown
- * @param readOnlyFor the remaining time without writes after the bucket refused one; zero if writes
- *     are allowed
  */
 public record BucketTierStatistics(
         Requests requests,
@@ -28,8 +25,7 @@ public record BucketTierStatistics(
         Breaker breaker,
         long breakerOpenings,
         Refreshes refreshes,
-        Optional<ConditionalWriteSupport> conditionalWrites,
-        Duration readOnlyFor) {
+        Optional<ConditionalWriteSupport> conditionalWrites) {
     /**
      * Requests by kind.
      *

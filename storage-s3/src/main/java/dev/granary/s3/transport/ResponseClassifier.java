@@ -34,6 +34,7 @@ import java.security.cert.CertificateException;
 import java.time.DateTimeException;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
 import java.util.regex.Pattern;
 
 import javax.net.ssl.SSLException;
@@ -244,7 +245,8 @@ public final class ResponseClassifier {
      */
     private static boolean isClosedHere(Throwable t) {
         return (t instanceof SocketException && "Socket closed".equals(t.getMessage()))
-                || (t.getClass() == IOException.class && "Canceled".equals(t.getMessage()));
+                || (t.getClass() == IOException.class && "Canceled".equals(t.getMessage()))
+                || t instanceof CancellationException; // before the request had a connection
     }
 
     private static boolean isTimeout(Throwable t) {

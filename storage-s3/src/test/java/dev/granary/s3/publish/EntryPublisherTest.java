@@ -19,13 +19,11 @@ import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.VerificationLevel;
 import dev.granary.cache.format.WriteAttemptId;
-import dev.granary.s3.config.S3Location;
 import dev.granary.s3.contract.DeviatingObjectStore;
 import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.resilience.RequestCounters;
-import dev.granary.s3.resilience.WriteSuspension;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.transport.ResponseClassifier;
@@ -63,8 +61,6 @@ class EntryPublisherTest {
 
     private final TestEntries entries = new TestEntries(EntryPublisherTest.class.getName());
     private final TestTicker ticker = new TestTicker();
-    private final WriteSuspension pause =
-            new WriteSuspension(new S3Location("bucket", ""), Duration.ofMinutes(5), ticker);
     private final RequestCounters counters = new RequestCounters();
     private final SplittableRandom random = TestSeed.random("EntryPublisherTest");
     private MemoryObjectStore store = new MemoryObjectStore();
@@ -72,7 +68,7 @@ class EntryPublisherTest {
     private final Entry entry = entries.entry(1000);
 
     private EntryPublisher publisher(MemoryObjectStore server, Duration retention) {
-        return new EntryPublisher(server, pause, retention, counters, ticker, random.split());
+        return new EntryPublisher(server, retention, counters, ticker, random.split());
     }
 
     /** Returns servers that honour conditions, and others; each is empty. */
@@ -408,15 +404,12 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R3 not allowed, not supported: refused, and the writes of the tier are suspended")
+    @DisplayName("not allowed, not supported: refused")
     void refused() {
         for (StoreFailure failure : List.of(DENIED, NOT_SUPPORTED)) {
             // not supported with a condition and without one
             store.script(new Fault.Lost(failure), new Fault.None(), new Fault.Lost(failure));
             assertThat(publish()).isRefused();
-            assertEquals(failure, pause.reason().orElseThrow());
-            ticker.pass(Duration.ofMinutes(5));
-            assertTrue(pause.reason().isEmpty());
             store.forgetScript();
         }
         assertEquals(List.of(), store.keys());
@@ -436,7 +429,6 @@ class EntryPublisherTest {
             assertEquals(
                     new StoreResult.Refused(StoreResult.Scope.ENTRY, failure.toString()), result);
             assertEquals(before + 1, store.requests().size());
-            assertTrue(pause.reason().isEmpty());
         }
         assertThat(publish()).isStored();
     }
@@ -449,7 +441,6 @@ class EntryPublisherTest {
         store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Lost(DENIED));
         assertThat(publish()).isUnknown();
         assertStored(entry);
-        assertEquals(DENIED, pause.reason().orElseThrow());
         store.place(KEY, entries.bytes(300));
         store.script(
                 new Fault.None(),
@@ -580,7 +571,6 @@ class EntryPublisherTest {
         store.script(new Fault.Lost(NOT_SUPPORTED));
         assertThat(publish()).isStored();
         assertEquals(List.of("PUT none-match", "GET", "PUT"), store.requests());
-        assertTrue(pause.reason().isEmpty());
         assertStored(entry);
         store.place(KEY, entries.bytes(300));
         store.forgetRequests();
@@ -628,7 +618,6 @@ class EntryPublisherTest {
         assertThat(publish()).isDuplicate();
         assertStored(other);
         assertEquals(new BucketTierStatistics.Refreshes(0, 2), counters.refreshes());
-        assertTrue(pause.reason().isEmpty());
     }
 
     @Test

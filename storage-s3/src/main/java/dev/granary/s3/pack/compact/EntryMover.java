@@ -26,6 +26,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -57,7 +58,7 @@ final class EntryMover {
     private final LongConsumer progress;
     private long bytesRead;
 
-    final Map<Sha256, Redundant> redundant = new HashMap<>();
+    final Map<Sha256, Redundant> redundant = new LinkedHashMap<>();
     final List<String> damagedKeys = new ArrayList<>();
     final Set<String> lossyPacks = new LinkedHashSet<>();
     long lost;
@@ -198,7 +199,7 @@ final class EntryMover {
     /** Returns the ids in a pack of which a pack that stays has a sound copy, just read. */
     private Set<Sha256> keptElsewhere(CompactionPlan plan, PackInfo pack)
             throws CompactionException {
-        Map<PackInfo, List<PackLocation>> copies = new HashMap<>();
+        Map<PackInfo, List<PackLocation>> copies = new LinkedHashMap<>();
         for (PackLocation location : plan.locations(pack)) {
             PackInfo holder = plan.first.get(location.id());
             if (holder != null && holder != pack && !plan.sources.contains(holder)) {

@@ -31,6 +31,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -351,7 +352,7 @@ public final class PackCompactor {
          * readers of an older head have the former one.
          */
         private void removeRedundant(long nowMillis) throws CompactionException {
-            Map<PackInfo, List<EntryMover.Redundant>> byPack = new HashMap<>();
+            Map<PackInfo, List<EntryMover.Redundant>> byPack = new LinkedHashMap<>();
             mover.redundant.values().forEach(one -> byPack.computeIfAbsent(
                             one.pack(), _ -> new ArrayList<>())
                     .add(one));

@@ -19,7 +19,7 @@ import java.util.zip.CRC32C;
  * thread-safe.
  *
  * <p>It ends the pack, as rows and a footer, and is cached on the local disk in the same form. The
- * layout is in {@code docs/bucket-layout.md}.
+ * layout is in {@code docs/bucket.md}.
  */
 public final class PackIndex {
     /** The length of the header of a pack in bytes. */
