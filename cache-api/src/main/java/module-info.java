@@ -16,10 +16,10 @@ module dev.granary.cache {
     exports dev.granary.cache.format;
     exports dev.granary.cache.memory;
     exports dev.granary.cache.support to
-            dev.granary.benchmarks,
             dev.granary.cli,
             dev.granary.coordinator,
             dev.granary.gpu,
             dev.granary.local,
-            dev.granary.s3;
+            dev.granary.s3,
+            dev.granary.plans;
 }

@@ -22,6 +22,19 @@ public interface Engine<D extends PrimitiveDescriptor, P extends Primitive> exte
     }
 
     /**
+     * Checks that a descriptor is for this engine. {@code Granary} calls it in each lookup.
+     *
+     * @throws IllegalArgumentException if the descriptor is for another target, with both
+     */
+    default void requireTarget(PrimitiveDescriptor descriptor) {
+        if (!descriptor.target().equals(target())) {
+            throw new IllegalArgumentException("The descriptor " + descriptor.name() + " is for "
+                    + descriptor.target().path() + ", but the engine is of " + target().path()
+                    + ": build the descriptor with engine.target()");
+        }
+    }
+
+    /**
      * Creates a primitive by compiling its source.
      *
      * @throws CompileException if the source does not compile, with the build log

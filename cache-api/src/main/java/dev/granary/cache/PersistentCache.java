@@ -43,6 +43,17 @@ public interface PersistentCache extends AutoCloseable {
     LoadResult load(Id id);
 
     /**
+     * Loads an entry for a caller that waits until {@code deadline}. A store that needs several
+     * steps, such as requests, begins none after it; one that is under way ends by its own limits.
+     *
+     * @param deadline the end of the caller's wait
+     * @return as {@link #load(Id)}
+     */
+    default LoadResult load(Id id, Deadline deadline) {
+        return load(id);
+    }
+
+    /**
      * Loads an entry that is used only until {@code memory} is closed. A store that copies the
      * entry allocates the copy from {@code memory}. Callers that need the binaries briefly, for
      * example to verify or forward them, can reuse that memory for the next lookup.

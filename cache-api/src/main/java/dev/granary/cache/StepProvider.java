@@ -11,11 +11,11 @@ public interface StepProvider {
      * @param engine the engine of that step
      * @throws CompileException if no tier has it and it does not compile
      */
-    <D extends PrimitiveDescriptor, P extends Primitive> P obtain(Engine<D, P> engine, D descriptor)
+    <D extends PrimitiveDescriptor, P extends Primitive> P lookup(Engine<D, P> engine, D descriptor)
             throws CompileException;
 
     /**
-     * Reports that the next step refused a primitive of {@link #obtain}, and accepted another one,
+     * Reports that the next step refused a primitive of {@link #lookup}, and accepted another one,
      * which was compiled in its place. A cache replaces the entry.
      *
      * @param refused a restored primitive

@@ -2,30 +2,34 @@ package dev.granary.coordinator;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
+import dev.granary.cache.Deadline;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
-import dev.granary.cache.StoreResult;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.cache.support.Closer;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.LibraryVersion;
-import dev.granary.coordinator.config.PublishMode;
-import dev.granary.coordinator.dispatch.EventDispatcher;
-import dev.granary.coordinator.event.GranaryListener;
-import dev.granary.coordinator.layer.RemoteLayers;
-import dev.granary.coordinator.lookup.LookupTiers;
-import dev.granary.coordinator.lookup.PrimitiveLookup;
+import dev.granary.coordinator.lookup.EngineSwitch;
+import dev.granary.coordinator.lookup.LookupContext;
+import dev.granary.coordinator.machine.Claims;
+import dev.granary.coordinator.machine.Machine;
+import dev.granary.coordinator.machine.MachineClaims;
+import dev.granary.coordinator.machine.RestoreQuarantine;
+import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.publish.Uploads;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.recording.KernelRecorder;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
-import dev.granary.coordinator.statistics.LookupCounters;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.stores.OpenStores;
-import dev.granary.coordinator.stores.SilenceMonitor;
+import dev.granary.coordinator.tier.Layer;
+import dev.granary.coordinator.tier.Tiers;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
@@ -33,11 +37,9 @@ import dev.granary.gpu.composite.EngineSet;
 
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BiConsumer;
 
 /**
  * Cache of primitives that are compiled once per fleet. A lookup searches the memory, the local
@@ -47,46 +49,75 @@ import java.util.function.BiConsumer;
  * <p>A lookup never fails because of a store, and never waits for one longer than its deadline.
  * Failures are counted in {@link #statistics()}. Entries are stored by write-behind, after the
  * caller has its primitive.
+ *
+ * <p>After {@link #close()} every call throws {@link IllegalStateException}, also for a kernel in
+ * memory; {@link #statistics()} and {@link #close()} itself can still be called.
  */
 public final class Granary implements AutoCloseable {
     /** The longest wait; the deadline of a longer one would overflow. */
     private static final Duration MAX_FLUSH = Duration.ofDays(365);
 
     private final GranaryConfig config;
-    private final OpenStores stores;
+    private final Tiers tiers;
+    private final Machine machine;
     private final MemoryTier memory;
     private final ConstantTensorCaches constants;
-    private final LookupCounters counters = new LookupCounters();
-    private final SilenceMonitor waits = new SilenceMonitor();
-    private final RemoteLayers layers;
+    private final Counters counters = new Counters();
+    private final Uploads uploads;
     private final WriteBehindQueue writeBehind;
-    private final LookupTiers tiers;
-    private final TunedPlans plans;
+    private final EngineSwitch engines;
+    private final LookupContext context;
     private final Optional<KernelRecorder> recorder;
     private final EventDispatcher events;
+    private final Closer closer; // of all that was opened
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
-    Granary(
-            GranaryConfig config,
-            OpenStores opened,
-            PublishMode publishing,
-            BiConsumer<Id, StoreResult> whenPublished,
-            List<GranaryListener> listeners) {
-        this.config = config;
-        this.events = new EventDispatcher(listeners, counters);
-        this.stores = opened.withEvents(events);
-        this.constants = new ConstantTensorCaches(config.constantLimits());
-        this.layers = RemoteLayers.open(stores, config.bucketWait(), publishing, counters, waits);
-        this.writeBehind = new WriteBehindQueue(
-                stores.local(), layers, counters, stores.clock(), (id, result) -> plans().published(
-                                id, result));
-        this.tiers = LookupTiers.over(config, stores, layers, writeBehind, counters, events);
-        stores.setEvictionListener(
-                () -> events.beginEviction(stores.local().name(), counters, LookupCounter.EVICTED));
-        this.recorder = config.recording().map(file -> new KernelRecorder(file, counters));
-        this.memory = new MemoryTier(config, this::primitive, counters, recorder, events);
-        this.plans = new TunedPlans(tiers, memory, whenPublished);
-        stores.watchTraffic(waits);
+    Granary(GranaryConfig config, GranaryBuilder how) throws ConfigException {
+        Closer opened = new Closer();
+        try {
+            this.config = config;
+            this.events = new EventDispatcher(how.listeners(), counters);
+            opened.add(() -> events.close(limited(config.flushLimit())));
+            // closed after the tiers, whose last sweep counts
+            Closer afterTiers = opened.add(new Closer());
+            this.tiers = opened.add(Tiers.open(config, how.sources(config), counters, events));
+            this.machine = Machine.open(
+                    config,
+                    tiers.layers().stream()
+                            .filter(Layer::isWritable)
+                            .map(Layer::name)
+                            .toList(),
+                    how.isLocalPlugged(),
+                    how.clock());
+            afterTiers.add(() -> machine.close(this::finalStatistics));
+            this.uploads = opened.add(Uploads.open(tiers, machine, how.isInPacks(), counters));
+            this.writeBehind = opened.add(new WriteBehindQueue(
+                    tiers, uploads, counters, how.clock(), how.whenPublished()));
+            this.engines = new EngineSwitch(config.enabled());
+            this.context = new LookupContext(
+                    tiers,
+                    LookupContext.Quarantine.of(machine.quarantine()),
+                    machine.claims()
+                            .<Claims>map(claims -> MachineClaims.over(
+                                    claims,
+                                    config.localWait(),
+                                    tiers.compileTimes(),
+                                    counters,
+                                    events))
+                            .orElse(Claims.NONE),
+                    writeBehind,
+                    counters,
+                    events,
+                    engines::isOn);
+            this.recorder =
+                    config.recording().map(file -> opened.add(new KernelRecorder(file, counters)));
+            this.memory = new MemoryTier(config, this::primitive, counters, recorder, events);
+            this.constants = opened.add(new ConstantTensorCaches(config.constantLimits()));
+            this.closer = opened;
+        } catch (ConfigException | RuntimeException | Error e) {
+            opened.close();
+            throw e;
+        }
     }
 
     /** Returns a builder, for caches that the application plugs in. */
@@ -100,29 +131,7 @@ public final class Granary implements AutoCloseable {
      * @throws ConfigException if the configuration cannot work, with the necessary change
      */
     public static Granary open(GranaryConfig config) throws ConfigException {
-        return open(config, PublishMode.UNPACKED, (_, _) -> {});
-    }
-
-    /**
-     * Opens a cache.
-     *
-     * @param whenPublished receives the result for each entry that this instance compiled or
-     *     published
-     */
-    public static Granary open(
-            GranaryConfig config, PublishMode publishing, BiConsumer<Id, StoreResult> whenPublished)
-            throws ConfigException {
-        KernelRecorder.check(config);
-        return over(config, OpenStores.open(config), publishing, whenPublished);
-    }
-
-    /** Creates a cache over open stores. */
-    public static Granary over(
-            GranaryConfig config,
-            OpenStores stores,
-            PublishMode publishing,
-            BiConsumer<Id, StoreResult> whenPublished) {
-        return new Granary(config, stores, publishing, whenPublished, List.of());
+        return builder().config(config).open();
     }
 
     /**
@@ -133,26 +142,45 @@ public final class Granary implements AutoCloseable {
     public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(
             Engine<D, P> engine, D descriptor) throws CompileException {
         if (events.observesMemoryHits()) {
-            return obtain(engine, descriptor).primitive();
+            return lookup(engine, descriptor).primitive();
         }
-        return memory.program(tiers, engine, descriptor);
+        return memory.program(context, engine, descriptor);
     }
 
     /** Returns the same as {@link #primitive}, with its source and the time of the lookup. */
-    public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> obtain(
+    public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> lookup(
             Engine<D, P> engine, D descriptor) throws CompileException {
-        long start = System.nanoTime();
-        PrimitiveLookup<D, P> lookup = tiers.lookup(engine, descriptor);
-        P primitive = memory.program(lookup, descriptor);
-        if (lookup.source() == PrimitiveSource.MEMORY && events.observesMemoryHits()) {
-            events.memoryHit(primitive, System.nanoTime() - start);
+        LookupResult<P> result = memory.lookup(descriptor, () -> context.find(engine, descriptor));
+        boolean isInMemory = result.source() == PrimitiveSource.MEMORY
+                || result.source() == PrimitiveSource.JOINED;
+        if (isInMemory && events.observesMemoryHits()) {
+            events.memoryHit(result.primitive(), result.source(), result.took().toNanos());
         }
-        return new LookupResult<>(
-                primitive,
-                lookup.source(),
-                lookup.layer(),
-                lookup.from(),
-                Duration.ofNanos(System.nanoTime() - start));
+        return result;
+    }
+
+    /**
+     * Returns the primitive of {@code descriptor} if the memory, the local tier or a layer has it.
+     * Never compiles, and does not wait for another process or thread that does.
+     *
+     * @return empty also if the engine is disabled or the id is empty
+     */
+    public <D extends PrimitiveDescriptor, P extends Primitive> Optional<LookupResult<P>> find(
+            Engine<D, P> engine, D descriptor) {
+        return find(engine, descriptor, Deadline.NONE);
+    }
+
+    /**
+     * Returns the same as {@link #find(Engine, PrimitiveDescriptor)}, with a limit of the wait for
+     * the layers. If it is over, only the memory and the local tier are asked.
+     */
+    public <D extends PrimitiveDescriptor, P extends Primitive> Optional<LookupResult<P>> find(
+            Engine<D, P> engine, D descriptor, Deadline deadline) {
+        try {
+            return memory.find(descriptor, () -> context.findStored(engine, descriptor, deadline));
+        } catch (CompileException e) {
+            return Optional.empty(); // of another thread, which this one joined
+        }
     }
 
     /**
@@ -183,10 +211,11 @@ public final class Granary implements AutoCloseable {
      * @return false if no layer is writable
      */
     public boolean publish(Id id) {
-        if (layers.isWritable()) {
+        memory.requireOpen();
+        if (uploads.hasTarget()) {
             writeBehind.publish(id);
         }
-        return layers.isWritable();
+        return uploads.hasTarget();
     }
 
     /**
@@ -195,7 +224,8 @@ public final class Granary implements AutoCloseable {
      * kernels. A plugged layer gets a lookup of an unknown id. Errors are left to the lookups.
      */
     public void connect() {
-        stores.connect();
+        memory.requireOpen();
+        tiers.connect();
     }
 
     /** Returns the version of this library, such as {@code 0.1.0}. */
@@ -208,46 +238,36 @@ public final class Granary implements AutoCloseable {
      * engine that is no {@link KernelEngine} has no kind, and is disabled with its backend only.
      */
     public boolean isEnabled(Backend backend, EngineKind kind) {
-        return tiers.enabled().isEnabled(backend, kind);
+        memory.requireOpen();
+        return engines.isEnabled(backend, kind);
     }
 
     /**
      * Enables or disables the tiers beyond memory for engines of this backend and kind, from the
      * next lookup that misses in memory. A lookup of a disabled engine compiles, and counts as
-     * {@link LookupCounter#DISABLED}; nothing is loaded or stored. Stores and uploads of earlier
-     * lookups go on, and stored entries stay.
+     * {@link Counter#DISABLED}; nothing is loaded or stored. Stores and uploads of earlier lookups
+     * go on, and stored entries stay.
      */
     public void setEnabled(Backend backend, EngineKind kind, boolean isEnabled) {
-        tiers.enabled().setEnabled(backend, kind, isEnabled);
+        memory.requireOpen();
+        engines.setEnabled(backend, kind, isEnabled);
     }
 
     /** Enables or disables the tiers beyond memory for all engines. */
     public void setEnabled(boolean isEnabled) {
-        tiers.enabled().setEnabled(isEnabled);
+        memory.requireOpen();
+        engines.setEnabled(isEnabled);
     }
 
     /** Returns the directory of this cache; with the capacity 0 at its opening it is not used. */
     public Path localDirectory() {
+        memory.requireOpen();
         return config.directory();
-    }
-
-    /**
-     * Does nothing for the current directory, and throws for any other: claims, uploads and
-     * quarantine of this process are in the directory, so it cannot change while the cache is open.
-     *
-     * @throws UnsupportedOperationException if {@code directory} is another one
-     */
-    public void setLocalDirectory(Path directory) {
-        if (!directory.toAbsolutePath().normalize().equals(config.directory())) {
-            throw new UnsupportedOperationException("The directory of an open cache cannot change;"
-                    + " close this one, and open another with"
-                    + " GranaryConfig.builder().directory(...)");
-        }
     }
 
     /** Returns the capacity of the local tier in bytes, 0 if off; empty if it is plugged in. */
     public OptionalLong localCapacity() {
-        return stores.localCapacity();
+        return tiers.local().capacity();
     }
 
     /**
@@ -262,15 +282,13 @@ public final class Granary implements AutoCloseable {
      * @throws UnsupportedOperationException if the local tier is a plugged cache
      */
     public void setLocalCapacity(long bytes) {
-        if (isClosed.get()) {
-            throw new IllegalStateException("This cache is closed");
-        }
-        stores.setLocalCapacity(bytes);
+        memory.requireOpen();
+        tiers.local().setCapacity(bytes);
     }
 
-    /** Returns the capacity of the memory tier in programs. */
-    public int programCacheCapacity() {
-        return memory.programCapacity();
+    /** Returns the capacity of the memory tier: of programs, and of composite primitives. */
+    public int primitiveCacheCapacity() {
+        return memory.capacity();
     }
 
     /** Returns the number of programs in the memory tier. */
@@ -278,34 +296,9 @@ public final class Granary implements AutoCloseable {
         return memory.programCount();
     }
 
-    /**
-     * Sets the capacity of the memory tier in programs. A lower one evicts at once; 0 clears and
-     * disables this level.
-     *
-     * @throws IllegalArgumentException if {@code programs} is negative
-     */
-    public void setProgramCacheCapacity(int programs) {
-        memory.setProgramCapacity(programs);
-    }
-
-    /** Returns the capacity of the memory tier in composite primitives. */
-    public int compositeCacheCapacity() {
-        return memory.composites().capacity();
-    }
-
     /** Returns the number of composite primitives in the memory tier. */
     public int compositeCacheSize() {
         return memory.composites().size();
-    }
-
-    /**
-     * Sets the capacity of the memory tier in composite primitives. A lower one evicts at once; 0
-     * clears and disables this level.
-     *
-     * @throws IllegalArgumentException if {@code primitives} is negative
-     */
-    public void setCompositeCacheCapacity(int primitives) {
-        memory.setCompositeCapacity(primitives);
     }
 
     /**
@@ -316,8 +309,8 @@ public final class Granary implements AutoCloseable {
      * @throws IllegalArgumentException if {@code primitives} is negative
      */
     public void setPrimitiveCacheCapacity(int primitives) {
-        memory.setCompositeCapacity(primitives);
-        memory.setProgramCapacity(primitives);
+        memory.requireOpen();
+        memory.setCapacity(primitives);
     }
 
     /**
@@ -326,17 +319,32 @@ public final class Granary implements AutoCloseable {
      * OpenClConstants(granary.constants(), engine)}.
      */
     public ConstantTensorCaches constants() {
+        memory.requireOpen();
         return constants;
     }
 
-    /** Returns the tuned plans of this cache. */
-    public TunedPlans plans() {
-        return plans;
+    /** A trial that is under way. */
+    @FunctionalInterface
+    public interface Trial extends AutoCloseable {
+        /** Ends the trial, which the process survived. */
+        @Override
+        void close();
     }
 
-    /** Returns the monitor of the buckets that this cache may wait for, to show progress. */
-    public SilenceMonitor waits() {
-        return waits;
+    /**
+     * Marks the start of the trial of a generated kernel, which may end the process. If it does,
+     * this kernel is in quarantine for a day. The caller closes the result.
+     *
+     * @param tuning the id of what the trial is for
+     * @param source the SHA-256 of the source of the kernel
+     * @return empty if the kernel is in quarantine, so that it must not be tried
+     */
+    public Optional<Trial> beginTrial(Id tuning, Sha256 source) {
+        memory.requireOpen();
+        Optional<RestoreQuarantine> quarantine = machine.quarantine();
+        return quarantine.isEmpty()
+                ? Optional.of(() -> {})
+                : quarantine.get().beginTrial(tuning.hash(), source).map(trial -> trial::close);
     }
 
     /** Returns a snapshot of the counters. */
@@ -345,8 +353,8 @@ public final class Granary implements AutoCloseable {
                 memory.composites(),
                 memory.programHits(),
                 memory.programMisses(),
-                stores.local().statistics().snapshot(),
-                layers.statistics(),
+                tiers.local().statistics(),
+                uploads.statistics(),
                 counters.snapshot());
     }
 
@@ -357,6 +365,11 @@ public final class Granary implements AutoCloseable {
      * @return true if all of this work has ended, successfully or not
      */
     public boolean flush(Duration limit) {
+        memory.requireOpen();
+        return flushNow(limit);
+    }
+
+    private boolean flushNow(Duration limit) {
         try {
             long deadline = System.nanoTime() + limited(limit).toNanos();
             boolean isStored = writeBehind.flush(deadline);
@@ -371,19 +384,22 @@ public final class Granary implements AutoCloseable {
      * Flushes, for at most the configured flush limit, and closes the tiers. The next process does
      * the uploads that are left. A recording that is not written yet, such as that of thousands of
      * kernels obtained at once, is awaited for at most 30 s more. Primitives and constants that
-     * were returned to callers stay valid. Only constants in use remain cached.
+     * were returned to callers stay valid. Only constants in use remain cached. Statistics, sizes
+     * and capacities can still be read; any other call throws {@link IllegalStateException}.
      */
     @Override
     public void close() {
         if (isClosed.compareAndSet(false, true)) {
-            flush(config.flushLimit());
-            recorder.ifPresent(KernelRecorder::close);
-            writeBehind.close();
-            layers.close();
-            constants.close();
-            stores.close(this::statistics);
-            events.close(limited(config.flushLimit()));
+            memory.close();
+            flushNow(config.flushLimit());
+            closer.close();
         }
+    }
+
+    /** Returns the counters; empty if this cache could not be opened. */
+    @SuppressWarnings("ConstantValue") // the constructor may end before the last field is set
+    private Optional<GranaryStatistics> finalStatistics() {
+        return closer == null ? Optional.empty() : Optional.of(statistics());
     }
 
     private static Duration limited(Duration limit) {

@@ -4,12 +4,11 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
-import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.event.GranaryListener;
+import dev.granary.coordinator.event.PublicationListener;
 import dev.granary.coordinator.recording.KernelRecorder;
-import dev.granary.coordinator.stores.CheckedCache;
-import dev.granary.coordinator.stores.OpenLayer;
-import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.coordinator.tier.TierFactory;
+import dev.granary.coordinator.tier.Tiers;
 
 import org.jspecify.annotations.Nullable;
 
@@ -40,18 +39,15 @@ public final class GranaryBuilder {
 
     private @Nullable GranaryConfig config;
     private @Nullable PersistentCache local;
-    private final List<PluggedLayer> layers = new ArrayList<>();
+    private final List<Tiers.Plugged> layers = new ArrayList<>();
     private final List<GranaryListener> listeners = new ArrayList<>();
     private int layersBeforeBuckets;
+    private Tiers.@Nullable BucketOpener buckets;
+    private InstantSource clock = InstantSource.system();
+    private boolean isInPacks;
+    private PublicationListener whenPublished = (_, _, _) -> {};
 
     GranaryBuilder() {}
-
-    /** A cache that was added as a layer. */
-    private record PluggedLayer(String name, boolean isWritable, PersistentCache cache) {
-        OpenLayer open(GranaryConfig config) {
-            return OpenLayer.plugged(name, isWritable, cache, config.bucketWait());
-        }
-    }
 
     /**
      * Sets the configuration, and adds its buckets after the layers that were added before this
@@ -98,7 +94,7 @@ public final class GranaryBuilder {
      *     starts with {@code s3://} as those of buckets do
      */
     public GranaryBuilder layer(String name, PersistentCache cache) {
-        return add(new PluggedLayer(name, true, cache));
+        return add(new Tiers.Plugged(name, true, cache));
     }
 
     /**
@@ -108,7 +104,7 @@ public final class GranaryBuilder {
      * @throws IllegalArgumentException as for {@link #layer}
      */
     public GranaryBuilder readOnlyLayer(String name, PersistentCache cache) {
-        return add(new PluggedLayer(name, false, cache));
+        return add(new Tiers.Plugged(name, false, cache));
     }
 
     /**
@@ -120,7 +116,7 @@ public final class GranaryBuilder {
         return this;
     }
 
-    private GranaryBuilder add(PluggedLayer layer) {
+    private GranaryBuilder add(Tiers.Plugged layer) {
         String name = layer.name();
         if (!NAME.matcher(name).matches() || name.isBlank() || name.startsWith("s3://")) {
             throw new IllegalArgumentException("The name of a layer must have 1 to 200 characters"
@@ -142,20 +138,58 @@ public final class GranaryBuilder {
     public Granary open() throws ConfigException {
         GranaryConfig chosen = config == null ? GranaryConfig.fromEnvironment() : config;
         KernelRecorder.check(chosen);
-        List<OpenLayer> opened = new ArrayList<>(OpenStores.layers(chosen));
-        for (int i = 0; i < layers.size(); i++) {
-            int position = i < layersBeforeBuckets ? i : opened.size();
-            opened.add(position, layers.get(i).open(chosen));
-        }
-        return new Granary(
-                chosen,
-                OpenStores.open(
-                        chosen,
-                        Optional.ofNullable(local).map(CheckedCache::asLocalTier),
-                        opened,
-                        InstantSource.system()),
-                PublishMode.UNPACKED,
-                (_, _) -> {},
-                listeners);
+        return new Granary(chosen, this);
+    }
+
+    /** Sets the listener of publications, instead of one that does nothing. */
+    public GranaryBuilder published(PublicationListener listener) {
+        whenPublished = Objects.requireNonNull(listener, "listener");
+        return this;
+    }
+
+    /**
+     * Publishes entries in packs: many in one object, when 32 MiB are collected and when the cache
+     * is flushed or closed. For programs that publish many kernels, such as a CI job. Without this
+     * call each entry is an object of its own, which others find at once.
+     */
+    public GranaryBuilder inPacks() {
+        isInPacks = true;
+        return this;
+    }
+
+    /** Replaces the opener of configured buckets and the clock. */
+    GranaryBuilder over(Tiers.BucketOpener opener, InstantSource time) {
+        buckets = opener;
+        clock = time;
+        return this;
+    }
+
+    Tiers.Sources sources(GranaryConfig chosen) {
+        return new Tiers.Sources(
+                Optional.ofNullable(local),
+                layers.subList(0, layersBeforeBuckets),
+                layers.subList(layersBeforeBuckets, layers.size()),
+                buckets == null ? TierFactory.buckets(chosen) : buckets,
+                clock);
+    }
+
+    boolean isLocalPlugged() {
+        return local != null;
+    }
+
+    List<GranaryListener> listeners() {
+        return listeners;
+    }
+
+    InstantSource clock() {
+        return clock;
+    }
+
+    boolean isInPacks() {
+        return isInPacks;
+    }
+
+    PublicationListener whenPublished() {
+        return whenPublished;
     }
 }

@@ -6,12 +6,12 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.dispatch.EventDispatcher;
-import dev.granary.coordinator.lookup.LookupTiers;
-import dev.granary.coordinator.lookup.PrimitiveLookup;
+import dev.granary.coordinator.lookup.LookupContext;
+import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.recording.KernelRecorder;
-import dev.granary.coordinator.statistics.LookupCounter;
-import dev.granary.coordinator.statistics.LookupCounters;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.tier.Found;
 import dev.granary.gpu.composite.CompositeCache;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
@@ -19,7 +19,10 @@ import dev.granary.gpu.composite.CompositeStatistics;
 import dev.granary.gpu.composite.EngineSet;
 import dev.granary.gpu.composite.KernelProvider;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * The memory tier: the programs of this process, and the composite primitives made of them.
@@ -30,8 +33,9 @@ final class MemoryTier {
 
     private final PrimitiveCache<PrimitiveDescriptor, Primitive> programs;
     private final CompositeCache composites;
-    private final LookupCounters counters;
+    private final Counters counters;
     private final Optional<KernelRecorder> recorder;
+    private volatile boolean isClosed;
 
     /**
      * Creates an empty tier.
@@ -41,12 +45,12 @@ final class MemoryTier {
     MemoryTier(
             GranaryConfig config,
             KernelProvider kernels,
-            LookupCounters counters,
+            Counters counters,
             Optional<KernelRecorder> recorder,
             EventDispatcher events) {
         this.programs = new PrimitiveCache<>(
                 config.primitiveCacheCapacity(),
-                () -> events.beginEviction(NAME, counters, LookupCounter.MEMORY_EVICTED));
+                () -> events.beginEviction(NAME, counters, Counter.PROGRAMS_EVICTED));
         this.composites =
                 new CompositeCache(new PrimitiveCache<>(config.primitiveCacheCapacity()), kernels);
         this.counters = counters;
@@ -56,16 +60,71 @@ final class MemoryTier {
     /** Returns the program of {@code descriptor}, from memory, else from the tiers below. */
     @SuppressWarnings("unchecked") // the key is the descriptor
     <D extends PrimitiveDescriptor, P extends Primitive> P program(
-            LookupTiers tiers, Engine<D, P> engine, D descriptor) throws CompileException {
+            LookupContext context, Engine<D, P> engine, D descriptor) throws CompileException {
+        requireOpen();
         // Captures three values only, so that a hit allocates no more than one of the cache alone.
         return cast(programs.get(
-                descriptor, key -> retain(tiers.lookup(engine, (D) key).find())));
+                descriptor, key -> retain(context.find(engine, (D) key).primitive())));
+    }
+
+    /** A lookup below the memory. */
+    @FunctionalInterface
+    interface Below<P extends Primitive> {
+        Found<P> find() throws CompileException;
     }
 
     /** Returns the program of {@code descriptor}, from memory, else by that lookup. */
-    <D extends PrimitiveDescriptor, P extends Primitive> P program(
-            PrimitiveLookup<D, P> lookup, D descriptor) throws CompileException {
-        return cast(programs.get(descriptor, _ -> retain(lookup.find())));
+    <P extends Primitive> LookupResult<P> lookup(PrimitiveDescriptor descriptor, Below<P> below)
+            throws CompileException {
+        requireOpen();
+        long start = System.nanoTime();
+        Lookup<P> lookup = new Lookup<>(below);
+        P primitive = cast(programs.get(descriptor, lookup));
+        return LookupResult.of(
+                primitive,
+                Optional.ofNullable(lookup.found),
+                lookup.isJoined,
+                System.nanoTime() - start);
+    }
+
+    /** Returns the program of {@code descriptor} if the memory or that lookup has it. */
+    <P extends Primitive> Optional<LookupResult<P>> find(
+            PrimitiveDescriptor descriptor, Supplier<Optional<Found<P>>> below)
+            throws CompileException {
+        requireOpen();
+        // Not within the cache: another thread that needs the program would wait for a lookup that
+        // does not compile.
+        Primitive known = programs.peek(descriptor);
+        Optional<Found<P>> found = known == null
+                ? below.get()
+                : Optional.of(new Found<>(MemoryTier.<P>cast(known), Optional.empty()));
+        return found.isEmpty()
+                ? Optional.empty()
+                : Optional.of(lookup(descriptor, found::orElseThrow));
+    }
+
+    /** A lookup below the memory, and what it found. Used once. */
+    private final class Lookup<P extends Primitive>
+            implements PrimitiveCache.Builder<PrimitiveDescriptor, Primitive, CompileException> {
+        private final Below<P> below;
+        private @Nullable Found<P> found;
+        private boolean isJoined;
+
+        Lookup(Below<P> below) {
+            this.below = below;
+        }
+
+        @Override
+        public Primitive build(PrimitiveDescriptor descriptor) throws CompileException {
+            Found<P> result = below.find();
+            found = result;
+            return retain(result.primitive());
+        }
+
+        @Override
+        public void join() {
+            isJoined = true;
+        }
     }
 
     /**
@@ -74,7 +133,7 @@ final class MemoryTier {
      */
     private <P extends Primitive> P retain(P primitive) {
         recorder.ifPresent(recording -> recording.record(primitive.descriptor()));
-        primitive.onCompiledAgain(() -> counters.increment(LookupCounter.COMPILED_AGAIN));
+        primitive.onCompiledAgain(() -> counters.increment(Counter.COMPILED_AGAIN));
         primitive.outliveEngine();
         return primitive;
     }
@@ -91,11 +150,12 @@ final class MemoryTier {
     /** Returns the composite primitive of {@code descriptor}. */
     CompositePrimitive composite(EngineSet engines, CompositeDescriptor<?> descriptor)
             throws CompileException {
+        requireOpen();
         return composites.primitive(engines, descriptor);
     }
 
-    /** Returns the largest number of programs. */
-    int programCapacity() {
+    /** Returns the largest number of programs, and of composite primitives. */
+    int capacity() {
         return programs.capacity();
     }
 
@@ -114,18 +174,30 @@ final class MemoryTier {
         return programs.misses();
     }
 
-    /** Sets the largest number of programs; a lower one evicts at once. */
-    void setProgramCapacity(int capacity) {
-        programs.setCapacity(capacity);
-    }
-
-    /** Sets the largest number of composite primitives; a lower one evicts at once. */
-    void setCompositeCapacity(int capacity) {
+    /** Sets both largest numbers; a lower one evicts at once. */
+    void setCapacity(int capacity) {
         composites.setCapacity(capacity);
+        programs.setCapacity(capacity);
     }
 
     /** Returns the counters and the size of the composite primitives. */
     CompositeStatistics composites() {
         return composites.statistics();
+    }
+
+    /** Ends the use of the tier, with that of its {@link Granary}. */
+    void close() {
+        isClosed = true;
+    }
+
+    /**
+     * Checks that the {@link Granary} is open.
+     *
+     * @throws IllegalStateException if it is closed
+     */
+    void requireOpen() {
+        if (isClosed) {
+            throw new IllegalStateException("This Granary is closed");
+        }
     }
 }

@@ -10,15 +10,14 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.TierStatistics;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.coordinator.statistics.TierStatistics;
+import dev.granary.coordinator.tier.TestTiers;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
@@ -158,18 +157,18 @@ class BucketFaultsTest {
                     .directory(local)
                     .bucket("s3://kernels")
                     .build();
-            return Granary.over(
-                    config,
-                    OpenStores.open(config, List.of(over), InstantSource.system()),
-                    PublishMode.UNPACKED,
-                    published::put);
+            return Granary.builder()
+                    .config(config)
+                    .over(TestTiers.buckets(List.of(over)), InstantSource.system())
+                    .published((_, id, result) -> published.put(id, result))
+                    .open();
         }
 
         void lookup(FaultPlan plan) throws Exception {
             bucket.faulty.plan(plan);
             try (Granary granary = open(tier)) {
                 long start = System.nanoTime();
-                LookupResult<FakePrimitive> obtained = granary.obtain(engine, A);
+                LookupResult<FakePrimitive> obtained = granary.lookup(engine, A);
                 assertTrue(
                         System.nanoTime() - start < limit.plus(HANG).toNanos(), "the lookup hung");
                 boolean isCompiled = obtained.source() == PrimitiveSource.COMPILED;
@@ -183,7 +182,7 @@ class BucketFaultsTest {
                 assertEquals(
                         List.of(isCompiled ? 1 : 0, isCompiled ? 0 : 1),
                         List.of(engine.compiles.get(), engine.restores.get()));
-                assertEquals(PrimitiveSource.MEMORY, granary.obtain(engine, A).source());
+                assertEquals(PrimitiveSource.MEMORY, granary.lookup(engine, A).source());
                 assertTrue(granary.flush(FaultyBucket.LONG.multipliedBy(4)), "publishing hung");
                 bucket.awaitIdle();
                 compare(TestNode.closed(granary), isCompiled);
@@ -191,8 +190,7 @@ class BucketFaultsTest {
         }
 
         private void compare(GranaryStatistics statistics, boolean isCompiled) {
-            TierStatistics.Snapshot bucketResults =
-                    statistics.layers().getFirst().results();
+            TierStatistics bucketResults = statistics.layers().getFirst().results();
             int compiled = isCompiled ? 1 : 0;
             assertEquals(
                     List.of(1L - compiled, (long) compiled),
@@ -205,17 +203,17 @@ class BucketFaultsTest {
                             statistics.local().hits(),
                             statistics.local().absent(),
                             statistics.local().stored()));
-            assertEquals(compiled, statistics.count(LookupCounter.COMPILED));
+            assertEquals(compiled, statistics.count(Counter.COMPILED));
             assertEquals(compiled, stores(bucketResults));
             assertEquals(
                     bucketResults.failed() + bucketResults.unknown() + bucketResults.refused(),
-                    statistics.count(LookupCounter.LEFT_FOR_LATER));
+                    statistics.count(Counter.UPLOADS_LEFT));
             assertEquals(compiled, published.size());
             assertEquals(
                     0,
-                    statistics.count(LookupCounter.DROPPED)
-                            + statistics.count(LookupCounter.REFUSED_BY_DRIVER)
-                            + statistics.count(LookupCounter.QUARANTINED));
+                    statistics.count(Counter.STORES_DROPPED)
+                            + statistics.count(Counter.RESTORES_REFUSED)
+                            + statistics.count(Counter.RESTORES_QUARANTINED));
             // With short timeouts a client may give up while it connects: a counted request then
             // never arrives.
             boolean mayHideRequests = isShort
@@ -229,7 +227,7 @@ class BucketFaultsTest {
                             + tier.statistics().requests());
         }
 
-        private static long stores(TierStatistics.Snapshot tier) {
+        private static long stores(TierStatistics tier) {
             return tier.stored()
                     + tier.duplicates()
                     + tier.divergent()
@@ -250,9 +248,9 @@ class BucketFaultsTest {
         void verifyRecovery() throws Exception {
             FakeEngine next = new FakeEngine("two");
             try (Granary granary = open(bucket.sound())) {
-                assertEquals(PrimitiveSource.LOCAL, granary.obtain(next, A).source());
+                assertEquals(PrimitiveSource.LOCAL, granary.lookup(next, A).source());
                 assertTrue(granary.flush(FaultyBucket.LONG));
-                assertEquals(0, granary.statistics().count(LookupCounter.LEFT_FOR_LATER));
+                assertEquals(0, granary.statistics().count(Counter.UPLOADS_LEFT));
             }
             assertEquals(0, next.compiles.get());
             try (BucketTier fresh = bucket.sound()) {
@@ -297,20 +295,20 @@ class BucketFaultsTest {
     private void outage(FaultPlan first, FaultPlan second) throws Exception {
         try (Run run = new Run(BucketState.ENTRY, "outage", FaultyBucket.LONG);
                 Granary granary = run.open(run.tier)) {
-            assertEquals(PrimitiveSource.BUCKET, granary.obtain(run.engine, A).source());
+            assertEquals(PrimitiveSource.BUCKET, granary.lookup(run.engine, A).source());
             int kernels = 0;
             for (FaultPlan plan : List.of(first, second)) {
                 run.bucket.faulty.plan(plan);
                 for (int i = 0; i < 20; i++) {
                     assertEquals(
                             PrimitiveSource.COMPILED,
-                            granary.obtain(run.engine, FakeDescriptor.of("k" + kernels++))
+                            granary.lookup(run.engine, FakeDescriptor.of("k" + kernels++))
                                     .source());
                 }
                 assertTrue(granary.flush(FaultyBucket.LONG.multipliedBy(4)));
             }
             run.bucket.faulty.plan(FaultPlan.SOUND);
-            assertEquals(kernels, granary.statistics().count(LookupCounter.COMPILED));
+            assertEquals(kernels, granary.statistics().count(Counter.COMPILED));
             assertEquals(kernels + 1, granary.statistics().local().stored());
             assertEquals(0, granary.statistics().layers().getFirst().results().stored());
             LayerStatistics bucket = granary.statistics().layers().getFirst();
@@ -339,7 +337,7 @@ class BucketFaultsTest {
             for (int i = 0; i < 30; i++) {
                 assertEquals(
                         PrimitiveSource.COMPILED,
-                        granary.obtain(run.engine, FakeDescriptor.of("k" + i)).source());
+                        granary.lookup(run.engine, FakeDescriptor.of("k" + i)).source());
             }
             assertTrue(granary.flush(FaultyBucket.LONG));
             assertEquals(30, granary.statistics().layers().getFirst().results().stored());

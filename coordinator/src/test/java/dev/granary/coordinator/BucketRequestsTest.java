@@ -4,10 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.statistics.LifetimeStatistics;
-import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.coordinator.statistics.LayerStatistics.Requests.Breaker;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.config.S3Config;
@@ -15,7 +14,6 @@ import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.embedded.EmbeddedS3;
-import dev.granary.s3.statistics.BucketTierStatistics.Breaker;
 import dev.granary.testing.Await;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
@@ -26,7 +24,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.List;
 import java.util.Map;
 
@@ -53,7 +50,7 @@ class BucketRequestsTest {
     }
 
     private void obtainAnother(Granary granary) throws Exception {
-        granary.obtain(engine, FakeDescriptor.of("kernel " + kernels++));
+        granary.lookup(engine, FakeDescriptor.of("kernel " + kernels++));
     }
 
     private static LayerStatistics.Requests requests(Granary granary) {
@@ -84,11 +81,7 @@ class BucketRequestsTest {
                     ticker,
                     TestSeed.random("BucketRequestsTest"));
             tier.load(FakeDescriptor.of("opens the connection").getId());
-            try (Granary granary = Granary.over(
-                    config,
-                    OpenStores.open(config, List.of(tier), InstantSource.system()),
-                    PublishMode.UNPACKED,
-                    (_, _) -> {})) {
+            try (Granary granary = TestNode.over(config, tier)) {
                 assertEquals(
                         new LayerStatistics.Requests(1, 0, Breaker.CLOSED, 0), requests(granary));
 
@@ -121,7 +114,7 @@ class BucketRequestsTest {
                                 open.sent() + 3, open.retries(), Breaker.CLOSED, 1),
                         requests(granary));
             }
-            Map<String, Long> totals = new LifetimeStatistics(config.directory()).read();
+            Map<String, Long> totals = new Totals(config.directory()).read();
             assertEquals(
                     List.of((long) faulty.requests(), 1L),
                     List.of(totals.get("bucket-requests"), totals.get("breaker-openings")));
@@ -133,7 +126,7 @@ class BucketRequestsTest {
     @DisplayName("O1 the requests of packs, over connections of their own, are included")
     void packs() throws Exception {
         try (TestFleet fleet = new TestFleet(directory);
-                Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
+                Granary granary = fleet.openInPacks("ci")) {
             obtainAnother(granary);
             obtainAnother(granary);
             assertTrue(granary.flush(TestNode.LONG));

@@ -1,7 +1,7 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.BinaryKind;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.testing.ChildJvm;
 import dev.granary.testing.InteractiveProcess;
 
@@ -53,7 +53,7 @@ public final class ChildProcess {
         engine.restoreBehavior = FakeEngine.RestoreBehavior.DIES;
         Granary granary = new TestNode(Path.of(arguments[1]), bucket).open();
         if (arguments[0].equals(PRINTS_ADOPTED)) {
-            System.out.println(granary.statistics().count(LookupCounter.ADOPTED));
+            System.out.println(granary.statistics().count(Counter.UPLOADS_INHERITED));
             return;
         }
         granary.primitive(engine, FakeDescriptor.of("a"));
@@ -91,7 +91,7 @@ public final class ChildProcess {
             }
             return isRight
                     && granary.flush(TestNode.LONG)
-                    && granary.statistics().count(LookupCounter.DROPPED) == 0;
+                    && granary.statistics().count(Counter.STORES_DROPPED) == 0;
         }
     }
 

@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.machine.Totals;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LifetimeStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.ClaimResult;
 import dev.granary.local.ClaimResult.Mine;
@@ -111,7 +111,7 @@ class ClaimedLookupTest {
     void fromTheBucket() throws Exception {
         bucket.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "elsewhere")));
         try (Granary granary = node.open()) {
-            assertEquals(PrimitiveSource.BUCKET, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.BUCKET, granary.lookup(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertFree(A);
         }
@@ -142,7 +142,7 @@ class ClaimedLookupTest {
             assertFree(unlaunched);
             granary.primitive(engine, c); // its own claim does not stop it
             assertEquals(awaiting, claimOfOther(c));
-            assertEquals(0, granary.statistics().count(LookupCounter.WAITS_GIVEN_UP));
+            assertEquals(0, granary.statistics().count(Counter.CLAIM_WAITS_GIVEN_UP));
         }
         assertFree(c);
     }
@@ -160,16 +160,16 @@ class ClaimedLookupTest {
         try (Granary first = node.open();
                 Granary second = node.open()) {
             FutureTask<PrimitiveSource> holder =
-                    start(() -> first.obtain(engine, A).source()).task();
+                    start(() -> first.lookup(engine, A).source()).task();
             compiling.await();
-            Started waiter = start(() -> second.obtain(engine, A).source());
+            Started waiter = start(() -> second.lookup(engine, A).source());
             Await.holds(() -> waiter.thread().getState() == Thread.State.TIMED_WAITING);
             proceed.countDown();
             assertEquals(PrimitiveSource.COMPILED, holder.get());
             assertEquals(PrimitiveSource.LOCAL, waiter.task().get());
             GranaryStatistics statistics = second.statistics();
             assertEquals(
-                    List.of(1L, 0L, 0L),
+                    List.of(1L, 1L, 0L),
                     List.of(
                             statistics.local().hits(),
                             statistics.local().misses(),
@@ -177,18 +177,18 @@ class ClaimedLookupTest {
             assertEquals(
                     List.of(1L, 0L, 0L),
                     List.of(
-                            statistics.count(LookupCounter.WAITED),
-                            statistics.count(LookupCounter.WAITS_GIVEN_UP),
-                            statistics.count(LookupCounter.CLAIMS_UNAVAILABLE)));
+                            statistics.count(Counter.CLAIM_HITS),
+                            statistics.count(Counter.CLAIM_WAITS_GIVEN_UP),
+                            statistics.count(Counter.CLAIMS_UNAVAILABLE)));
             assertEquals(
                     List.of(0L, 1L),
                     List.of(
-                            first.statistics().count(LookupCounter.WAITED),
+                            first.statistics().count(Counter.CLAIM_HITS),
                             first.statistics().local().misses()));
         }
         assertEquals(1, engine.compiles.get());
         assertEquals(1, bucket.loads.get(), "the machine sent one request");
-        assertEquals(1, new LifetimeStatistics(node.directory).read().get("waited"));
+        assertEquals(1, new Totals(node.directory).read().get("claim-hits"));
     }
 
     private record Started(Thread thread, FutureTask<PrimitiveSource> task) {}
@@ -215,7 +215,7 @@ class ClaimedLookupTest {
         node.localWait = Duration.ofMillis(20);
         assertInstanceOf(Mine.class, other.claim(A.getId()));
         try (Granary granary = node.open()) {
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
             GranaryStatistics statistics = granary.statistics();
             assertEquals(
@@ -227,11 +227,11 @@ class ClaimedLookupTest {
             assertEquals(
                     List.of(0L, 1L, 0L),
                     List.of(
-                            statistics.count(LookupCounter.WAITED),
-                            statistics.count(LookupCounter.WAITS_GIVEN_UP),
-                            statistics.count(LookupCounter.CLAIMS_UNAVAILABLE)));
+                            statistics.count(Counter.CLAIM_HITS),
+                            statistics.count(Counter.CLAIM_WAITS_GIVEN_UP),
+                            statistics.count(Counter.CLAIMS_UNAVAILABLE)));
         }
-        assertEquals(1, new LifetimeStatistics(node.directory).read().get("waits-given-up"));
+        assertEquals(1, new Totals(node.directory).read().get("claim-waits-given-up"));
     }
 
     @Test
@@ -246,23 +246,23 @@ class ClaimedLookupTest {
                 ChildProcess.start(ChildProcess.DIES_IN_RESTORE, node.directory).finish());
         assertInstanceOf(Mine.class, other.claim(A.getId()));
         try (Granary granary = node.openWithoutBucket()) {
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             assertEquals(
                     List.of(1L, 0L),
                     List.of(
-                            granary.statistics().count(LookupCounter.QUARANTINED),
-                            granary.statistics().count(LookupCounter.WAITS_GIVEN_UP)));
+                            granary.statistics().count(Counter.RESTORES_QUARANTINED),
+                            granary.statistics().count(Counter.CLAIM_WAITS_GIVEN_UP)));
         }
         node.now = node.now.plus(Duration.ofDays(2));
         FakeEngine updated = new FakeEngine("two");
         updated.restoreBehavior = FakeEngine.RestoreBehavior.REFUSES;
         try (Granary granary = node.open()) {
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(updated, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(updated, A).source());
             assertEquals(
                     List.of(1L, 0L),
                     List.of(
-                            granary.statistics().count(LookupCounter.REFUSED_BY_DRIVER),
-                            granary.statistics().count(LookupCounter.WAITS_GIVEN_UP)));
+                            granary.statistics().count(Counter.RESTORES_REFUSED),
+                            granary.statistics().count(Counter.CLAIM_WAITS_GIVEN_UP)));
         }
     }
 
@@ -275,7 +275,7 @@ class ClaimedLookupTest {
         }
         node.localWait = TestNode.LONG;
         try (Granary granary = node.openWithoutBucket()) {
-            assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.LOCAL, granary.lookup(engine, A).source());
         }
         assertFalse(Files.exists(node.directory.resolve("claims")));
     }
@@ -285,11 +285,11 @@ class ClaimedLookupTest {
     void unavailable() throws Exception {
         Files.createDirectory(node.directory.resolve("claims"));
         try (Granary granary = node.open()) {
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().local().stored());
-            assertEquals(1, granary.statistics().count(LookupCounter.CLAIMS_UNAVAILABLE));
+            assertEquals(1, granary.statistics().count(Counter.CLAIMS_UNAVAILABLE));
         }
-        assertEquals(1, new LifetimeStatistics(node.directory).read().get("claims-unavailable"));
+        assertEquals(1, new Totals(node.directory).read().get("claims-unavailable"));
     }
 }

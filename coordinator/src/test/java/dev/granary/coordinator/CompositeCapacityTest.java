@@ -107,7 +107,7 @@ class CompositeCapacityTest {
             getHandles(granary, IntStream.range(0, 12));
             granary.setPrimitiveCacheCapacity(12);
             granary.setPrimitiveCacheCapacity(24);
-            assertEquals(24, granary.programCacheCapacity());
+            assertEquals(24, granary.primitiveCacheCapacity());
             assertEquals(List.of(12, 24), sizeAndCapacity(granary));
             getHandles(granary, IntStream.range(0, 2)); // used again, so 2 and 3 are evicted
             granary.setPrimitiveCacheCapacity(10);

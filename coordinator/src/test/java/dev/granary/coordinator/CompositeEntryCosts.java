@@ -8,8 +8,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.cache.support.FileTrees;
-import dev.granary.coordinator.config.PublishMode;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.MatMul;
@@ -119,7 +118,7 @@ public final class CompositeEntryCosts {
     private static void publish(TestFleet fleet, Form form) throws Exception {
         long start = System.nanoTime();
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
-                Granary granary = fleet.open("ci", PublishMode.UNPACKED)) {
+                Granary granary = fleet.open("ci")) {
             for (CompositeDescriptor<?> wanted : all(engine.target())) {
                 form.find(granary, new Holding(engine), wanted);
             }
@@ -141,8 +140,7 @@ public final class CompositeEntryCosts {
         int requests = 0;
         for (int i = 0; i < ROUNDS; i++) {
             try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
-                    Granary granary =
-                            fleet.open(form + " " + millis + " " + i, PublishMode.UNPACKED)) {
+                    Granary granary = fleet.open(form + " " + millis + " " + i)) {
                 granary.connect();
                 fleet.requests();
                 long begin = System.nanoTime();
@@ -151,7 +149,7 @@ public final class CompositeEntryCosts {
                 }
                 nanos[i] = System.nanoTime() - begin;
                 requests = fleet.requests().size();
-                if (granary.statistics().count(LookupCounter.COMPILED) > 0) {
+                if (granary.statistics().count(Counter.COMPILED) > 0) {
                     throw new AssertionError("a node compiled");
                 }
             }

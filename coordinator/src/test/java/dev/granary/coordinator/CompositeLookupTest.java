@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.machine.Totals;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LifetimeStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.composite.CompositeHandle;
@@ -84,8 +84,8 @@ class CompositeLookupTest {
                         statistics.memoryHits(),
                         statistics.local().hits(),
                         statistics.layers().getFirst().results().hits(),
-                        statistics.count(LookupCounter.COMPILED),
-                        statistics.count(LookupCounter.COMPILED_AGAIN)));
+                        statistics.count(Counter.COMPILED),
+                        statistics.count(Counter.COMPILED_AGAIN)));
     }
 
     @Test
@@ -128,17 +128,17 @@ class CompositeLookupTest {
             assertKernels(granary, 0, 6, 0, 2);
         }
         assertEquals(7, driver.compiles());
-        Map<String, Long> totals = new LifetimeStatistics(node.directory).read();
+        Map<String, Long> totals = new Totals(node.directory).read();
         assertEquals(
                 List.of(0L, 4L, 1L, 7L, 0L, 6L, 3L, 2L, 0L),
                 List.of(
-                                "primitive-hits",
-                                "primitives-created",
+                                "composite-hits",
+                                "composites-created",
                                 "nested-hits",
                                 "nested-created",
-                                "kernel-hits",
+                                "program-hits",
                                 "local-hits",
-                                "bucket-hits",
+                                "layer-hits",
                                 "compiled",
                                 "compiled-again")
                         .stream()
@@ -175,7 +175,7 @@ class CompositeLookupTest {
                             statistics.composites().created(),
                             statistics.memoryHits(),
                             statistics.memoryMisses(),
-                            statistics.count(LookupCounter.COMPILED)));
+                            statistics.count(Counter.COMPILED)));
         }
         assertEquals(1, driver.compiles());
     }
@@ -218,7 +218,7 @@ class CompositeLookupTest {
                 granary.primitive(engine, SharedProgramPrimitives.program(engine.target()));
             }
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(0, granary.statistics().count(LookupCounter.WITHOUT_BINARIES));
+            assertEquals(0, granary.statistics().count(Counter.WITHOUT_BINARIES));
         }
         try (Granary granary = node.open();
                 OpenClEngine engine = driver.open()) {
@@ -226,7 +226,7 @@ class CompositeLookupTest {
                     SharedProgramPrimitives.program(engine.target()).getId()));
             assertEquals(
                     PrimitiveSource.LOCAL,
-                    granary.obtain(engine, SharedProgramPrimitives.program(engine.target()))
+                    granary.lookup(engine, SharedProgramPrimitives.program(engine.target()))
                             .source());
         }
         assertEquals(1, driver.compiles());
@@ -247,9 +247,9 @@ class CompositeLookupTest {
             assertEquals(
                     List.of(1L, 0L, 1L),
                     List.of(
-                            granary.statistics().count(LookupCounter.COMPILED),
-                            granary.statistics().count(LookupCounter.COMPILED_AGAIN),
-                            granary.statistics().count(LookupCounter.NOT_CACHEABLE)));
+                            granary.statistics().count(Counter.COMPILED),
+                            granary.statistics().count(Counter.COMPILED_AGAIN),
+                            granary.statistics().count(Counter.NOT_CACHEABLE)));
         }
         assertEquals(1, driver.compiles());
         assertEquals(Map.of(), bucket.entries);
@@ -268,14 +268,14 @@ class CompositeLookupTest {
                     assertEquals(
                             List.of((long) i, 1L),
                             List.of(
-                                    granary.statistics().count(LookupCounter.COMPILED_AGAIN),
-                                    granary.statistics().count(LookupCounter.COMPILED)));
+                                    granary.statistics().count(Counter.COMPILED_AGAIN),
+                                    granary.statistics().count(Counter.COMPILED)));
                 }
             }
             assertTrue(granary.flush(TestNode.LONG));
         }
         assertEquals(4, driver.compiles());
-        assertEquals(3, new LifetimeStatistics(node.directory).read().get("compiled-again"));
+        assertEquals(3, new Totals(node.directory).read().get("compiled-again"));
         assertEquals(0, bucket.stores.get());
     }
 
@@ -373,7 +373,7 @@ class CompositeLookupTest {
         try (Granary second = new TestNode(directory.resolve("second"), bucket).open()) {
             multiply(second, 12);
             assertKernels(second, 0, 0, 3, 1);
-            assertEquals(1, second.statistics().count(LookupCounter.REFUSED_BY_DRIVER));
+            assertEquals(1, second.statistics().count(Counter.RESTORES_REFUSED));
         }
         assertEquals(5, driver.compiles());
     }

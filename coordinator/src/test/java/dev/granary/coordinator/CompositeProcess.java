@@ -1,8 +1,8 @@
 package dev.granary.coordinator;
 
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.gpu.composite.CompositeHandle;
 import dev.granary.gpu.composite.MatMul;
 import dev.granary.gpu.composite.Softmax;
@@ -35,7 +35,7 @@ public final class CompositeProcess {
                 throw new IllegalStateException("not all entries are stored");
             }
             GranaryStatistics statistics = granary.statistics();
-            System.out.println("counts=" + statistics.count(LookupCounter.COMPILED) + " "
+            System.out.println("counts=" + statistics.count(Counter.COMPILED) + " "
                     + statistics.local().hits() + " "
                     + statistics.layers().stream()
                             .mapToLong(layer -> layer.results().hits())

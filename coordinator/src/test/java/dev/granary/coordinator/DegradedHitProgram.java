@@ -7,7 +7,7 @@ import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.levelzero.LevelZero;
@@ -83,13 +83,13 @@ public final class DegradedHitProgram {
             return;
         }
         try (Granary granary = Granary.open(config)) {
-            LookupResult<P> found = granary.obtain(engine, descriptor);
+            LookupResult<P> found = granary.lookup(engine, descriptor);
             System.out.println("source=" + found.source());
             System.out.println("origin=" + found.primitive().origin());
             System.out.println(
                     "bytes=" + found.primitive().getBinaries(BinaryKind.KERNEL).byteSize());
             System.out.println(
-                    "recompiled=" + granary.statistics().count(LookupCounter.RECOMPILED_BY_DRIVER));
+                    "recompiled=" + granary.statistics().count(Counter.RESTORES_RECOMPILED));
         }
     }
 

@@ -3,25 +3,19 @@ package dev.granary.coordinator;
 import static org.junit.jupiter.api.Assertions.assertAll;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.TierStatistics;
+import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
-import dev.granary.coordinator.event.CompileEvent;
-import dev.granary.coordinator.event.EvictionEvent;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
-import dev.granary.coordinator.event.LoadEvent;
-import dev.granary.coordinator.event.LookupEvent;
-import dev.granary.coordinator.event.RestoreEvent;
-import dev.granary.coordinator.event.StoreEvent;
-import dev.granary.coordinator.event.UploadEvent;
-import dev.granary.coordinator.event.WaitEvent;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.statistics.TierStatistics;
 import dev.granary.testing.Await;
 import dev.granary.testing.TestSeed;
 
@@ -40,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -52,6 +47,9 @@ import java.util.stream.Stream;
 
 /** Tests of the events that listeners and the flight recorder receive. */
 class EventsTest {
+    private static final Set<PrimitiveSource> IN_MEMORY =
+            Set.of(PrimitiveSource.MEMORY, PrimitiveSource.JOINED);
+    private static final FakeDescriptor BROKEN = FakeDescriptor.of("broken");
     private static final int THREADS = 3;
     private static final int LOOKUPS = 150;
     private static final int PROGRAMS = 25;
@@ -154,48 +152,48 @@ class EventsTest {
     }
 
     private static long results(Collector collector, Class<? extends StoreResult> type) {
-        return collector.count(StoreEvent.class, event -> type.isInstance(event.result()));
+        return collector.count(GranaryEvent.Store.class, event -> type.isInstance(event.result()));
     }
 
     private static long uploads(Collector collector, Class<? extends StoreResult> type) {
-        return collector.count(UploadEvent.class, event -> type.isInstance(event.result()));
+        return collector.count(GranaryEvent.Upload.class, event -> type.isInstance(event.result()));
     }
 
     private static long evicted(Collector collector, String tier) {
         return collector
-                .of(EvictionEvent.class)
+                .of(GranaryEvent.Eviction.class)
                 .filter(event -> event.tier().equals(tier))
-                .mapToLong(EvictionEvent::entries)
+                .mapToLong(GranaryEvent.Eviction::entries)
                 .sum();
     }
 
-    private static void assertLoads(
-            TierStatistics.Snapshot counted, String tier, Collector collector) {
-        List<LoadEvent> loads = collector
-                .of(LoadEvent.class)
+    private static void assertLoads(TierStatistics counted, String tier, Collector collector) {
+        List<GranaryEvent.Load> loads = collector
+                .of(GranaryEvent.Load.class)
                 .filter(event -> event.tier().equals(tier))
-                .filter(event -> event.outcome() != LoadEvent.Outcome.SKIPPED)
+                .filter(event -> event.outcome() != GranaryEvent.Load.Outcome.SKIPPED)
                 .toList();
-        Map<LoadEvent.Outcome, Long> outcomes = loads.stream()
+        Map<GranaryEvent.Load.Outcome, Long> outcomes = loads.stream()
                 .collect(Collectors.groupingBy(
-                        LoadEvent::outcome, TreeMap::new, Collectors.counting()));
+                        GranaryEvent.Load::outcome, TreeMap::new, Collectors.counting()));
         assertAll(
                 tier,
                 () -> assertEquals(
-                        counted.hits(), outcomes.getOrDefault(LoadEvent.Outcome.HIT, 0L)),
+                        counted.hits(), outcomes.getOrDefault(GranaryEvent.Load.Outcome.HIT, 0L)),
                 () -> assertEquals(
-                        counted.absent(), outcomes.getOrDefault(LoadEvent.Outcome.ABSENT, 0L)),
+                        counted.absent(),
+                        outcomes.getOrDefault(GranaryEvent.Load.Outcome.ABSENT, 0L)),
                 () -> assertEquals(
                         counted.damaged().values().stream()
                                 .mapToLong(Long::longValue)
                                 .sum(),
-                        outcomes.getOrDefault(LoadEvent.Outcome.DAMAGED, 0L)),
+                        outcomes.getOrDefault(GranaryEvent.Load.Outcome.DAMAGED, 0L)),
                 () -> assertEquals(
                         counted.unavailable(),
-                        outcomes.getOrDefault(LoadEvent.Outcome.UNAVAILABLE, 0L)),
+                        outcomes.getOrDefault(GranaryEvent.Load.Outcome.UNAVAILABLE, 0L)),
                 () -> assertEquals(
                         counted.bytesRead(),
-                        loads.stream().mapToLong(LoadEvent::bytes).sum()),
+                        loads.stream().mapToLong(GranaryEvent.Load::bytes).sum()),
                 () -> assertEquals(
                         counted.loadNanos(),
                         loads.stream()
@@ -203,74 +201,79 @@ class EventsTest {
                                 .sum()),
                 () -> assertTrue(loads.stream()
                         .allMatch(event -> event.cause().isEmpty()
-                                == (event.outcome() == LoadEvent.Outcome.HIT
-                                        || event.outcome() == LoadEvent.Outcome.ABSENT))));
+                                == (event.outcome() == GranaryEvent.Load.Outcome.HIT
+                                        || event.outcome() == GranaryEvent.Load.Outcome.ABSENT))));
     }
 
     private static void assertAgree(GranaryStatistics counted, Collector events) {
-        TierStatistics.Snapshot local = counted.local();
-        TierStatistics.Snapshot layer = counted.layers().getFirst().results();
+        TierStatistics local = counted.local();
+        TierStatistics layer = counted.layers().getFirst().results();
         assertLoads(local, "local", events);
         assertLoads(layer, LAYER, events);
         assertAll(
-                () -> assertEquals(0, counted.count(LookupCounter.EVENTS_DROPPED)),
+                () -> assertEquals(0, counted.count(Counter.EVENTS_DROPPED)),
                 () -> assertEquals(
-                        counted.count(LookupCounter.COMPILED),
-                        events.count(LookupEvent.class, event -> event.source()
+                        counted.count(Counter.COMPILED),
+                        events.count(GranaryEvent.Lookup.class, event -> event.source()
                                 .filter(PrimitiveSource.COMPILED::equals)
                                 .isPresent())),
                 () -> assertEquals(
-                        counted.count(LookupCounter.COMPILED),
+                        counted.count(Counter.COMPILED),
+                        events.count(GranaryEvent.Compile.class, event -> event.failure()
+                                .isEmpty())),
+                () -> assertEquals(
+                        counted.count(Counter.COMPILE_FAILURES),
+                        events.count(GranaryEvent.Compile.class, event -> event.failure()
+                                .isPresent())),
+                () -> assertEquals(
+                        counted.count(Counter.COMPILE_FAILURES),
+                        events.count(GranaryEvent.Lookup.class, event -> event.source()
+                                .isEmpty())),
+                () -> assertEquals(
+                        counted.count(Counter.NOT_CACHEABLE),
                         events.count(
-                                CompileEvent.class, event -> event.failure().isEmpty())),
+                                GranaryEvent.Compile.class, event -> event.id().isEmpty())),
                 () -> assertEquals(
-                        counted.count(LookupCounter.COMPILE_FAILURES),
+                        counted.count(Counter.RESTORES_REFUSED),
                         events.count(
-                                CompileEvent.class, event -> event.failure().isPresent())),
+                                GranaryEvent.Restore.class,
+                                event -> event.outcome() == GranaryEvent.Restore.Outcome.REFUSED)),
                 () -> assertEquals(
-                        counted.count(LookupCounter.COMPILE_FAILURES),
-                        events.count(LookupEvent.class, event -> event.source().isEmpty())),
-                () -> assertEquals(
-                        counted.count(LookupCounter.NOT_CACHEABLE),
-                        events.count(CompileEvent.class, event -> event.id().isEmpty())),
-                () -> assertEquals(
-                        counted.count(LookupCounter.REFUSED_BY_DRIVER),
+                        counted.count(Counter.RESTORES_INCOMPATIBLE),
                         events.count(
-                                RestoreEvent.class,
-                                event -> event.outcome() == RestoreEvent.Outcome.REFUSED)),
+                                GranaryEvent.Restore.class,
+                                event -> event.outcome()
+                                        == GranaryEvent.Restore.Outcome.INCOMPATIBLE)),
                 () -> assertEquals(
-                        counted.count(LookupCounter.INCOMPATIBLE),
+                        counted.count(Counter.RESTORES_RECOMPILED),
                         events.count(
-                                RestoreEvent.class,
-                                event -> event.outcome() == RestoreEvent.Outcome.INCOMPATIBLE)),
+                                GranaryEvent.Restore.class,
+                                event -> event.outcome()
+                                        == GranaryEvent.Restore.Outcome.RECOMPILED)),
                 () -> assertEquals(
-                        counted.count(LookupCounter.RECOMPILED_BY_DRIVER),
+                        counted.count(Counter.RESTORES_QUARANTINED),
                         events.count(
-                                RestoreEvent.class,
-                                event -> event.outcome() == RestoreEvent.Outcome.RECOMPILED)),
+                                GranaryEvent.Restore.class,
+                                event -> event.outcome()
+                                        == GranaryEvent.Restore.Outcome.QUARANTINED)),
                 () -> assertEquals(
-                        counted.count(LookupCounter.QUARANTINED),
+                        counted.count(Counter.CLAIM_HITS),
                         events.count(
-                                RestoreEvent.class,
-                                event -> event.outcome() == RestoreEvent.Outcome.QUARANTINED)),
+                                GranaryEvent.Wait.class,
+                                event -> event.outcome() == GranaryEvent.Wait.Outcome.STORED)),
                 () -> assertEquals(
-                        counted.count(LookupCounter.WAITED),
+                        counted.count(Counter.CLAIM_WAITS_GIVEN_UP),
                         events.count(
-                                WaitEvent.class,
-                                event -> event.outcome() == WaitEvent.Outcome.STORED)),
-                () -> assertEquals(
-                        counted.count(LookupCounter.WAITS_GIVEN_UP),
-                        events.count(
-                                WaitEvent.class,
-                                event -> event.outcome() == WaitEvent.Outcome.GIVEN_UP)),
+                                GranaryEvent.Wait.class,
+                                event -> event.outcome() == GranaryEvent.Wait.Outcome.GIVEN_UP)),
                 () -> assertEquals(
                         counted.layers().getFirst().skipped(),
                         events.count(
-                                LoadEvent.class,
-                                event -> event.outcome() == LoadEvent.Outcome.SKIPPED)),
-                () -> assertEquals(counted.count(LookupCounter.EVICTED), evicted(events, "local")),
+                                GranaryEvent.Load.class,
+                                event -> event.outcome() == GranaryEvent.Load.Outcome.SKIPPED)),
+                () -> assertEquals(counted.count(Counter.LOCAL_EVICTED), evicted(events, "local")),
                 () -> assertEquals(
-                        counted.count(LookupCounter.MEMORY_EVICTED), evicted(events, "memory")),
+                        counted.count(Counter.PROGRAMS_EVICTED), evicted(events, "memory")),
                 () -> assertEquals(local.stored(), results(events, StoreResult.Stored.class)),
                 () -> assertEquals(
                         local.duplicates(), results(events, StoreResult.Duplicate.class)),
@@ -286,10 +289,9 @@ class EventsTest {
     /** Returns the name that the flight recorder has for an event of a listener. */
     private static String recordedName(GranaryEvent event) {
         return switch (event) {
-            case LookupEvent lookup
-            when lookup.source().filter(PrimitiveSource.MEMORY::equals).isPresent() ->
-                "granary.MemoryHit";
-            default -> "granary." + event.getClass().getSimpleName().replaceFirst("Event$", "");
+            case GranaryEvent.Lookup lookup
+            when lookup.source().filter(IN_MEMORY::contains).isPresent() -> "granary.MemoryHit";
+            default -> "granary." + event.getClass().getSimpleName();
         };
     }
 
@@ -336,10 +338,10 @@ class EventsTest {
         }
         assertAgree(counted, collector);
         // without an event: lookups that waited for the failed build of another thread
-        long joined = thrown.get() - counted.count(LookupCounter.COMPILE_FAILURES);
+        long joined = thrown.get() - counted.count(Counter.COMPILE_FAILURES);
         assertEquals(
                 counted.memoryHits() + counted.memoryMisses() - joined,
-                collector.of(LookupEvent.class).count());
+                collector.of(GranaryEvent.Lookup.class).count());
         List<RecordedEvent> recorded = RecordingFile.readAllEvents(file).stream()
                 .filter(event -> event.getEventType().getName().startsWith("granary."))
                 .toList();
@@ -347,7 +349,10 @@ class EventsTest {
                 counts(collector.events.stream().map(EventsTest::recordedName)),
                 counts(recorded.stream().map(event -> event.getEventType().getName())));
         assertEquals(
-                collector.of(LoadEvent.class).mapToLong(LoadEvent::bytes).sum(),
+                collector
+                        .of(GranaryEvent.Load.class)
+                        .mapToLong(GranaryEvent.Load::bytes)
+                        .sum(),
                 recorded.stream()
                         .filter(event -> event.getEventType().getName().equals("granary.Load"))
                         .mapToLong(event -> event.getLong("bytes"))
@@ -373,9 +378,9 @@ class EventsTest {
         try (Granary granary = open(config(), first)) {
             granary.primitive(engine, descriptor);
         }
-        LookupEvent lookup = only(first, LookupEvent.class);
+        GranaryEvent.Lookup lookup = only(first, GranaryEvent.Lookup.class);
         assertEquals(
-                new LookupEvent(
+                new GranaryEvent.Lookup(
                         id,
                         engine.target(),
                         Optional.of(PrimitiveSource.COMPILED),
@@ -383,18 +388,19 @@ class EventsTest {
                         0,
                         lookup.duration()),
                 lookup);
-        CompileEvent compile = only(first, CompileEvent.class);
+        GranaryEvent.Compile compile = only(first, GranaryEvent.Compile.class);
         assertEquals(
-                new CompileEvent(id, engine.target(), Optional.empty(), compile.duration()),
+                new GranaryEvent.Compile(id, engine.target(), Optional.empty(), compile.duration()),
                 compile);
         assertTrue(compile.duration().compareTo(lookup.duration()) <= 0);
-        StoreEvent store = only(first, StoreEvent.class);
+        GranaryEvent.Store store = only(first, GranaryEvent.Store.class);
         assertEquals(id, store.id());
         assertEquals(bytes, store.bytes());
         assertTrue(store.result() instanceof StoreResult.Stored, store::toString);
-        UploadEvent upload = only(first, UploadEvent.class);
+        GranaryEvent.Upload upload = only(first, GranaryEvent.Upload.class);
         assertEquals(
-                new UploadEvent(id, LAYER, new StoreResult.Stored(bytes), bytes, upload.duration()),
+                new GranaryEvent.Upload(
+                        id, LAYER, new StoreResult.Stored(bytes), bytes, upload.duration()),
                 upload);
 
         Collector local = new Collector();
@@ -402,19 +408,19 @@ class EventsTest {
             granary.primitive(engine, descriptor);
             granary.primitive(engine, descriptor);
         }
-        LoadEvent load = only(local, LoadEvent.class);
+        GranaryEvent.Load load = only(local, GranaryEvent.Load.class);
         assertEquals(
-                new LoadEvent(
+                new GranaryEvent.Load(
                         id,
                         "local",
-                        LoadEvent.Outcome.HIT,
+                        GranaryEvent.Load.Outcome.HIT,
                         Optional.empty(),
                         bytes,
                         load.duration()),
                 load);
         assertEquals(
                 List.of(PrimitiveSource.LOCAL, PrimitiveSource.MEMORY),
-                local.of(LookupEvent.class)
+                local.of(GranaryEvent.Lookup.class)
                         .map(event -> event.source().orElseThrow())
                         .toList());
 
@@ -422,12 +428,12 @@ class EventsTest {
         try (Granary granary = open(config().capacity("0"), shared)) {
             granary.primitive(engine, descriptor);
         }
-        LookupEvent inLayer = only(shared, LookupEvent.class);
+        GranaryEvent.Lookup inLayer = only(shared, GranaryEvent.Lookup.class);
         assertEquals(Optional.of(LAYER), inLayer.layer());
         assertEquals(bytes, inLayer.bytes());
-        RestoreEvent restore = only(shared, RestoreEvent.class);
+        GranaryEvent.Restore restore = only(shared, GranaryEvent.Restore.class);
         assertEquals(LAYER, restore.tier());
-        assertEquals(RestoreEvent.Outcome.RESTORED, restore.outcome());
+        assertEquals(GranaryEvent.Restore.Outcome.RESTORED, restore.outcome());
     }
 
     @Test
@@ -437,20 +443,20 @@ class EventsTest {
         FakeEngine engine = engine();
         Collector collector = new Collector();
         try (Granary granary = open(config(), collector)) {
-            granary.setProgramCacheCapacity(3);
+            granary.setPrimitiveCacheCapacity(3);
             for (int i = 0; i < 4; i++) {
                 granary.primitive(engine, FakeDescriptor.of("evicted " + i));
             }
-            granary.setProgramCacheCapacity(1);
-            assertEquals(3, granary.statistics().count(LookupCounter.MEMORY_EVICTED));
+            granary.setPrimitiveCacheCapacity(1);
+            assertEquals(3, granary.statistics().count(Counter.PROGRAMS_EVICTED));
         }
         assertEquals(
                 List.of(List.of("memory", 1L, 0L), List.of("memory", 2L, 0L)),
                 collector
-                        .of(EvictionEvent.class)
+                        .of(GranaryEvent.Eviction.class)
                         .map(event -> List.of(event.tier(), event.entries(), event.bytes()))
                         .toList());
-        assertTrue(collector.of(EvictionEvent.class).noneMatch(event -> event.duration()
+        assertTrue(collector.of(GranaryEvent.Eviction.class).noneMatch(event -> event.duration()
                 .isNegative()));
     }
 
@@ -492,8 +498,8 @@ class EventsTest {
             waiter.join();
             assertEquals(0, fast.compiles.get());
         }
-        WaitEvent wait = only(collector, WaitEvent.class);
-        assertEquals(WaitEvent.Outcome.STORED, wait.outcome());
+        GranaryEvent.Wait wait = only(collector, GranaryEvent.Wait.class);
+        assertEquals(GranaryEvent.Wait.Outcome.STORED, wait.outcome());
         assertFalse(wait.duration().isZero());
     }
 
@@ -504,7 +510,7 @@ class EventsTest {
         Collector collector = new Collector();
         GranaryListener broken = new GranaryListener() {
             @Override
-            public void onLookup(LookupEvent event) {
+            public void onLookup(GranaryEvent.Lookup event) {
                 lookups.incrementAndGet();
                 throw new StackOverflowError("a test");
             }
@@ -517,8 +523,8 @@ class EventsTest {
             }
         }
         assertEquals(5, lookups.get());
-        assertEquals(5, collector.of(LookupEvent.class).count());
-        assertEquals(0, granary.statistics().count(LookupCounter.EVENTS_DROPPED));
+        assertEquals(5, collector.of(GranaryEvent.Lookup.class).count());
+        assertEquals(0, granary.statistics().count(Counter.EVENTS_DROPPED));
     }
 
     @Test
@@ -535,7 +541,7 @@ class EventsTest {
             }
 
             @Override
-            public void onLookup(LookupEvent event) {
+            public void onLookup(GranaryEvent.Lookup event) {
                 called.incrementAndGet();
                 try {
                     never.await();
@@ -554,9 +560,8 @@ class EventsTest {
             }
             Await.holds(() -> called.get() == 1);
             // the other listener goes on, as far as it was fast enough for this loop
-            Await.holds(() -> collector.of(LookupEvent.class).count() > hits / 10);
-            assertTrue(
-                    granary.statistics().count(LookupCounter.EVENTS_DROPPED) >= hits - 8192 - 10);
+            Await.holds(() -> collector.of(GranaryEvent.Lookup.class).count() > hits / 10);
+            assertTrue(granary.statistics().count(Counter.EVENTS_DROPPED) >= hits - 8192 - 10);
         }
         Await.holds(() -> interrupted.get() == 1);
         assertEquals(1, called.get());
@@ -570,7 +575,7 @@ class EventsTest {
         AtomicReference<Granary> opened = new AtomicReference<>();
         GranaryListener closing = new GranaryListener() {
             @Override
-            public void onCompile(CompileEvent event) {
+            public void onCompile(GranaryEvent.Compile event) {
                 Granary granary = opened.get();
                 if (granary != null && isClosed.getCount() > 0) {
                     try {
@@ -589,5 +594,54 @@ class EventsTest {
             isClosed.await();
         }
         assertEquals(2, engine.compiles.get());
+    }
+
+    @Test
+    @DisplayName("K16 an exception or error of a broken engine ends the event of its restore or"
+            + " compile, with the cause")
+    void brokenEngine() throws Exception {
+        Collector collector = new Collector();
+        FakeEngine engine = engine();
+        try (Granary granary = open(config(), collector)) {
+            bucket.store(
+                    TestEntries.entry(BROKEN.getId(), FakeEngine.binaries(BROKEN, "elsewhere")));
+            engine.restoreBehavior = FakeEngine.RestoreBehavior.THROWS;
+            assertThrows(IllegalArgumentException.class, () -> granary.primitive(engine, BROKEN));
+            engine.beforeCompile = () -> {
+                throw new NoClassDefFoundError("of a test");
+            };
+            assertThrows(
+                    NoClassDefFoundError.class,
+                    () -> granary.primitive(engine, FakeDescriptor.of("other")));
+        }
+        GranaryEvent.Restore restore =
+                collector.of(GranaryEvent.Restore.class).findFirst().orElseThrow();
+        assertEquals(GranaryEvent.Restore.Outcome.FAILED, restore.outcome());
+        assertTrue(restore.cause().orElse("").contains("this engine has a bug"));
+        assertTrue(collector
+                .of(GranaryEvent.Compile.class)
+                .findFirst()
+                .flatMap(GranaryEvent.Compile::failure)
+                .orElse("")
+                .contains("of a test"));
+    }
+
+    @Test
+    @DisplayName("K7 the time of a compile ends before the rejection of an entry without a kernel")
+    void compileBeforeRejection() throws Exception {
+        Collector collector = new Collector();
+        FakeEngine engine = engine();
+        engine.restoreBehavior = FakeEngine.RestoreBehavior.LACKS_KERNEL;
+        bucket.store(TestEntries.entry(BROKEN.getId(), FakeEngine.binaries(BROKEN, "elsewhere")));
+        try (Granary granary = open(config(), collector)) {
+            granary.primitive(engine, BROKEN);
+        }
+        List<Class<?>> order = collector
+                .of(GranaryEvent.class)
+                .filter(event -> event instanceof GranaryEvent.Compile
+                        || event instanceof GranaryEvent.Restore)
+                .<Class<?>>map(Object::getClass)
+                .toList();
+        assertEquals(List.of(GranaryEvent.Compile.class, GranaryEvent.Restore.class), order);
     }
 }

@@ -5,6 +5,9 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,6 +34,14 @@ public final class FakeCatalog implements EntryCatalog {
     /** Returns all entries in the order of addition. */
     public List<Listed> all() {
         return List.copyOf(results.keySet());
+    }
+
+    /** Returns all entries of a catalogue, most recently used first. */
+    public static List<Listed> entries(EntryCatalog catalog) throws IOException {
+        List<Listed> entries = new ArrayList<>();
+        catalog.list(entries::add);
+        entries.sort(Comparator.comparingLong(Listed::lastUsedMillis).reversed());
+        return entries;
     }
 
     @Override

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** An engine that counts its calls, with configurable results. */
-public final class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
+public class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     /** The exit status of a process that its driver ended. */
     public static final int DEATH = 134;
 

@@ -57,7 +57,6 @@ final class FaultyBucket implements AutoCloseable {
                 .credentials(SERVER.accessKey(), SERVER.secretKey())
                 .requestTimeout(requestTimeout)
                 .loadDeadline(requestTimeout.multipliedBy(3))
-                .readOnlyPause(Duration.ofMillis(1))
                 .breakerPause(BREAKER_PAUSE)
                 .absentMemory(Duration.ZERO)
                 .refreshInterval(Duration.ZERO);

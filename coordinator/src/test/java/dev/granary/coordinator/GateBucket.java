@@ -5,8 +5,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
-import dev.granary.coordinator.config.BucketConfig;
-import dev.granary.coordinator.stores.OpenLayer;
 
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -18,11 +16,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 public final class GateBucket implements PersistentCache {
     public final BlockingQueue<Object> answers = new LinkedBlockingQueue<>();
     public final BlockingQueue<Id> requested = new LinkedBlockingQueue<>();
-
-    /** Returns a layer with this bucket and that configuration. */
-    public OpenLayer as(BucketConfig named) {
-        return OpenLayer.of(named, this);
-    }
 
     /** Answers {@code times} lookups, waiting or later ones. */
     public void answer(int times) {

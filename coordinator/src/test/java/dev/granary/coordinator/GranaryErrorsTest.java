@@ -20,11 +20,11 @@ import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.event.PublicationListener;
 import dev.granary.coordinator.publish.WriteBehindQueue;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.coordinator.tier.TestTiers;
 import dev.granary.testing.Await;
 import dev.granary.testing.TestSeed;
 
@@ -46,7 +46,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.BiConsumer;
 
 /**
  * Errors and interrupts anywhere in a lookup with a real local tier: nothing hangs, nothing is left
@@ -203,12 +202,12 @@ class GranaryErrorsTest {
                 .flushLimit(TestNode.LONG)
                 .localWait(localWait)
                 .build();
-        BiConsumer<Id, StoreResult> listener = (_, _) -> throwAt(FaultPoint.LISTENER);
-        return Granary.over(
-                config,
-                OpenStores.open(config, List.of(brokenBucket), () -> node.now),
-                PublishMode.UNPACKED,
-                listener);
+        PublicationListener listener = (_, _, _) -> throwAt(FaultPoint.LISTENER);
+        return Granary.builder()
+                .config(config)
+                .over(TestTiers.buckets(List.of(brokenBucket)), () -> node.now)
+                .published(listener)
+                .open();
     }
 
     /**
@@ -217,25 +216,25 @@ class GranaryErrorsTest {
      */
     private void assertSound(Granary granary, BrokenEngine engine, List<FakeDescriptor> keys)
             throws Exception {
-        long waits = granary.statistics().count(LookupCounter.WAITS_GIVEN_UP)
-                + granary.statistics().count(LookupCounter.WAITED);
+        long waits = granary.statistics().count(Counter.CLAIM_WAITS_GIVEN_UP)
+                + granary.statistics().count(Counter.CLAIM_HITS);
         for (FakeDescriptor key : keys) {
             assertSame(granary.primitive(engine, key), granary.primitive(engine, key));
         }
         assertTrue(granary.flush(TestNode.LONG));
         assertEquals(
                 waits,
-                granary.statistics().count(LookupCounter.WAITS_GIVEN_UP)
-                        + granary.statistics().count(LookupCounter.WAITED));
+                granary.statistics().count(Counter.CLAIM_WAITS_GIVEN_UP)
+                        + granary.statistics().count(Counter.CLAIM_HITS));
         try (Granary other = open()) {
             for (FakeDescriptor key : keys) {
                 other.primitive(engine, key);
             }
             assertEquals(
                     0,
-                    other.statistics().count(LookupCounter.WAITS_GIVEN_UP)
-                            + other.statistics().count(LookupCounter.WAITED));
-            assertEquals(0, other.statistics().count(LookupCounter.QUARANTINED));
+                    other.statistics().count(Counter.CLAIM_WAITS_GIVEN_UP)
+                            + other.statistics().count(Counter.CLAIM_HITS));
+            assertEquals(0, other.statistics().count(Counter.RESTORES_QUARANTINED));
         }
         FakeDescriptor last = FakeDescriptor.of("last");
         granary.primitive(engine, last);
@@ -353,10 +352,10 @@ class GranaryErrorsTest {
             try (Granary other = node.openWithoutBucket()) {
                 assertEquals(
                         PrimitiveSource.LOCAL,
-                        other.obtain(engine, FakeDescriptor.of("k" + (excess - 1)))
+                        other.lookup(engine, FakeDescriptor.of("k" + (excess - 1)))
                                 .source());
             }
-            assertEquals(0, granary.statistics().count(LookupCounter.DROPPED));
+            assertEquals(0, granary.statistics().count(Counter.STORES_DROPPED));
         }
     }
 

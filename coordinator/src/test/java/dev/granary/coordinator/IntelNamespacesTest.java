@@ -5,11 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.granary.coordinator.admin.Warmer;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.PublishMode;
 import dev.granary.gpu.DriverProcess;
-import dev.granary.s3.pack.warm.BulkEntryReader;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -21,9 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 
 /**
@@ -48,8 +43,7 @@ class IntelNamespacesTest {
         boolean isInstalled = Files.exists(INTEL);
         if (isInstalled) {
             Files.copy(INTEL, vendors.resolve("intel.icd"));
-            isInstalled = !output("probe", "level-zero", PublishMode.UNPACKED, Map.of())
-                    .contains("missing=");
+            isInstalled = !output("probe", "level-zero", false, Map.of()).contains("missing=");
         }
         assumeTrue(isInstalled, reason);
     }
@@ -61,15 +55,15 @@ class IntelNamespacesTest {
 
     /** Runs a lookup on a machine and returns its output. */
     private static String output(
-            String machine, String backend, PublishMode publishing, Map<String, String> bucket)
+            String machine, String backend, boolean isInPacks, Map<String, String> bucket)
             throws IOException, InterruptedException {
-        return output(machine, backend, publishing, NamespaceProcess.Program.SOURCE, bucket);
+        return output(machine, backend, isInPacks, NamespaceProcess.Program.SOURCE, bucket);
     }
 
     private static String output(
             String machine,
             String backend,
-            PublishMode publishing,
+            boolean isInPacks,
             NamespaceProcess.Program program,
             Map<String, String> bucket)
             throws IOException, InterruptedException {
@@ -87,7 +81,7 @@ class IntelNamespacesTest {
                         NamespaceProcess.class, Files.createTempDirectory(directory, "process"))
                 .withoutVariables("GRANARY_", "AWS_")
                 .variables(variables)
-                .run(backend, publishing.name(), program.name())
+                .run(backend, "" + isInPacks, program.name())
                 .output();
     }
 
@@ -103,18 +97,13 @@ class IntelNamespacesTest {
     /** Looks up on a machine, in a process of its own. */
     private static String lookup(String machine, String backend, Map<String, String> bucket)
             throws Exception {
-        return output(machine, backend, PublishMode.UNPACKED, bucket);
+        return output(machine, backend, false, bucket);
     }
 
     /** Looks the module of SPIR-V up on a machine, in a process of its own. */
     private static String lookupModule(String machine, String backend, String prefix)
             throws Exception {
-        return output(
-                machine,
-                backend,
-                PublishMode.UNPACKED,
-                NamespaceProcess.Program.MODULE,
-                bucket(prefix));
+        return output(machine, backend, false, NamespaceProcess.Program.MODULE, bucket(prefix));
     }
 
     private static String source(String output) {
@@ -178,7 +167,7 @@ class IntelNamespacesTest {
     @Tag("exhaustive")
     @DisplayName("N11 real binaries in a pack, read from the bucket and from a warmed directory")
     void packedAndWarmed() throws Exception {
-        String compiled = output("packing", "opencl", PublishMode.IN_PACKS, bucket("packed"));
+        String compiled = output("packing", "opencl", true, bucket("packed"));
         assertEquals("COMPILED", source(compiled));
         Map<String, String> readOnly = new HashMap<>(bucket("packed"));
         readOnly.put("GRANARY_BUCKET", "s3://kernels/packed?access=read");
@@ -186,21 +175,14 @@ class IntelNamespacesTest {
         assertEquals("BUCKET " + expected, source(lookup("reader", "level-zero", readOnly)));
         GranaryConfig config =
                 fleet.config("warmed", "s3://kernels/packed?access=read").build();
-        List<String> warmed = new ArrayList<>();
-        try (Warmer warmer = Warmer.open(config, BulkEntryReader.UnpackedEntries.READ)) {
-            if (warmer.from(config.buckets().getFirst(), target(compiled), (_, _) -> {})
-                    instanceof Warmer.Outcome.Done(var report)) {
-                warmed.add(report.installed() + " installed");
-            }
-        }
-        assertEquals(List.of("1 installed"), warmed);
+        assertEquals(1, TestFleet.install(config, target(compiled)));
         assertTrue(Files.isDirectory(config.directory()));
         assertEquals(
                 "LOCAL " + expected,
                 source(output(
                         directory.relativize(config.directory()).toString(),
                         "level-zero",
-                        PublishMode.UNPACKED,
+                        false,
                         Map.of())));
     }
 

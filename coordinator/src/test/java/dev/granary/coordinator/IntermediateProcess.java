@@ -3,10 +3,9 @@ package dev.granary.coordinator;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Sha256;
-import dev.granary.coordinator.admin.IntermediateExplainer;
-import dev.granary.coordinator.admin.LookupExplainer;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.lookup.Explainer;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.levelzero.LevelZero;
 import dev.granary.gpu.levelzero.LevelZeroEngine;
@@ -16,6 +15,8 @@ import dev.granary.gpu.spirv.SpirvCompiler;
 
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
 
 /**
  * Process that looks a program up for the first device of Level Zero, and prints the result and the
@@ -52,8 +53,8 @@ final class IntermediateProcess {
     }
 
     /**
-     * Runs with {@code portable} or {@code device}, a {@link PublishMode}, and {@code true} to
-     * explain the lookup first.
+     * Runs with {@code portable} or {@code device}, {@code true} to publish in packs, and
+     * {@code true} to explain the lookup first.
      */
     public static void main(String[] arguments) throws Exception {
         switch (LevelZero.probe()) {
@@ -66,28 +67,45 @@ final class IntermediateProcess {
                             engine.target(),
                             arguments[0].equals("portable") ? PORTABLE : OF_DEVICE);
                     if (Boolean.parseBoolean(arguments[2])) {
-                        LookupExplainer lookups = new LookupExplainer(
-                                GranaryConfig.fromEnvironment(), InstantSource.system());
-                        System.out.println("explained="
-                                + new IntermediateExplainer(lookups, SpirvCompiler.onPath())
-                                        .explain(kernel));
+                        System.out.println("explained=" + explain(kernel));
                     }
-                    lookUp(engine, kernel, PublishMode.valueOf(arguments[1]));
+                    lookUp(engine, kernel, Boolean.parseBoolean(arguments[1]));
                 }
             }
         }
     }
 
-    private static void lookUp(
-            LevelZeroEngine engine, KernelDescriptor kernel, PublishMode publishing)
+    /** Returns the tier of the intermediate program, or that it is compiled or missing. */
+    private static String explain(KernelDescriptor kernel) throws Exception {
+        Explainer.Explanation explanation = Explainer.explain(
+                GranaryConfig.fromEnvironment(),
+                SpirvCompiler.onPath(),
+                InstantSource.system(),
+                new Explainer.Request(
+                        kernel.getId(),
+                        kernel.target(),
+                        List.of(),
+                        Optional.empty(),
+                        Optional.of(kernel)));
+        if (explanation.failure().isPresent()) {
+            return "missing";
+        }
+        return explanation.events().stream()
+                .filter(GranaryEvent.Restore.class::isInstance)
+                .map(event -> "stored in " + ((GranaryEvent.Restore) event).tier())
+                .findFirst()
+                .orElse("compiled");
+    }
+
+    private static void lookUp(LevelZeroEngine engine, KernelDescriptor kernel, boolean isInPacks)
             throws Exception {
         System.out.println("target=" + engine.target().path());
         System.out.println("intermediate="
                 + IntermediateDescriptor.of(kernel).getId().hash().hex());
-        try (Granary granary =
-                Granary.open(GranaryConfig.fromEnvironment(), publishing, (_, _) -> {})) {
+        GranaryBuilder builder = Granary.builder();
+        try (Granary granary = (isInPacks ? builder.inPacks() : builder).open()) {
             try {
-                LookupResult<LevelZeroPrimitive> result = granary.obtain(engine, kernel);
+                LookupResult<LevelZeroPrimitive> result = granary.lookup(engine, kernel);
                 System.out.println("source=" + result.source());
                 System.out.println("kernels=" + result.primitive().kernels());
                 System.out.println("micros=" + result.took().toNanos() / 1000);

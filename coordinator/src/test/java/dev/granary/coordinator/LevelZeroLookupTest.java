@@ -14,7 +14,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
@@ -70,9 +70,9 @@ class LevelZeroLookupTest {
         float[] numbers = {1, 2, 3, 4};
         try (Granary granary = open();
                 LevelZeroEngine engine = LevelZeroEngine.open(device, VectorPrograms.COMPILER)) {
-            LookupResult<LevelZeroPrimitive> result = granary.obtain(engine, descriptor);
+            LookupResult<LevelZeroPrimitive> result = granary.lookup(engine, descriptor);
             assertEquals(
-                    PrimitiveSource.MEMORY, granary.obtain(engine, descriptor).source());
+                    PrimitiveSource.MEMORY, granary.lookup(engine, descriptor).source());
             try (LevelZeroKernels kernels = engine.load(result.primitive());
                     DeviceBuffer in = engine.buffer(16);
                     DeviceBuffer out = engine.buffer(16)) {
@@ -160,8 +160,7 @@ class LevelZeroLookupTest {
                     LevelZeroEngine engine =
                             LevelZeroEngine.open(device, VectorPrograms.COMPILER)) {
                 granary.primitive(engine, descriptor);
-                assertEquals(
-                        recompiled, granary.statistics().count(LookupCounter.RECOMPILED_BY_DRIVER));
+                assertEquals(recompiled, granary.statistics().count(Counter.RESTORES_RECOMPILED));
             }
         }
     }

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.testing.SystemTool;
 
@@ -83,7 +83,7 @@ class LocalDirectoryTest {
             assertTrue(granary.flush(TestNode.LONG));
         }
         try (Granary granary = node.open()) {
-            assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.LOCAL, granary.lookup(engine, A).source());
         }
         try (Stream<Path> files = Files.list(node.directory)) {
             List<Path> own = files.toList();
@@ -121,8 +121,8 @@ class LocalDirectoryTest {
             }
             FakeDescriptor b = FakeDescriptor.of("b");
             try (Granary granary = node.open()) {
-                assertEquals(PrimitiveSource.LOCAL, granary.obtain(engine, A).source());
-                assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, b).source());
+                assertEquals(PrimitiveSource.LOCAL, granary.lookup(engine, A).source());
+                assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, b).source());
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(1, granary.statistics().local().refused());
                 assertEquals(
@@ -130,13 +130,13 @@ class LocalDirectoryTest {
                 bucket.behavior = FakeBucket.Behavior.IS_DOWN;
                 assertEquals(
                         PrimitiveSource.COMPILED,
-                        granary.obtain(engine, FakeDescriptor.of("c")).source());
+                        granary.lookup(engine, FakeDescriptor.of("c")).source());
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(
                         0,
-                        granary.statistics().count(LookupCounter.LEFT_FOR_LATER),
+                        granary.statistics().count(Counter.UPLOADS_LEFT),
                         "no process could find it later");
-                assertEquals(1, granary.statistics().count(LookupCounter.DROPPED));
+                assertEquals(1, granary.statistics().count(Counter.STORES_DROPPED));
             }
         } finally {
             assertTrue(SystemTool.run("umount", "-l", node.directory.toString()));

@@ -2,9 +2,7 @@ package dev.granary.coordinator;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Target;
-import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.PublishMode;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.binary.SampleBinaries;
@@ -46,11 +44,11 @@ public final class NamespaceProcess {
 
     private NamespaceProcess() {}
 
-    /** Runs with a backend, a {@link PublishMode} and a {@link Program}. */
+    /** Runs with a backend, {@code true} to publish in packs, and a {@link Program}. */
     public static void main(String[] arguments) throws Exception {
         List<Target> openCl =
                 OpenCl.devices().stream().map(OpenClDevice::target).toList();
-        PublishMode publishing = PublishMode.valueOf(arguments[1]);
+        boolean isInPacks = Boolean.parseBoolean(arguments[1]);
         Program program = Program.valueOf(arguments[2]);
         if (arguments[0].equals("opencl")) {
             if (openCl.isEmpty()) {
@@ -59,7 +57,7 @@ public final class NamespaceProcess {
             }
             try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst())) {
                 System.out.println("languages=" + engine.device().intermediateLanguages());
-                lookUp(engine, publishing, program);
+                lookUp(engine, isInPacks, program);
             }
             return;
         }
@@ -70,7 +68,7 @@ public final class NamespaceProcess {
                 try (LevelZeroEngine engine =
                         LevelZeroEngine.open(found.devices().getFirst().reading(openCl))) {
                     System.out.println("reads=" + engine.readableTargets());
-                    lookUp(engine, publishing, program);
+                    lookUp(engine, isInPacks, program);
                 }
             }
         }
@@ -94,23 +92,22 @@ public final class NamespaceProcess {
         };
     }
 
-    private static void lookUp(KernelEngine<?> engine, PublishMode publishing, Program program)
+    private static void lookUp(KernelEngine<?> engine, boolean isInPacks, Program program)
             throws Exception {
         KernelDescriptor descriptor = descriptor(engine, program);
-        try (Granary granary =
-                Granary.open(GranaryConfig.fromEnvironment(), publishing, (_, _) -> {})) {
-            LookupResult<?> result = granary.obtain(engine, descriptor);
+        GranaryBuilder builder = Granary.builder();
+        try (Granary granary = (isInPacks ? builder.inPacks() : builder).open()) {
+            LookupResult<?> result = granary.lookup(engine, descriptor);
             granary.flush(Duration.ofMinutes(1));
             System.out.println("target=" + engine.target().path());
             System.out.println("source=" + result.source()
                     + result.from().map(from -> " from " + from.path()).orElse(""));
             System.out.println("origin=" + result.primitive().origin());
             System.out.println("kernels=" + result.primitive().kernels());
-            System.out.println(
-                    "cross=" + granary.statistics().count(LookupCounter.CROSS_NAMESPACE));
+            System.out.println("cross=" + granary.statistics().count(Counter.CROSS_NAMESPACE));
             System.out.println("intermediate="
-                    + (granary.statistics().count(LookupCounter.INTERMEDIATE_HITS)
-                            + granary.statistics().count(LookupCounter.INTERMEDIATE_COMPILED)));
+                    + (granary.statistics().count(Counter.INTERMEDIATE_HITS)
+                            + granary.statistics().count(Counter.INTERMEDIATE_COMPILED)));
             System.out.println("micros=" + result.took().toNanos() / 1000);
             System.out.println(
                     "bytes=" + result.primitive().getBinaries(BinaryKind.KERNEL).byteSize());

@@ -18,7 +18,7 @@ final class OtherEngineProcess {
                     .directory(Path.of("local").toAbsolutePath())
                     .build())) {
                 System.out.println("source: "
-                        + granary.obtain(new FakeEngine("one"), FakeDescriptor.of("a"))
+                        + granary.lookup(new FakeEngine("one"), FakeDescriptor.of("a"))
                                 .source());
             }
         }

@@ -11,14 +11,12 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.coordinator.config.PublishMode;
-import dev.granary.coordinator.layer.PackUploader;
-import dev.granary.coordinator.session.UploadOutbox;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.machine.UploadOutbox;
+import dev.granary.coordinator.publish.PackUploader;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.stores.BucketTierFactory;
-import dev.granary.coordinator.stores.CountingCache;
-import dev.granary.gpu.plan.tuning.TuningDescriptor;
+import dev.granary.coordinator.tier.TestTiers;
+import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
@@ -53,7 +51,7 @@ class PackedUploadTest {
 
     private void compile(Granary granary, int kernels) throws Exception {
         for (FakeDescriptor kernel : TestFleet.kernels(kernels)) {
-            granary.obtain(fleet.engine, kernel);
+            granary.lookup(fleet.engine, kernel);
             granary.flush(Duration.ZERO); // as populate does after each kernel
         }
     }
@@ -67,7 +65,7 @@ class PackedUploadTest {
             "R12 compiled entries become one pack, which the head names, written by the flush with"
                     + " time and not before")
     void onePack() throws Exception {
-        try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
+        try (Granary granary = fleet.openInPacks("ci")) {
             compile(granary, 20);
             assertEquals(0, fleet.published.size());
             assertEquals(List.of(), fleet.keys("/p/"));
@@ -88,11 +86,11 @@ class PackedUploadTest {
         assertEquals(List.of(20), fleet.packs());
         assertEquals(List.of(), fleet.keys("/e/"));
         fleet.requests();
-        try (Granary node = fleet.open("node", PublishMode.UNPACKED)) {
+        try (Granary node = fleet.open("node")) {
             for (FakeDescriptor kernel : TestFleet.kernels(20)) {
                 assertEquals(
                         PrimitiveSource.BUCKET,
-                        node.obtain(fleet.engine, kernel).source());
+                        node.lookup(fleet.engine, kernel).source());
             }
             assertEquals(
                     20 + 1,
@@ -108,19 +106,20 @@ class PackedUploadTest {
                     + " next one uploads them")
     void outbox() throws Exception {
         TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
-        Granary stopped = Granary.open(
-                fleet.config("ci").flushLimit(Duration.ZERO).build(),
-                PublishMode.IN_PACKS,
-                fleet.published::put);
+        Granary stopped = Granary.builder()
+                .config(fleet.config("ci").flushLimit(Duration.ZERO).build())
+                .inPacks()
+                .published((_, id, result) -> fleet.published.put(id, result))
+                .open();
         compile(stopped, 5);
         Await.holds(() -> node.sessionFiles(UploadOutbox.DIRECTORY).size() == 5);
         stopped.close();
-        assertEquals(5, stopped.statistics().count(LookupCounter.LEFT_FOR_LATER));
+        assertEquals(5, stopped.statistics().count(Counter.UPLOADS_LEFT));
         assertEquals(5, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         assertEquals(List.of(), fleet.keys("/p/"));
-        try (Granary next = fleet.open("ci", PublishMode.IN_PACKS)) {
+        try (Granary next = fleet.openInPacks("ci")) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(5, next.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(5, next.statistics().count(Counter.UPLOADS_INHERITED));
         }
         assertEquals(List.of(5), fleet.packs());
         assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
@@ -131,13 +130,12 @@ class PackedUploadTest {
             + " a revision")
     void outcome() throws Exception {
         Id id = Id.builder(TestFleet.kernels(1).getFirst().getId().target())
-                .field("kind", TuningDescriptor.KIND)
+                .field("kind", "tuning")
                 .field("revision", "0")
                 .build();
-        try (BucketTier bucket = BucketTierFactory.open(
+        try (BucketTier bucket = TierFactory.bucket(
                         fleet.config("x").build().buckets().getFirst(), Optional.empty());
-                PackUploader uploader =
-                        new PackUploader(bucket, new CountingCache(bucket), _ -> {})) {
+                PackUploader uploader = new PackUploader(bucket, TestTiers.local(bucket))) {
             List<StoreResult> results = new ArrayList<>();
             uploader.send(TestEntries.entry(id, KernelBinaries.of(new byte[10])), results::add);
             assertEquals(1, results.size());
@@ -161,7 +159,7 @@ class PackedUploadTest {
                 offline.flush(TestNode.LONG);
             }
         }
-        try (BucketTier bucket = BucketTierFactory.open(
+        try (BucketTier bucket = TierFactory.bucket(
                 fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
             Entry unpacked = TestEntries.entry(
                     TestFleet.kernels(1).getFirst().getId(),
@@ -170,7 +168,7 @@ class PackedUploadTest {
         }
         for (String machine : List.of("ci", "other")) {
             fleet.published.clear();
-            try (Granary granary = fleet.open(machine, PublishMode.IN_PACKS)) {
+            try (Granary granary = fleet.openInPacks(machine)) {
                 TestFleet.kernels(6).forEach(kernel -> assertTrue(granary.publish(kernel.getId())));
                 assertTrue(granary.flush(TestNode.LONG));
             }
@@ -184,11 +182,11 @@ class PackedUploadTest {
     @DisplayName("R15 a server without conditional writes gets each entry unpacked")
     void noConditions() throws Exception {
         fleet.server.conditions(ConditionMode.IGNORED);
-        try (BucketTier bucket = BucketTierFactory.open(
+        try (BucketTier bucket = TierFactory.bucket(
                 fleet.config("x").build().buckets().getFirst(), Optional.empty())) {
             assertFalse(bucket.check().isEmpty());
         }
-        try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
+        try (Granary granary = fleet.openInPacks("ci")) {
             compile(granary, 5);
             assertTrue(granary.flush(TestNode.LONG));
         }
@@ -206,10 +204,9 @@ class PackedUploadTest {
     void tooLarge() throws Exception {
         Entry large = new TestEntries("PackedUploadTest").entry(33 << 20);
         List<StoreResult> results = new ArrayList<>();
-        try (BucketTier bucket = BucketTierFactory.open(
+        try (BucketTier bucket = TierFactory.bucket(
                         fleet.config("x").build().buckets().getFirst(), Optional.empty());
-                PackUploader uploader =
-                        new PackUploader(bucket, new CountingCache(bucket), _ -> {})) {
+                PackUploader uploader = new PackUploader(bucket, TestTiers.local(bucket))) {
             uploader.send(large, results::add);
             assertThat(results.getFirst()).isStored();
             uploader.finish();
@@ -230,7 +227,7 @@ class PackedUploadTest {
                 request ->
                         request.operation().startsWith("PUT") && request.key().contains("/p/"),
                 new Fault.Lost(Fault.DENIED)));
-        try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
+        try (Granary granary = fleet.openInPacks("ci")) {
             compile(granary, 4);
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(4, count(StoreResult.Stored.class));
@@ -246,7 +243,7 @@ class PackedUploadTest {
         TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
         fleet.proxy.plan(FaultPlan.when(
                 request -> request.operation().startsWith("PUT"), new Fault.Lost(Fault.DENIED)));
-        try (Granary granary = fleet.open("ci", PublishMode.IN_PACKS)) {
+        try (Granary granary = fleet.openInPacks("ci")) {
             compile(granary, 4);
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(4, count(StoreResult.Refused.class));
@@ -254,13 +251,13 @@ class PackedUploadTest {
                     .values()
                     .forEach(result -> assertTrue(
                             result.toString().contains("AccessDenied"), result::toString));
-            assertEquals(4, TestNode.closed(granary).count(LookupCounter.LEFT_FOR_LATER));
+            assertEquals(4, TestNode.closed(granary).count(Counter.UPLOADS_LEFT));
             assertEquals(4, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }
         fleet.proxy.plan(FaultPlan.SOUND);
-        try (Granary next = fleet.open("ci", PublishMode.IN_PACKS)) {
+        try (Granary next = fleet.openInPacks("ci")) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(4, next.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(4, next.statistics().count(Counter.UPLOADS_INHERITED));
         }
         assertEquals(List.of(4), fleet.packs());
         assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));

@@ -12,16 +12,15 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
-import dev.granary.coordinator.session.UploadOutbox;
+import dev.granary.coordinator.machine.Totals;
+import dev.granary.coordinator.machine.UploadOutbox;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.statistics.LifetimeStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.stores.BucketTierFactory;
+import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.examples.DirectoryCache;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.embedded.EmbeddedS3;
@@ -82,7 +81,7 @@ class PluggedCachesTest {
         try (Granary granary =
                 Granary.builder().config(config).layer("near", near).open()) {
             assertEquals(0, near.loads.get(), "opening requests nothing");
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
             LayerStatistics layer = granary.statistics().layers().getFirst();
             assertEquals(
@@ -99,7 +98,7 @@ class PluggedCachesTest {
         GranaryConfig other = config("second").build();
         try (Granary granary =
                 Granary.builder().config(other).layer("near", near).open()) {
-            LookupResult<FakePrimitive> result = granary.obtain(engine, A);
+            LookupResult<FakePrimitive> result = granary.lookup(engine, A);
             assertEquals(PrimitiveSource.BUCKET, result.source());
             assertEquals(OptionalInt.of(0), result.layer());
             assertEquals(
@@ -114,8 +113,8 @@ class PluggedCachesTest {
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().layers().getFirst().results().duplicates());
         }
-        Map<String, Long> totals = new LifetimeStatistics(other.directory()).read();
-        assertEquals(List.of(1L, 0L), List.of(totals.get("bucket-hits"), totals.get("compiled")));
+        Map<String, Long> totals = new Totals(other.directory()).read();
+        assertEquals(List.of(1L, 0L), List.of(totals.get("layer-hits"), totals.get("compiled")));
         assertEquals(List.of(1, 0), List.of(engine.compiles.get(), near.closes.get()));
     }
 
@@ -132,7 +131,7 @@ class PluggedCachesTest {
                     .build();
             far.content.store(entry(A, "far"));
             try (BucketTier team =
-                    BucketTierFactory.open(config.buckets().getFirst(), Optional.empty())) {
+                    TierFactory.bucket(config.buckets().getFirst(), Optional.empty())) {
                 team.store(entry(C, "team"));
             }
             try (Granary granary = Granary.builder()
@@ -144,9 +143,9 @@ class PluggedCachesTest {
                 assertEquals(
                         List.of("near", config.buckets().getFirst().name(), "far"),
                         names(granary.statistics()));
-                assertEquals(OptionalInt.of(2), granary.obtain(engine, A).layer());
-                assertEquals(OptionalInt.empty(), granary.obtain(engine, B).layer());
-                assertEquals(OptionalInt.of(1), granary.obtain(engine, C).layer());
+                assertEquals(OptionalInt.of(2), granary.lookup(engine, A).layer());
+                assertEquals(OptionalInt.empty(), granary.lookup(engine, B).layer());
+                assertEquals(OptionalInt.of(1), granary.lookup(engine, C).layer());
                 assertTrue(granary.flush(TestNode.LONG));
                 assertEquals(
                         List.of(1L, 0L, 0L),
@@ -157,13 +156,15 @@ class PluggedCachesTest {
             assertEquals(
                     List.of(1, 1, 0),
                     List.of(near.content.size(), far.content.size(), far.stores.get()));
-            try (TierInventory bucket = TierInventory.ofBucket(config.buckets().getFirst())) {
-                assertEquals(1, bucket.entries().size(), "C; B belongs to the near layer");
+            try (BucketTier bucket =
+                    TierFactory.bucket(config.buckets().getFirst(), Optional.empty())) {
+                assertEquals(
+                        1, FakeCatalog.entries(bucket).size(), "C; B belongs to the near layer");
             }
-            Map<String, Long> totals = new LifetimeStatistics(config.directory()).read();
+            Map<String, Long> totals = new Totals(config.directory()).read();
             assertEquals(
                     List.of(2L, 1L),
-                    List.of(totals.get("bucket-hits"), totals.get("bucket-hits far")));
+                    List.of(totals.get("layer-hits"), totals.get("layer-hits far")));
         } finally {
             System.clearProperty("aws.accessKeyId");
             System.clearProperty("aws.secretAccessKey");
@@ -181,7 +182,7 @@ class PluggedCachesTest {
                 .readOnlyLayer("near", near)
                 .layer("far", far)
                 .open()) {
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
         }
         assertEquals(List.of(0, 0), List.of(near.stores.get(), near.discards.get()));
@@ -190,7 +191,7 @@ class PluggedCachesTest {
                 .config(config("other").build())
                 .readOnlyLayer("near", near)
                 .open()) {
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, B).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, B).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertFalse(granary.publish(B.getId()), "there is no writable layer");
         }
@@ -205,15 +206,15 @@ class PluggedCachesTest {
                 .config(config("local").bucketWait(SHORT).build())
                 .readOnlyLayer("slow", slow)
                 .open()) {
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, B).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, B).source());
             LayerStatistics layer = granary.statistics().layers().getFirst();
-            assertTrue(layer.failure().orElse("").startsWith("no answer"), layer::toString);
+            assertEquals(1, layer.late(), layer::toString);
+            assertEquals(Optional.empty(), layer.failure(), "it may be slow only");
             assertTrue(
                     layer.results().unavailable() + layer.skipped() == 2 && layer.skipped() >= 1,
                     layer::toString);
             slow.answer(3);
-            Await.holds(() -> granary.statistics().layers().getFirst().late() == 0);
         }
     }
 
@@ -236,10 +237,10 @@ class PluggedCachesTest {
                 .layer("near", near)
                 .readOnlyLayer("far", far)
                 .open()) {
-            assertEquals(OptionalInt.of(1), granary.obtain(engine, A).layer());
+            assertEquals(OptionalInt.of(1), granary.lookup(engine, A).layer());
             assertEquals(
                     FakeEngine.binaries(B, "far"),
-                    granary.obtain(engine, B).primitive().getBinaries(BinaryKind.KERNEL));
+                    granary.lookup(engine, B).primitive().getBinaries(BinaryKind.KERNEL));
             assertTrue(granary.publish(A.getId()) && granary.publish(B.getId()));
             assertTrue(granary.flush(TestNode.LONG));
             LayerStatistics layer = granary.statistics().layers().getFirst();
@@ -249,8 +250,7 @@ class PluggedCachesTest {
                             layer.results().unavailable(),
                             layer.results().damaged(),
                             layer.results().unknown()));
-            assertTrue(layer.failure().orElse("").contains("AssertionError"), layer::toString);
-            assertEquals(2, TestNode.closed(granary).count(LookupCounter.LEFT_FOR_LATER));
+            assertEquals(2, TestNode.closed(granary).count(Counter.UPLOADS_LEFT));
         }
     }
 
@@ -274,8 +274,8 @@ class PluggedCachesTest {
                     .config(config("local").bucketWait(SHORT).flushLimit(SHORT).build())
                     .layer("near", near)
                     .open()) {
-                assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
-                assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, B).source());
+                assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
+                assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, B).source());
                 while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < 2) {
                     Thread.onSpinWait();
                 }
@@ -289,7 +289,7 @@ class PluggedCachesTest {
                 .layer("renamed", far)
                 .open()) {
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(0, granary.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(0, granary.statistics().count(Counter.UPLOADS_INHERITED));
         }
         // another object: calls of the first process may still reach the old one
         ScriptedCache recovered = new ScriptedCache();
@@ -298,7 +298,7 @@ class PluggedCachesTest {
                 .layer("near", recovered)
                 .open()) {
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(2, granary.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(2, granary.statistics().count(Counter.UPLOADS_INHERITED));
         }
         assertEquals(List.of(2, 0), List.of(recovered.content.size(), far.content.size()));
         assertEquals(0, near.closes.get());
@@ -319,8 +319,8 @@ class PluggedCachesTest {
                 .local(new ScriptedCache())
                 .layer("near", near)
                 .open()) {
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
-            assertEquals(1, granary.statistics().count(LookupCounter.QUARANTINED));
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
+            assertEquals(1, granary.statistics().count(Counter.RESTORES_QUARANTINED));
         }
         assertEquals(0, engine.restores.get());
     }
@@ -337,12 +337,12 @@ class PluggedCachesTest {
                             .local(files)
                             .readOnlyLayer("near", near)
                             .open()) {
-                assertEquals(expected, granary.obtain(engine, A).source());
+                assertEquals(expected, granary.lookup(engine, A).source());
                 assertEquals(
                         expected == PrimitiveSource.LOCAL
                                 ? PrimitiveSource.LOCAL
                                 : PrimitiveSource.BUCKET,
-                        granary.obtain(engine, B).source());
+                        granary.lookup(engine, B).source());
                 assertTrue(granary.flush(TestNode.LONG));
                 boolean isFirst = expected == PrimitiveSource.COMPILED;
                 assertEquals(
@@ -353,7 +353,7 @@ class PluggedCachesTest {
                                 granary.statistics().local().hits()));
             }
         }
-        assertEquals(2, new LifetimeStatistics(config.directory()).read().get("local-hits"));
+        assertEquals(2, new Totals(config.directory()).read().get("local-hits"));
         assertEquals(1, engine.compiles.get());
     }
 
@@ -373,7 +373,7 @@ class PluggedCachesTest {
                 .local(files)
                 .layer("near", near)
                 .open()) {
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             Await.holds(() -> near.stores.get() == 1);
         } finally {
             released.countDown();
@@ -387,8 +387,8 @@ class PluggedCachesTest {
             assertEquals(
                     List.of(0L, 0L),
                     List.of(
-                            granary.statistics().count(LookupCounter.ADOPTED),
-                            granary.statistics().count(LookupCounter.DROPPED)));
+                            granary.statistics().count(Counter.UPLOADS_INHERITED),
+                            granary.statistics().count(Counter.STORES_DROPPED)));
         }
         try (Granary granary = Granary.builder()
                 .config(config("local").build())
@@ -396,7 +396,7 @@ class PluggedCachesTest {
                 .layer("near", near)
                 .open()) {
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(1, granary.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(1, granary.statistics().count(Counter.UPLOADS_INHERITED));
         }
         assertEquals(1, near.content.size());
     }
@@ -416,17 +416,17 @@ class PluggedCachesTest {
                 ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
             try {
                 Future<PrimitiveSource> first =
-                        callers.submit(() -> one.obtain(engine, A).source());
+                        callers.submit(() -> one.lookup(engine, A).source());
                 compiling.await();
                 int loads = near.loads.get();
                 Future<PrimitiveSource> second = callers.submit(
-                        () -> other.obtain(new FakeEngine("two"), A).source());
+                        () -> other.lookup(new FakeEngine("two"), A).source());
                 Await.holds(() -> near.loads.get() > loads + 1); // it repeats the lookup
                 released.countDown();
                 assertEquals(
                         List.of(PrimitiveSource.COMPILED, PrimitiveSource.LOCAL),
                         List.of(first.get(), second.get()));
-                assertEquals(1, other.statistics().count(LookupCounter.WAITED));
+                assertEquals(1, other.statistics().count(Counter.CLAIM_HITS));
             } finally {
                 released.countDown(); // else the callers would not end
             }
@@ -443,7 +443,7 @@ class PluggedCachesTest {
                     .local(near)
                     .layer("far", far)
                     .open()) {
-                assertEquals(expected, granary.obtain(engine, A).source());
+                assertEquals(expected, granary.lookup(engine, A).source());
             }
         }
         assertEquals(List.of(1, 1), List.of(near.content.size(), far.content.size()));
@@ -460,7 +460,7 @@ class PluggedCachesTest {
                 .open()) {
             near.close();
             far.close();
-            assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             granary.connect();
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().local().unavailable());

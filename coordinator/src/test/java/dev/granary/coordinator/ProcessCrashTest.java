@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.coordinator.session.UploadOutbox;
+import dev.granary.coordinator.machine.UploadOutbox;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
@@ -75,14 +75,12 @@ class ProcessCrashTest {
                 .limit(20)
                 .map(i -> "kernel " + i)
                 .toArray(String[]::new);
-        assertEquals(
-                20,
-                closeWithPendingUploads("s3://test", names).count(LookupCounter.LEFT_FOR_LATER));
+        assertEquals(20, closeWithPendingUploads("s3://test", names).count(Counter.UPLOADS_LEFT));
         assertEquals(0, bucket.entries.size());
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(20, next.statistics().count(LookupCounter.ADOPTED));
-            assertEquals(0, next.statistics().count(LookupCounter.LEFT_FOR_LATER));
+            assertEquals(20, next.statistics().count(Counter.UPLOADS_INHERITED));
+            assertEquals(0, next.statistics().count(Counter.UPLOADS_LEFT));
         }
         assertEquals(20, bucket.entries.size());
         assertEquals(List.of(), list(node.directory.resolve("sessions")));
@@ -97,14 +95,14 @@ class ProcessCrashTest {
                 granary.primitive(engine, A);
                 granary.primitive(engine, FakeDescriptor.of("compiled in the pause"));
                 granary.flush(TestNode.LONG);
-                assertEquals(2, TestNode.closed(granary).count(LookupCounter.LEFT_FOR_LATER));
+                assertEquals(2, TestNode.closed(granary).count(Counter.UPLOADS_LEFT));
             }
             assertEquals(2, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         }
         bucket.behavior = FakeBucket.Behavior.WORKS;
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(2, next.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(2, next.statistics().count(Counter.UPLOADS_INHERITED));
         }
         assertEquals(2, bucket.entries.size());
         assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
@@ -116,13 +114,13 @@ class ProcessCrashTest {
         closeWithPendingUploads("s3://first", "a");
         try (Granary other = node.open("s3://second", TestNode.LONG);
                 Granary none = node.openWithoutBucket()) {
-            assertEquals(0, other.statistics().count(LookupCounter.ADOPTED));
-            assertEquals(0, none.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(0, other.statistics().count(Counter.UPLOADS_INHERITED));
+            assertEquals(0, none.statistics().count(Counter.UPLOADS_INHERITED));
         }
         assertEquals(Set.of(), bucket.entries.keySet());
         try (Granary first = node.open("s3://first", TestNode.LONG)) {
             assertTrue(first.flush(TestNode.LONG));
-            assertEquals(1, first.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(1, first.statistics().count(Counter.UPLOADS_INHERITED));
         }
         assertEquals(Set.of(A.getId()), bucket.entries.keySet());
     }
@@ -168,7 +166,7 @@ class ProcessCrashTest {
                 node.directory.resolve("sessions").resolve("0123456789abcdef").resolve("lock"));
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(1, next.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(1, next.statistics().count(Counter.UPLOADS_INHERITED));
         }
         assertEquals(Set.of(A.getId()), bucket.entries.keySet());
         assertEquals(List.of(Objects.requireNonNull(foreign.getParent())), list(outbox));
@@ -196,7 +194,7 @@ class ProcessCrashTest {
         }
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(1, next.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(1, next.statistics().count(Counter.UPLOADS_INHERITED));
         }
         assertEquals(Set.of(A.getId()), bucket.entries.keySet());
     }
@@ -213,7 +211,7 @@ class ProcessCrashTest {
         }
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(1, next.statistics().count(LookupCounter.DROPPED));
+            assertEquals(1, next.statistics().count(Counter.STORES_DROPPED));
         }
         assertEquals(List.of(), node.sessionFiles(UploadOutbox.DIRECTORY));
     }
@@ -231,8 +229,8 @@ class ProcessCrashTest {
             bucket.storeStarted.await();
             for (TestNode other : List.of(node, aliased)) {
                 try (Granary second = other.open("s3://test", SOON)) {
-                    assertEquals(0, second.statistics().count(LookupCounter.ADOPTED));
-                    assertEquals(PrimitiveSource.LOCAL, second.obtain(engine, A).source());
+                    assertEquals(0, second.statistics().count(Counter.UPLOADS_INHERITED));
+                    assertEquals(PrimitiveSource.LOCAL, second.lookup(engine, A).source());
                 }
             }
             InteractiveProcess child =
@@ -262,7 +260,7 @@ class ProcessCrashTest {
             for (Future<Granary> each : futures) {
                 try (Granary granary = each.get()) {
                     assertTrue(granary.flush(TestNode.LONG));
-                    adopted += granary.statistics().count(LookupCounter.ADOPTED);
+                    adopted += granary.statistics().count(Counter.UPLOADS_INHERITED);
                 }
             }
         }
@@ -279,13 +277,13 @@ class ProcessCrashTest {
         try (Granary concurrent = node.open()) {
             assertEquals(
                     0,
-                    concurrent.statistics().count(LookupCounter.ADOPTED),
+                    concurrent.statistics().count(Counter.UPLOADS_INHERITED),
                     "the child is running");
         }
         child.kill();
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));
-            assertEquals(1, next.statistics().count(LookupCounter.ADOPTED));
+            assertEquals(1, next.statistics().count(Counter.UPLOADS_INHERITED));
         }
         assertEquals(Set.of(A.getId()), bucket.entries.keySet());
     }
@@ -304,25 +302,25 @@ class ProcessCrashTest {
         bucket.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "one")));
         int restoresBefore = engine.restores.get();
         try (Granary next = node.open()) {
-            assertEquals(PrimitiveSource.COMPILED, next.obtain(engine, A).source());
-            assertEquals(2, next.statistics().count(LookupCounter.QUARANTINED), "in both tiers");
+            assertEquals(PrimitiveSource.COMPILED, next.lookup(engine, A).source());
+            assertEquals(2, next.statistics().count(Counter.RESTORES_QUARANTINED), "in both tiers");
         }
         assertEquals(restoresBefore, engine.restores.get());
         try (Granary other = node.open()) {
-            assertEquals(PrimitiveSource.COMPILED, other.obtain(engine, A).source());
+            assertEquals(PrimitiveSource.COMPILED, other.lookup(engine, A).source());
             node.now = node.now.plus(Duration.ofHours(25));
             other.setPrimitiveCacheCapacity(0);
             assertEquals(
                     PrimitiveSource.LOCAL,
-                    other.obtain(engine, A).source(),
+                    other.lookup(engine, A).source(),
                     "a day has passed in this process");
         }
         try (Granary later = node.open()) {
             assertEquals(
                     PrimitiveSource.LOCAL,
-                    later.obtain(engine, A).source(),
+                    later.lookup(engine, A).source(),
                     "a day has passed between processes");
-            assertEquals(0, later.statistics().count(LookupCounter.QUARANTINED));
+            assertEquals(0, later.statistics().count(Counter.RESTORES_QUARANTINED));
         }
     }
 
@@ -338,11 +336,11 @@ class ProcessCrashTest {
         try (Granary rebuilt = node.openWithoutBucket()) {
             assertEquals(
                     PrimitiveSource.COMPILED,
-                    rebuilt.obtain(new FakeEngine("two"), A).source());
+                    rebuilt.lookup(new FakeEngine("two"), A).source());
         }
         try (Granary next = node.openWithoutBucket()) {
-            assertEquals(PrimitiveSource.LOCAL, next.obtain(engine, A).source());
-            assertEquals(0, next.statistics().count(LookupCounter.QUARANTINED));
+            assertEquals(PrimitiveSource.LOCAL, next.lookup(engine, A).source());
+            assertEquals(0, next.statistics().count(Counter.RESTORES_QUARANTINED));
         }
     }
 

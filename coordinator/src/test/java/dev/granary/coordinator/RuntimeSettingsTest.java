@@ -12,17 +12,17 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.LibraryVersion;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.LoadedKernels;
+import dev.granary.local.EntryFiles;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -50,16 +50,15 @@ class RuntimeSettingsTest {
     }
 
     private int entries() throws Exception {
-        try (TierInventory inventory = TierInventory.ofLocal(node.config().build())) {
-            return inventory.entries().size();
-        }
+        return FakeCatalog.entries(EntryFiles.in(node.config().build().directory()))
+                .size();
     }
 
     /** Looks up without the memory tier. */
     private static PrimitiveSource source(
             Granary granary, FakeEngine engine, FakeDescriptor descriptor) throws Exception {
         granary.setPrimitiveCacheCapacity(0);
-        PrimitiveSource source = granary.obtain(engine, descriptor).source();
+        PrimitiveSource source = granary.lookup(engine, descriptor).source();
         assertTrue(granary.flush(TestNode.LONG));
         return source;
     }
@@ -77,7 +76,7 @@ class RuntimeSettingsTest {
             granary.setLocalCapacity(1 << 20);
             assertEquals(OptionalLong.of(1 << 20), granary.localCapacity());
             assertTrue(entries() <= 3, "at most 1 MiB is left");
-            assertEquals(10 - entries(), granary.statistics().count(LookupCounter.EVICTED));
+            assertEquals(10 - entries(), granary.statistics().count(Counter.LOCAL_EVICTED));
             assertThrows(IllegalArgumentException.class, () -> granary.setLocalCapacity(-1));
             assertEquals(OptionalLong.of(1 << 20), granary.localCapacity());
         }
@@ -133,12 +132,6 @@ class RuntimeSettingsTest {
             assertTrue(message.contains("open another one with a capacity"), message);
             assertFalse(Files.exists(node.directory));
             assertEquals(node.directory, granary.localDirectory());
-            granary.setLocalDirectory(node.directory);
-            String directory = String.valueOf(assertThrows(
-                            UnsupportedOperationException.class,
-                            () -> granary.setLocalDirectory(node.directory.resolve("other")))
-                    .getMessage());
-            assertTrue(directory.contains("GranaryConfig.builder().directory(...)"), directory);
         }
         Granary plugged = Granary.builder()
                 .config(node.config().offline().build())
@@ -158,26 +151,16 @@ class RuntimeSettingsTest {
     void memory() throws Exception {
         try (Granary granary =
                 Granary.open(node.config().primitiveCacheCapacity(7).build())) {
-            assertEquals(
-                    List.of(7, 7),
-                    List.of(granary.programCacheCapacity(), granary.compositeCacheCapacity()));
+            assertEquals(7, granary.primitiveCacheCapacity());
             granary.primitive(engine, A);
             granary.primitive(engine, B);
             assertEquals(
                     List.of(2, 0),
                     List.of(granary.programCacheSize(), granary.compositeCacheSize()));
-            granary.setProgramCacheCapacity(1);
-            granary.setCompositeCacheCapacity(3);
+            granary.setPrimitiveCacheCapacity(1);
             assertEquals(
-                    List.of(1, 1, 3),
-                    List.of(
-                            granary.programCacheSize(),
-                            granary.programCacheCapacity(),
-                            granary.compositeCacheCapacity()));
-            granary.setPrimitiveCacheCapacity(5);
-            assertEquals(
-                    List.of(5, 5),
-                    List.of(granary.programCacheCapacity(), granary.compositeCacheCapacity()));
+                    List.of(1, 1),
+                    List.of(granary.programCacheSize(), granary.primitiveCacheCapacity()));
         }
         assertEquals(LibraryVersion.NUMBER, Granary.version());
     }
@@ -196,10 +179,10 @@ class RuntimeSettingsTest {
             assertEquals(loads, bucket.loads.get());
             assertEquals(1, entries());
             assertEquals(1, bucket.entries.size());
-            assertEquals(2, granary.statistics().count(LookupCounter.DISABLED));
+            assertEquals(2, granary.statistics().count(Counter.DISABLED));
             granary.setPrimitiveCacheCapacity(10);
             granary.primitive(engine, B);
-            assertEquals(PrimitiveSource.MEMORY, granary.obtain(engine, B).source());
+            assertEquals(PrimitiveSource.MEMORY, granary.lookup(engine, B).source());
             granary.setEnabled(true);
             assertEquals(PrimitiveSource.LOCAL, source(granary, engine, A));
             assertEquals(PrimitiveSource.COMPILED, source(granary, engine, B));
@@ -260,7 +243,7 @@ class RuntimeSettingsTest {
                         .getMessage());
                 assertEquals("compiled", message);
             }
-            assertEquals(1, granary.statistics().count(LookupCounter.DISABLED));
+            assertEquals(1, granary.statistics().count(Counter.DISABLED));
             assertEquals(1, granary.statistics().local().absent());
             granary.setEnabled(BACKEND, EngineKind.CPU, true);
             granary.setEnabled(BACKEND, EngineKind.GPU, false);

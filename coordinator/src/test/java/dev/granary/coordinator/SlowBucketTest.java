@@ -10,9 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
-import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.testing.Await;
 
@@ -71,7 +70,7 @@ class SlowBucketTest {
                     Granary.open(config("local", "s3://test?endpoint=" + server.endpoint())
                             .flushLimit(Duration.ZERO)
                             .build())) {
-                assertEquals(PrimitiveSource.COMPILED, granary.obtain(engine, A).source());
+                assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
                 assertInstanceOf(SocketChannel.class, server.accept(), "a lookup does connect")
                         .close();
                 // closing does not wait for it, and the directory is about to be deleted
@@ -101,7 +100,7 @@ class SlowBucketTest {
                     .build();
             try (Granary granary = Granary.open(layered)) {
                 for (FakeDescriptor each : List.of(A, b)) {
-                    LookupResult<FakePrimitive> result = granary.obtain(engine, each);
+                    LookupResult<FakePrimitive> result = granary.lookup(engine, each);
                     assertEquals(PrimitiveSource.BUCKET, result.source());
                     assertEquals(OptionalInt.of(1), result.layer());
                 }
@@ -142,7 +141,7 @@ class SlowBucketTest {
                 List<Future<PrimitiveSource>> futures = new ArrayList<>();
                 for (int i = 0; i < threads; i++) {
                     FakeDescriptor each = FakeDescriptor.of("k" + i);
-                    futures.add(pool.submit(() -> granary.obtain(engine, each).source()));
+                    futures.add(pool.submit(() -> granary.lookup(engine, each).source()));
                 }
                 for (Future<PrimitiveSource> each : futures) {
                     assertEquals(PrimitiveSource.COMPILED, each.get());
@@ -155,7 +154,7 @@ class SlowBucketTest {
                     // their compile time does not suffice for a lookup yet
                     assertEquals(
                             PrimitiveSource.COMPILED,
-                            granary.obtain(engine, FakeDescriptor.of("later " + i))
+                            granary.lookup(engine, FakeDescriptor.of("later " + i))
                                     .source());
                 }
                 assertEquals(3, granary.statistics().layers().getFirst().skipped());
@@ -164,13 +163,13 @@ class SlowBucketTest {
                         granary.statistics().layers().getFirst().results().misses());
 
                 server.delay = Duration.ZERO;
-                while (granary.obtain(engine, A).source() != PrimitiveSource.BUCKET) {
+                while (granary.lookup(engine, A).source() != PrimitiveSource.BUCKET) {
                     Thread.onSpinWait();
                 }
                 assertEquals(1, hits(granary, 0));
                 assertEquals(
                         0,
-                        granary.statistics().count(LookupCounter.CLAIMS_UNAVAILABLE),
+                        granary.statistics().count(Counter.CLAIMS_UNAVAILABLE),
                         "without a local tier there is nothing to wait for");
             }
         }
@@ -196,11 +195,10 @@ class SlowBucketTest {
                 }
                 assertEquals(kernels, granary.statistics().local().stored());
                 assertEquals(
-                        kernels,
-                        granary.statistics().layers().getFirst().results().refused());
+                        1, granary.statistics().layers().getFirst().results().refused());
                 assertEquals(
                         kernels,
-                        TestNode.closed(granary).count(LookupCounter.LEFT_FOR_LATER),
+                        TestNode.closed(granary).count(Counter.UPLOADS_LEFT),
                         "the permission may come back");
             } finally {
                 System.setErr(standardError);
@@ -216,7 +214,7 @@ class SlowBucketTest {
             try (Granary next = Granary.open(config)) {
                 assertEquals(
                         PrimitiveSource.LOCAL,
-                        next.obtain(engine, FakeDescriptor.of("k7")).source());
+                        next.lookup(engine, FakeDescriptor.of("k7")).source());
             }
         }
     }
@@ -231,8 +229,10 @@ class SlowBucketTest {
             GranaryConfig config = config(
                             "local", "s3://test?access=read&endpoint=" + server.endpoint())
                     .build();
-            try (Granary granary = Granary.open(
-                    config, PublishMode.UNPACKED, (_, result) -> results.add(result))) {
+            try (Granary granary = Granary.builder()
+                    .config(config)
+                    .published((_, _, result) -> results.add(result))
+                    .open()) {
                 granary.connect(); // loads the client, so that the lookup does not time out
                 server.gets.set(0);
                 granary.primitive(engine, A);

@@ -10,12 +10,15 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.gson.JsonParser;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
-import dev.granary.coordinator.config.PublishMode;
+import dev.granary.coordinator.tier.TierFactory;
+import dev.granary.local.LocalTier;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.ObjectStoreFactory;
@@ -33,6 +36,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
@@ -89,8 +93,18 @@ public final class TestFleet implements AutoCloseable {
                 .flushLimit(TestNode.LONG);
     }
 
-    public Granary open(String machine, PublishMode publishing) throws ConfigException {
-        return Granary.open(config(machine).build(), publishing, published::put);
+    public Granary open(String machine) throws ConfigException {
+        return builder(machine).open();
+    }
+
+    public Granary openInPacks(String machine) throws ConfigException {
+        return builder(machine).inPacks().open();
+    }
+
+    private GranaryBuilder builder(String machine) throws ConfigException {
+        return Granary.builder()
+                .config(config(machine).build())
+                .published((_, id, result) -> published.put(id, result));
     }
 
     public static List<FakeDescriptor> kernels(int count) {
@@ -161,6 +175,25 @@ public final class TestFleet implements AutoCloseable {
         try (BucketTier tier = BucketTier.open(s3())) {
             entries.forEach(entry -> assertThat(tier.store(entry)).isStored());
         }
+    }
+
+    /**
+     * Copies the entries of a target from the first bucket to the local directory, as {@code warm}
+     * does, and returns their number.
+     */
+    public static int install(GranaryConfig config, String namespace) throws Exception {
+        int installed = 0;
+        try (BucketTier bucket = TierFactory.bucket(config.buckets().getFirst(), Optional.empty());
+                LocalTier local = TierFactory.local(config)) {
+            for (EntryCatalog.Listed listed : FakeCatalog.entries(bucket)) {
+                if (listed.namespace().equals(namespace)) {
+                    Entry entry = assertThat(bucket.read(listed)).isHit();
+                    assertThat(local.store(entry)).isStored();
+                    installed++;
+                }
+            }
+        }
+        return installed;
     }
 
     /** Sets the faults of the proxy from now on. */

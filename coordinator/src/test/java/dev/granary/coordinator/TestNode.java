@@ -1,13 +1,13 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.Id;
+import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
-import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.stores.OpenStores;
+import dev.granary.coordinator.tier.TestTiers;
 
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -53,12 +54,23 @@ public final class TestNode {
      * bucket, and its clock.
      */
     Granary open(GranaryConfig config) throws ConfigException {
-        return Granary.over(
-                config,
-                OpenStores.open(
-                        config, config.buckets().stream().map(_ -> bucket).toList(), () -> now),
-                PublishMode.UNPACKED,
-                published::put);
+        return Granary.builder()
+                .config(config)
+                .over(
+                        TestTiers.buckets(
+                                config.buckets().stream().map(_ -> bucket).toList()),
+                        () -> now)
+                .published((_, id, result) -> published.put(id, result))
+                .open();
+    }
+
+    /** Opens an instance with those buckets in place of the configured ones, in order. */
+    public static Granary over(GranaryConfig config, PersistentCache... buckets)
+            throws ConfigException {
+        return Granary.builder()
+                .config(config)
+                .over(TestTiers.buckets(List.of(buckets)), InstantSource.system())
+                .open();
     }
 
     public Granary openWithoutBucket() throws ConfigException {

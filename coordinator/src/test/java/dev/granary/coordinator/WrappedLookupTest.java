@@ -13,6 +13,7 @@ import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
+import dev.granary.gpu.opencl.OpenClProgram;
 import dev.granary.gpu.opencl.SpyDriver;
 
 import org.junit.jupiter.api.DisplayName;
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Map;
 
 /** Tests of lookups for engines over the application's context, beside engines of their own. */
 @NeedsPocl
@@ -46,7 +48,7 @@ class WrappedLookupTest {
                 .options("-DADDEND=" + addend)
                 .launch("add", LAUNCH)
                 .build();
-        LookupResult<OpenClPrimitive> result = granary.obtain(engine, descriptor);
+        LookupResult<OpenClPrimitive> result = granary.lookup(engine, descriptor);
         float[] values = new float[64];
         values[7] = 1;
         float[] expected = new float[64];
@@ -91,6 +93,40 @@ class WrappedLookupTest {
             }
             assertEquals(1, own.compiles());
             assertEquals(1, wrapped.compiles());
+        }
+    }
+
+    @Test
+    @DisplayName("A native program runs in the application's own kernels after cache and engine are"
+            + " closed, and a later process of the machine compiles nothing")
+    void ownLaunches() throws Exception {
+        SpyDriver driver = new SpyDriver();
+        float[] zeros = new float[64];
+        float[] ones = new float[64];
+        Arrays.fill(ones, 1);
+        try (LwjglContext application = LwjglContext.inOrder()) {
+            for (int run = 0; run < 2; run++) {
+                long program;
+                try (Granary granary = machine("one").open();
+                        OpenClEngine engine = driver.wrap(application)) {
+                    KernelDescriptor descriptor = KernelDescriptor.builder(engine.target(), "one")
+                            .source("kernel void one(global const float *a, global float *b)"
+                                    + " { b[get_global_id(0)] = a[get_global_id(0)] + 1; }")
+                            .build();
+                    try (OpenClProgram found =
+                            engine.program(granary.primitive(engine, descriptor))) {
+                        program = found.retainHandle();
+                        assertArrayEquals(ones, application.run(program, "one", zeros));
+                        found.launched();
+                    }
+                    assertTrue(granary.flush(TestNode.LONG));
+                }
+                assertArrayEquals(ones, application.run(program, "one", zeros));
+                LwjglContext.releaseProgram(program);
+            }
+            assertEquals(1, driver.compiles());
+            assertEquals(1, driver.restores());
+            assertEquals(Map.of(), driver.alive());
         }
     }
 }

@@ -29,7 +29,7 @@ import java.util.stream.Stream;
 class EventsPageTest {
     private static final Path SOURCE =
             Path.of("src/test/java/dev/granary/examples/SlowCompileLog.java");
-    private static final Path PAGE = Path.of("..", "docs", "events.md");
+    private static final Path PAGE = Path.of("..", "docs", "operations.md");
 
     @Test
     @DisplayName("The quoted listener reports a bucket without an answer")
@@ -49,15 +49,16 @@ class EventsPageTest {
     }
 
     @Test
-    @DisplayName("docs/events.md quotes the listener exactly")
+    @DisplayName("docs/operations.md quotes the listener exactly")
     void quotes() throws Exception {
         assertTrue(
                 Files.readString(PAGE).contains("```java\n" + Files.readString(SOURCE) + "```\n"));
     }
 
     @Test
-    @DisplayName("docs/events.md has a row for each event of listeners and of the flight recorder,"
-            + " with all fields")
+    @DisplayName(
+            "docs/operations.md has a row for each event of listeners and of the flight recorder,"
+                    + " with all fields")
     void rows(@TempDir Path home) throws Exception {
         List<String> lines = Files.readAllLines(PAGE);
         for (Class<?> event : GranaryEvent.class.getPermittedSubclasses()) {
@@ -68,7 +69,8 @@ class EventsPageTest {
                             .toList());
             assertTrue(
                     lines.stream()
-                            .anyMatch(line -> line.startsWith("| `" + event.getSimpleName() + "` |")
+                            .anyMatch(line -> line.startsWith(
+                                            "| `GranaryEvent." + event.getSimpleName() + "` |")
                                     && line.endsWith("| " + fields + " |")),
                     event + ": " + fields);
         }

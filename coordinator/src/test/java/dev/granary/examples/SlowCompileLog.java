@@ -1,8 +1,7 @@
 package dev.granary.examples;
 
-import dev.granary.coordinator.event.CompileEvent;
+import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
-import dev.granary.coordinator.event.LoadEvent;
 
 import java.time.Duration;
 import java.util.function.Consumer;
@@ -18,15 +17,15 @@ public final class SlowCompileLog implements GranaryListener {
     }
 
     @Override
-    public void onCompile(CompileEvent event) {
+    public void onCompile(GranaryEvent.Compile event) {
         if (event.duration().compareTo(SLOW) > 0) {
             log.accept(event.id() + " compiled for " + event.duration().toMillis() + " ms");
         }
     }
 
     @Override
-    public void onLoad(LoadEvent event) {
-        if (event.outcome() == LoadEvent.Outcome.UNAVAILABLE) {
+    public void onLoad(GranaryEvent.Load event) {
+        if (event.outcome() == GranaryEvent.Load.Outcome.UNAVAILABLE) {
             log.accept(event.tier() + " gave no answer: " + event.cause().orElse(""));
         }
     }

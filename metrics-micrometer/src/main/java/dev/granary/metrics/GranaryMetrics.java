@@ -1,9 +1,8 @@
 package dev.granary.metrics;
 
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.statistics.Metric;
-import dev.granary.s3.statistics.BucketTierStatistics;
 
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -14,13 +13,14 @@ import io.micrometer.core.instrument.binder.MeterBinder;
 
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 
 /**
  * Binder of all counters of one {@link Granary}, and of the sizes of its caches in memory. Counters
  * come from their declarations, so a new one needs no change here. Values are read when the
- * registry is read, without cost for lookups. {@code docs/metrics.md} lists the names. The registry
- * does not keep the Granary alive. Thread-safe.
+ * registry is read, without cost for lookups. {@code docs/operations.md} has the names. The
+ * registry does not keep the Granary alive. Thread-safe.
  */
 public final class GranaryMetrics implements MeterBinder {
     private static final String LAYER = "layer";
@@ -46,26 +46,20 @@ public final class GranaryMetrics implements MeterBinder {
     @Override
     public void bindTo(MeterRegistry registry) {
         List<LayerStatistics> layers = granary.statistics().layers();
-        Map<String, Long> present = granary.statistics().counters();
-        for (Metric metric : Metric.all()) {
-            if (present.containsKey(metric.label())) {
-                counter(
-                        registry,
-                        metric.name(),
-                        metric,
-                        tags,
-                        each -> metric.value(each.statistics().counters()));
-            }
-        }
         for (int i = 0; i < layers.size(); i++) {
             bind(registry, layers.get(i), i);
+        }
+        for (Counter counter : Counter.values()) {
+            if (!counter.isOfLayers()) {
+                bind(registry, counter, tags, each -> each.statistics().counters());
+            }
         }
         gauge(registry, "granary.programs", "programs in memory", Granary::programCacheSize);
         gauge(
                 registry,
                 "granary.programs.capacity",
                 "the capacity of the memory in programs",
-                Granary::programCacheCapacity);
+                Granary::primitiveCacheCapacity);
         gauge(
                 registry,
                 "granary.composites",
@@ -75,7 +69,7 @@ public final class GranaryMetrics implements MeterBinder {
                 registry,
                 "granary.composites.capacity",
                 "the capacity of the memory in composite primitives",
-                Granary::compositeCacheCapacity);
+                Granary::primitiveCacheCapacity);
         if (granary.localCapacity().isPresent()) {
             Gauge.builder("granary.capacity", granary, each -> each.localCapacity()
                             .orElse(0))
@@ -88,14 +82,9 @@ public final class GranaryMetrics implements MeterBinder {
 
     private void bind(MeterRegistry registry, LayerStatistics layer, int position) {
         Tags ofLayer = tags.and(LAYER, layer.name());
-        for (Metric metric : Metric.all()) {
-            if (layer.counters().containsKey(metric.label())) {
-                counter(
-                        registry,
-                        metric.layerName(),
-                        metric,
-                        ofLayer,
-                        each -> metric.value(layer(each, position).counters()));
+        for (Counter counter : Counter.values()) {
+            if (layer.counters().containsKey(counter.label())) {
+                bind(registry, counter, ofLayer, each -> layer(each, position).counters());
             }
         }
         if (layer.requests().isPresent()) {
@@ -111,9 +100,9 @@ public final class GranaryMetrics implements MeterBinder {
     }
 
     private static double breaker(LayerStatistics layer) {
-        BucketTierStatistics.Breaker state = layer.requests()
+        LayerStatistics.Requests.Breaker state = layer.requests()
                 .map(LayerStatistics.Requests::breaker)
-                .orElse(BucketTierStatistics.Breaker.CLOSED);
+                .orElse(LayerStatistics.Requests.Breaker.CLOSED);
         return switch (state) {
             case CLOSED -> 0;
             case HALF_OPEN -> 1;
@@ -121,15 +110,18 @@ public final class GranaryMetrics implements MeterBinder {
         };
     }
 
-    private void counter(
+    private void bind(
             MeterRegistry registry,
-            String name,
-            Metric metric,
+            Counter counter,
             Tags tagsOfCounter,
-            ToDoubleFunction<Granary> value) {
-        FunctionCounter.builder(name, granary, value)
-                .description(metric.description())
-                .baseUnit(metric.baseUnit().orElse(null))
+            Function<Granary, Map<String, Long>> counters) {
+        FunctionCounter.builder(
+                        counter.metricName(),
+                        granary,
+                        each -> counter.inBaseUnit(
+                                counters.apply(each).getOrDefault(counter.label(), 0L)))
+                .description(counter.description())
+                .baseUnit(counter.baseUnit().orElse(null))
                 .tags(tagsOfCounter)
                 .register(registry);
     }

@@ -1,16 +1,8 @@
 package dev.granary.metrics;
 
 import dev.granary.cache.StoreResult;
-import dev.granary.coordinator.event.CompileEvent;
-import dev.granary.coordinator.event.EvictionEvent;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
-import dev.granary.coordinator.event.LoadEvent;
-import dev.granary.coordinator.event.LookupEvent;
-import dev.granary.coordinator.event.RestoreEvent;
-import dev.granary.coordinator.event.StoreEvent;
-import dev.granary.coordinator.event.UploadEvent;
-import dev.granary.coordinator.event.WaitEvent;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
@@ -23,7 +15,7 @@ import java.util.Locale;
 /**
  * Listener that records the durations of events in timers of a Micrometer registry: lookups by
  * source, loads by tier and outcome, and so on. Histograms and percentiles are a matter of the
- * registry's meter filters. {@code docs/metrics.md} lists the names. Thread-safe.
+ * registry's meter filters. {@code docs/operations.md} lists the names. Thread-safe.
  */
 public final class GranaryTimers implements GranaryListener {
     private static final String FAILED = "failed";
@@ -52,35 +44,38 @@ public final class GranaryTimers implements GranaryListener {
     public void onEvent(GranaryEvent event) {
         Timer timer =
                 switch (event) {
-                    case LookupEvent lookup ->
+                    case GranaryEvent.Lookup lookup ->
                         timer(
                                 "granary.lookup",
                                 "source",
                                 lookup.source().map(GranaryTimers::text).orElse(FAILED));
-                    case LoadEvent load ->
+                    case GranaryEvent.Load load ->
                         timer("granary.load", TIER, load.tier(), OUTCOME, text(load.outcome()));
-                    case RestoreEvent restore ->
+                    case GranaryEvent.Restore restore ->
                         timer(
                                 "granary.restore",
                                 TIER,
                                 restore.tier(),
                                 OUTCOME,
                                 text(restore.outcome()));
-                    case WaitEvent wait -> timer("granary.wait", OUTCOME, text(wait.outcome()));
-                    case CompileEvent compile ->
+                    case GranaryEvent.Wait wait ->
+                        timer("granary.wait", OUTCOME, text(wait.outcome()));
+                    case GranaryEvent.Compile compile ->
                         timer(
                                 "granary.compile",
                                 OUTCOME,
                                 compile.failure().isEmpty() ? "compiled" : FAILED);
-                    case StoreEvent store -> timer("granary.store", OUTCOME, text(store.result()));
-                    case UploadEvent upload ->
+                    case GranaryEvent.Store store ->
+                        timer("granary.store", OUTCOME, text(store.result()));
+                    case GranaryEvent.Upload upload ->
                         timer(
                                 "granary.upload",
                                 "layer",
                                 upload.layer(),
                                 OUTCOME,
                                 text(upload.result()));
-                    case EvictionEvent eviction -> timer("granary.eviction", TIER, eviction.tier());
+                    case GranaryEvent.Eviction eviction ->
+                        timer("granary.eviction", TIER, eviction.tier());
                 };
         timer.record(event.duration());
     }

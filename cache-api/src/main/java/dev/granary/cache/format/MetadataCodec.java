@@ -10,6 +10,7 @@ import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
 import com.esotericsoftware.kryo.util.DefaultClassResolver;
 import com.esotericsoftware.kryo.util.Pool;
+import com.esotericsoftware.kryo.util.Util;
 
 import dev.granary.cache.EntryMetadata;
 
@@ -32,6 +33,11 @@ final class MetadataCodec {
     private static final int METADATA_V1 = 10;
 
     private static final int MAX_IDLE = 16;
+    private static final String UNSAFE = "kryo.unsafe";
+
+    static {
+        loadWithoutUnsafe();
+    }
 
     /**
      * Idle instances, because Kryo is not thread-safe and creating one takes longer than encoding
@@ -45,6 +51,23 @@ final class MetadataCodec {
     };
 
     private MetadataCodec() {}
+
+    /**
+     * Loads the class of Kryo that looks for {@code sun.misc.Unsafe}, of whose use the JVM warns on
+     * standard error, and turns that off meanwhile. The codec has no use for it. A value that the
+     * program has set stays.
+     */
+    private static void loadWithoutUnsafe() {
+        if (System.getProperties().putIfAbsent(UNSAFE, "false") == null) {
+            try {
+                Class.forName(Util.class.getName());
+            } catch (ClassNotFoundException e) {
+                throw new IllegalStateException(e);
+            } finally {
+                System.clearProperty(UNSAFE);
+            }
+        }
+    }
 
     static byte[] encode(EntryMetadata metadata) {
         Kryo kryo = IDLE.obtain();

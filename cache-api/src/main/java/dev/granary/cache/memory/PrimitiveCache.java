@@ -74,6 +74,9 @@ public final class PrimitiveCache<K, V> {
     public interface Builder<K, V, E extends Exception> {
         /** Builds the value; not null. */
         V build(K key) throws E;
+
+        /** Called instead of {@link #build} before the wait for the build of another thread. */
+        default void join() {}
     }
 
     /**
@@ -126,6 +129,7 @@ public final class PrimitiveCache<K, V> {
             return get(key, builder);
         }
         misses.increment();
+        builder.join();
         return await(other);
     }
 

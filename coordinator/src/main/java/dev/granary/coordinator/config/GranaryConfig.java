@@ -1,7 +1,7 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.constant.ConstantLimits;
-import dev.granary.local.EvictionPolicy;
 
 import java.nio.file.Path;
 import java.time.Duration;

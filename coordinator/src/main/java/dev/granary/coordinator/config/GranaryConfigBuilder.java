@@ -1,11 +1,11 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.constant.ConstantLimit;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
-import dev.granary.local.EvictionPolicy;
 import dev.granary.local.PrivateSubdirectory;
 import dev.granary.s3.config.S3ClientLibrary;
 

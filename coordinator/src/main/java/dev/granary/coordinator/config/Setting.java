@@ -1,8 +1,8 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.coordinator.toml.SafeText;
-import dev.granary.local.EvictionPolicy;
 import dev.granary.s3.config.S3ClientLibrary;
 
 import org.tomlj.TomlArray;

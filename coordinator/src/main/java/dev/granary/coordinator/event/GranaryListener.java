@@ -23,38 +23,38 @@ public interface GranaryListener {
     /** Called for each event; calls the method of its kind, all of which do nothing by default. */
     default void onEvent(GranaryEvent event) {
         switch (event) {
-            case LookupEvent lookup -> onLookup(lookup);
-            case LoadEvent load -> onLoad(load);
-            case RestoreEvent restore -> onRestore(restore);
-            case WaitEvent wait -> onWait(wait);
-            case CompileEvent compile -> onCompile(compile);
-            case StoreEvent store -> onStore(store);
-            case UploadEvent upload -> onUpload(upload);
-            case EvictionEvent eviction -> onEviction(eviction);
+            case GranaryEvent.Lookup lookup -> onLookup(lookup);
+            case GranaryEvent.Load load -> onLoad(load);
+            case GranaryEvent.Restore restore -> onRestore(restore);
+            case GranaryEvent.Wait wait -> onWait(wait);
+            case GranaryEvent.Compile compile -> onCompile(compile);
+            case GranaryEvent.Store store -> onStore(store);
+            case GranaryEvent.Upload upload -> onUpload(upload);
+            case GranaryEvent.Eviction eviction -> onEviction(eviction);
         }
     }
 
     /** Called after each lookup below the memory tier, and if wanted, after each in memory. */
-    default void onLookup(LookupEvent event) {}
+    default void onLookup(GranaryEvent.Lookup event) {}
 
     /** Called after a lookup in the local tier or in a layer. */
-    default void onLoad(LoadEvent event) {}
+    default void onLoad(GranaryEvent.Load event) {}
 
     /** Called after an attempt to restore a stored entry, even if the driver was not called. */
-    default void onRestore(RestoreEvent event) {}
+    default void onRestore(GranaryEvent.Restore event) {}
 
     /** Called after a wait for another process of the machine. */
-    default void onWait(WaitEvent event) {}
+    default void onWait(GranaryEvent.Wait event) {}
 
     /** Called after a compile, successful or not. */
-    default void onCompile(CompileEvent event) {}
+    default void onCompile(GranaryEvent.Compile event) {}
 
     /** Called after a store in the local tier. */
-    default void onStore(StoreEvent event) {}
+    default void onStore(GranaryEvent.Store event) {}
 
     /** Called after a store in a layer. */
-    default void onUpload(UploadEvent event) {}
+    default void onUpload(GranaryEvent.Upload event) {}
 
     /** Called after an eviction from the local directory or the memory tier by this process. */
-    default void onEviction(EvictionEvent event) {}
+    default void onEviction(GranaryEvent.Eviction event) {}
 }

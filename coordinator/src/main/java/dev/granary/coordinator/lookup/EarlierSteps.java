@@ -7,10 +7,11 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.StepProvider;
-import dev.granary.cache.support.LogOnce;
-import dev.granary.coordinator.claim.CompileClaim;
-import dev.granary.coordinator.session.RestoreQuarantine;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.cache.support.Warnings;
+import dev.granary.coordinator.machine.Claim;
+import dev.granary.coordinator.machine.RestoreQuarantine;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.tier.Found;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -26,42 +27,41 @@ import java.util.Map;
  * {@link RestoreQuarantine} stay until {@link #close}.
  */
 final class EarlierSteps implements StepProvider, AutoCloseable {
-    private final LookupTiers tiers;
-    private final Map<Id, PrimitiveLookup.StoredStep> restored = new HashMap<>();
+    private final LookupContext context;
+    private final Map<Id, Found.Stored> restored = new HashMap<>();
     private final Deque<RestoreQuarantine.Restore> marks = new ArrayDeque<>();
 
-    EarlierSteps(LookupTiers tiers) {
-        this.tiers = tiers;
+    EarlierSteps(LookupContext context) {
+        this.context = context;
     }
 
     @Override
-    public <D extends PrimitiveDescriptor, P extends Primitive> P obtain(
+    public <D extends PrimitiveDescriptor, P extends Primitive> P lookup(
             Engine<D, P> engine, D descriptor) throws CompileException {
-        PrimitiveLookup<D, P> lookup =
-                new PrimitiveLookup<>(tiers, engine, descriptor, PrimitiveLookup.Step.EARLIER);
-        P primitive = lookup.find();
-        lookup.stored().ifPresent(step -> {
-            restored.put(step.entry().id(), step);
-            tiers.quarantine().ifPresent(quarantine -> marks.push(quarantine.begin(step.entry())));
+        Found<P> found = context.find(engine, descriptor, LookupContext.Step.EARLIER);
+        found.origin().ifPresent(stored -> {
+            restored.put(stored.entry().id(), stored);
+            marks.push(context.quarantine().begin(stored.entry()));
         });
-        return primitive;
+        return found.primitive();
     }
 
     @Override
     public void replaced(Primitive refused, Primitive compiled) {
-        PrimitiveLookup.StoredStep step = restored.get(refused.descriptor().getId());
+        Found.Stored step = restored.get(refused.descriptor().getId());
         if (step == null || compiled.getBinaries(BinaryKind.KERNEL).isEmpty()) {
             return;
         }
-        tiers.counters().increment(LookupCounter.REFUSED_BY_DRIVER);
-        tiers.counters().increment(LookupCounter.INTERMEDIATE_COMPILED);
-        LogOnce.warn(
+        context.counters().increment(Counter.RESTORES_REFUSED);
+        context.counters().increment(Counter.INTERMEDIATE_COMPILED);
+        Warnings.warn(
                 "intermediate",
                 "The driver refused a stored intermediate program, which is discarded and compiled"
                         + " again: " + refused.descriptor().name());
-        step.discard().accept(step.entry());
+        step.tier().discard(step.entry());
+        context.local().discard(step.entry()); // a hit of a layer was stored there
         // the time is part of the compile that these steps belong to
-        tiers.writeBehind().compiled(compiled, compiled.compileTime().toNanos(), CompileClaim.NONE);
+        context.writeBehind().compiled(compiled, compiled.compileTime().toNanos(), Claim.NONE);
     }
 
     /** Ends the restores, which the process has survived. */

@@ -1,6 +1,7 @@
 package dev.granary.coordinator.publish;
 
 import dev.granary.cache.BinaryKind;
+import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
@@ -8,34 +9,30 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.support.DaemonThreads;
-import dev.granary.cache.support.LogOnce;
-import dev.granary.coordinator.claim.CompileClaim;
+import dev.granary.cache.support.TaskQueue;
+import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.LibraryVersion;
-import dev.granary.coordinator.layer.OpenTaskCounter;
-import dev.granary.coordinator.layer.RemoteLayers;
-import dev.granary.coordinator.statistics.LookupCounter;
-import dev.granary.coordinator.statistics.LookupCounters;
-import dev.granary.coordinator.stores.CountingCache;
+import dev.granary.coordinator.event.PublicationListener;
+import dev.granary.coordinator.machine.Claim;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.tier.CountedTier;
+import dev.granary.coordinator.tier.Found;
+import dev.granary.coordinator.tier.Tiers;
 
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BiConsumer;
-import java.util.function.Consumer;
+import java.util.Set;
 
 /**
  * Queue of the work after a lookup: taking complete binaries from the driver, storing them in the
- * local tier, and passing them to the {@link RemoteLayers}. It has one thread and a bounded queue;
- * work that does not fit is counted as dropped. Thread-safe.
+ * local tier, and passing them to the {@link Uploads}. It has one thread and a bounded queue; work
+ * that does not fit is counted as dropped. Thread-safe.
  */
-public final class WriteBehindQueue implements AutoCloseable {
+public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
     private static final int QUEUE_LENGTH = 4096;
 
     /**
@@ -44,99 +41,129 @@ public final class WriteBehindQueue implements AutoCloseable {
      */
     public static final int MAX_INCOMPLETE = 1024;
 
-    private final CountingCache local;
-    private final RemoteLayers layers;
-    private final LookupCounters counters;
+    private final CountedTier local;
+    private final Tiers tiers;
+    private final Uploads uploads;
+    private final Counters counters;
     private final InstantSource clock;
-    private final BiConsumer<Id, StoreResult> whenPublished;
-    private final IncompletePrimitives incomplete = new IncompletePrimitives(MAX_INCOMPLETE);
-    private final OpenTaskCounter openTasks = new OpenTaskCounter();
-    private final ThreadPoolExecutor worker = new ThreadPoolExecutor(
-            1,
-            1,
-            0,
-            TimeUnit.SECONDS,
-            new ArrayBlockingQueue<>(QUEUE_LENGTH),
-            DaemonThreads.named("granary-write-behind"));
+    private final PublicationListener whenPublished;
+    private final Set<Compiled> incomplete = new LinkedHashSet<>(); // guarded by itself
+    private final TaskQueue tasks = new TaskQueue("granary-write-behind", 1, QUEUE_LENGTH);
+
+    /** A primitive whose binaries are to be stored; compared by identity. */
+    private static final class Compiled {
+        final Primitive primitive;
+        final Optional<Duration> knownCompileTime;
+        final long countedNanos; // the part of its compile time that is in the counters already
+        final Claim claim;
+
+        Compiled(
+                Primitive primitive,
+                Optional<Duration> knownCompileTime,
+                long countedNanos,
+                Claim claim) {
+            this.primitive = primitive;
+            this.knownCompileTime = knownCompileTime;
+            this.countedNanos = countedNanos;
+            this.claim = claim;
+        }
+    }
 
     public WriteBehindQueue(
-            CountingCache local,
-            RemoteLayers layers,
-            LookupCounters counters,
+            Tiers tiers,
+            Uploads uploads,
+            Counters counters,
             InstantSource clock,
-            BiConsumer<Id, StoreResult> whenPublished) {
-        this.local = local;
-        this.layers = layers;
+            PublicationListener whenPublished) {
+        this.local = tiers.local();
+        this.tiers = tiers;
+        this.uploads = uploads;
         this.counters = counters;
         this.clock = clock;
         this.whenPublished = whenPublished;
     }
 
-    /**
-     * Stores the binaries of a compiled primitive when they are complete, and closes the claim when
-     * they are stored or will not be.
-     *
-     * @param countedNanos the part of the compile time that is in the counters already; the rest,
-     *     such as that of a driver that compiles at the launch, is added later
-     */
-    public void compiled(Primitive primitive, long countedNanos, CompileClaim claim) {
-        storeWhenComplete(new CompiledPrimitive(primitive, Optional.empty(), countedNanos, claim));
+    @Override
+    public void compiled(Primitive primitive, long countedNanos, Claim claim) {
+        storeWhenComplete(new Compiled(primitive, Optional.empty(), countedNanos, claim));
     }
 
-    /**
-     * Stores the binaries that the driver returned for a restored primitive instead of those of its
-     * entry, and closes the claim as {@link #compiled} does. The driver compiled again, or the
-     * entry is of another namespace.
-     *
-     * @param compileTime the compile time of the stored entry
-     */
-    public void restoredAnew(Primitive primitive, Duration compileTime, CompileClaim claim) {
-        storeWhenComplete(new CompiledPrimitive(primitive, Optional.of(compileTime), 0, claim));
+    @Override
+    public void restored(Found<?> found, Claim claim) {
+        Primitive primitive = found.primitive();
+        Found.Stored stored = found.origin().orElseThrow();
+        boolean isAnew = primitive.origin() == Primitive.Origin.RECOMPILED
+                || (found.otherNamespace().isPresent()
+                        && !primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
+        if (isAnew) {
+            storeWhenComplete(
+                    new Compiled(primitive, Optional.of(stored.entry().compileTime()), 0, claim));
+        } else if (stored.layer().isPresent()) {
+            submit(new Task(() -> local.store(stored.entry()), claim, Optional.empty()));
+        }
     }
 
-    private void storeWhenComplete(CompiledPrimitive compiled) {
+    private void storeWhenComplete(Compiled compiled) {
         try {
-            Optional<CompiledPrimitive> overflow = incomplete.add(compiled);
+            Optional<Compiled> overflow;
+            synchronized (incomplete) {
+                incomplete.add(compiled);
+                overflow = incomplete.size() > MAX_INCOMPLETE
+                        ? Optional.of(incomplete.iterator().next())
+                        : Optional.empty();
+            }
             compiled.primitive.onBinariesComplete(() -> takeBinaries(compiled));
-            if (incomplete.contains(compiled)) {
+            if (isIncomplete(compiled)) {
                 compiled.claim.awaitLaunch();
             }
             overflow.ifPresent(this::takeBinaries);
         } catch (Throwable e) {
             // an error too: the caller has a valid primitive, and needs no report
-            incomplete.remove(compiled);
+            removeIncomplete(compiled);
             closeQuietly(compiled.claim);
-            counters.increment(LookupCounter.WITHOUT_BINARIES);
-            LogOnce.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
-            notify(
-                    failed ->
-                            whenPublished.accept(compiled.primitive.descriptor().getId(), failed),
-                    e.toString());
+            counters.increment(Counter.WITHOUT_BINARIES);
+            Warnings.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
+            notify(id(compiled), e.toString());
         }
     }
 
-    /** Stores an entry of a layer in the local tier, and closes the claim. */
-    public void fill(Entry entry, CompileClaim claim) {
-        submit(() -> local.store(entry), claim, _ -> {});
+    private boolean isIncomplete(Compiled compiled) {
+        synchronized (incomplete) {
+            return incomplete.contains(compiled);
+        }
+    }
+
+    private boolean removeIncomplete(Compiled compiled) {
+        synchronized (incomplete) {
+            return incomplete.remove(compiled);
+        }
+    }
+
+    private List<Compiled> allIncomplete() {
+        synchronized (incomplete) {
+            return List.copyOf(incomplete);
+        }
+    }
+
+    private static Id id(Compiled compiled) {
+        return compiled.primitive.descriptor().getId();
     }
 
     /** Queues the upload of a stored entry: that of the local tier, else that of the layers. */
     public void publish(Id id) {
-        submit(
-                () -> publishStored(id),
-                CompileClaim.NONE,
-                failed -> whenPublished.accept(id, failed));
+        submit(new Task(() -> publishStored(id), Claim.NONE, Optional.of(id)));
     }
 
     private void publishStored(Id id) {
-        if (local.cache().load(id) instanceof LoadResult.Hit(Entry entry)) {
-            upload(entry, StoreResult.DUPLICATE);
+        if (local.read(id) instanceof LoadResult.Hit(Entry entry)) {
+            uploads.publish(entry, StoreResult.DUPLICATE, whenPublished);
             return;
         }
         StoreResult absent = new StoreResult.Failed("no tier has returned the entry");
-        layers.search(List.of(id), (entry, _) -> Optional.of(entry))
+        tiers.search(List.of(id), Deadline.NONE, (entry, _) -> Optional.of(entry))
                 .ifPresentOrElse(
-                        entry -> upload(entry, absent), () -> whenPublished.accept(id, absent));
+                        entry -> uploads.publish(entry, absent, whenPublished),
+                        () -> whenPublished.published(Tiers.LOCAL, id, absent));
     }
 
     /**
@@ -146,49 +173,52 @@ public final class WriteBehindQueue implements AutoCloseable {
      * @return true if nothing is left to do
      */
     public boolean flush(long deadline) throws InterruptedException {
-        for (CompiledPrimitive compiled : incomplete.all()) {
-            takeBinaries(compiled);
-        }
+        allIncomplete().forEach(this::takeBinaries);
         do {
-            if (!openTasks.awaitNone(deadline) || !layers.awaitUploads(deadline)) {
+            if (!tasks.awaitIdle(deadline) || !uploads.await(deadline)) {
                 return false;
             }
-        } while (!openTasks.isNone()); // the result of an upload may lead to another one
+        } while (!tasks.isIdle()); // the result of an upload may lead to another one
         return true;
     }
 
+    /** Drops what has not started; its listeners are notified. */
     @Override
     public void close() {
-        List<Runnable> unstarted = worker.shutdownNow();
-        unstarted.forEach(task -> ((Task) task).end());
-        incomplete.all().forEach(compiled -> closeQuietly(compiled.claim));
-        counters.add(LookupCounter.DROPPED, unstarted.size());
+        String cause = "the cache was closed before the entry was stored";
+        for (Runnable unstarted : tasks.drain()) {
+            Task task = (Task) unstarted;
+            closeQuietly(task.claim);
+            task.id.ifPresent(id -> notify(id, cause));
+            counters.increment(Counter.STORES_DROPPED);
+        }
+        for (Compiled compiled : allIncomplete()) {
+            closeQuietly(compiled.claim);
+            notify(id(compiled), cause);
+        }
     }
 
-    private void takeBinaries(CompiledPrimitive compiled) {
-        openTasks.begin(); // a concurrent flush must see it as incomplete or in progress
+    private void takeBinaries(Compiled compiled) {
+        tasks.begin(); // a concurrent flush must see it as incomplete or in progress
         try {
-            if (incomplete.remove(compiled)) {
+            if (removeIncomplete(compiled)) {
                 launched(compiled.claim);
-                submit(
-                        () -> takeAndStore(compiled),
-                        compiled.claim,
-                        failed -> whenPublished.accept(
-                                compiled.primitive.descriptor().getId(), failed));
+                submit(new Task(
+                        () -> takeAndStore(compiled), compiled.claim, Optional.of(id(compiled))));
             }
         } finally {
-            openTasks.end(1);
+            tasks.end();
         }
     }
 
     /**
      * Reports the launch to the claim. A claim for which this fails is closed later, with the task.
      */
-    private static void launched(CompileClaim claim) {
+    private static void launched(Claim claim) {
         try {
             claim.launched();
         } catch (RuntimeException e) {
-            LogOnce.warn("claim", "The claim of a launched primitive failed: " + e);
+            Warnings.warn("claim", "The claim of a launched primitive failed: " + e);
         }
     }
 
@@ -196,26 +226,27 @@ public final class WriteBehindQueue implements AutoCloseable {
      * Closes a claim. If that fails, the claim ends with this process, and the remaining work goes
      * on.
      */
-    private static void closeQuietly(CompileClaim claim) {
+    private static void closeQuietly(Claim claim) {
         try {
             claim.close();
         } catch (Throwable e) {
-            LogOnce.warn("claim", "A claim could not be closed: " + e);
+            Warnings.warn("claim", "A claim could not be closed: " + e);
         }
     }
 
-    private void takeAndStore(CompiledPrimitive compiled) {
+    private void takeAndStore(Compiled compiled) {
         Primitive primitive = compiled.primitive;
         KernelBinaries binaries = binaries(primitive);
-        Id id = primitive.descriptor().getId();
+        Id id = id(compiled);
         if (compiled.knownCompileTime.isEmpty()) {
             counters.add(
-                    LookupCounter.COMPILE_TIME,
+                    Counter.COMPILE_TIME,
                     Math.max(0, primitive.compileTime().toNanos() - compiled.countedNanos));
         }
         if (binaries.isEmpty()) {
-            counters.increment(LookupCounter.WITHOUT_BINARIES);
-            whenPublished.accept(id, new StoreResult.Failed("the driver returned no binaries"));
+            counters.increment(Counter.WITHOUT_BINARIES);
+            whenPublished.published(
+                    Tiers.LOCAL, id, new StoreResult.Failed("the driver returned no binaries"));
             return;
         }
         Entry entry = Entry.of(
@@ -231,10 +262,10 @@ public final class WriteBehindQueue implements AutoCloseable {
                         primitive.descriptor().readableKey()));
         StoreResult inLocalTier = local.store(entry);
         compiled.claim.close(); // other processes need not wait for the upload
-        if (layers.isWritable()) {
-            upload(entry, inLocalTier);
+        if (uploads.hasTarget()) {
+            uploads.publish(entry, inLocalTier, whenPublished);
         } else {
-            whenPublished.accept(id, inLocalTier);
+            whenPublished.published(Tiers.LOCAL, id, inLocalTier);
         }
     }
 
@@ -242,45 +273,24 @@ public final class WriteBehindQueue implements AutoCloseable {
         try {
             return primitive.getBinaries(BinaryKind.KERNEL);
         } catch (RuntimeException e) {
-            LogOnce.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
+            Warnings.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
             return KernelBinaries.none();
         }
     }
 
-    private void upload(Entry entry, StoreResult inLocalTier) {
-        layers.publish(entry, inLocalTier, whenPublished);
-    }
-
     /**
-     * Runs {@code action} in the background and then closes the claim. If it cannot run or fails,
-     * it is counted as dropped, and {@code whenFailed} receives the cause.
+     * A unit of background work, which closes a claim at its end. If it cannot run or fails, it is
+     * counted as dropped, and the listener of {@code id} receives the cause.
      */
-    private void submit(Runnable action, CompileClaim claim, Consumer<StoreResult> whenFailed) {
-        Task task = new Task(action, claim, whenFailed);
-        openTasks.begin();
-        try {
-            worker.execute(task);
-        } catch (RejectedExecutionException e) {
-            task.end();
-            drop(whenFailed, "the write-behind queue is full");
-        } catch (Throwable e) { // such as out of memory for the thread
-            task.end();
-            drop(whenFailed, e.toString());
-        }
-    }
-
-    /** A unit of background work. */
     private final class Task implements Runnable {
         private final Runnable action;
-        private final CompileClaim claim;
-        private final Consumer<StoreResult> whenFailed;
-        // a task whose submission failed may run nevertheless
-        private final AtomicBoolean isEnded = new AtomicBoolean();
+        private final Claim claim;
+        private final Optional<Id> id;
 
-        Task(Runnable action, CompileClaim claim, Consumer<StoreResult> whenFailed) {
+        Task(Runnable action, Claim claim, Optional<Id> id) {
             this.action = action;
             this.claim = claim;
-            this.whenFailed = whenFailed;
+            this.id = id;
         }
 
         @Override
@@ -290,35 +300,31 @@ public final class WriteBehindQueue implements AutoCloseable {
             } catch (Throwable e) {
                 // an error too: it must neither end this thread nor leave the listener without a
                 // result
-                LogOnce.warn("write-behind", "An entry could not be stored: " + e);
-                drop(whenFailed, e.toString());
+                Warnings.warn("write-behind", "An entry could not be stored: " + e);
+                drop(e.toString());
             } finally {
-                end();
+                closeQuietly(claim);
             }
         }
 
-        /** Ends the task: closes the claim, and releases waiting flushes. */
-        void end() {
-            if (isEnded.compareAndSet(false, true)) {
-                try {
-                    closeQuietly(claim);
-                } finally {
-                    openTasks.end(1);
-                }
-            }
+        void drop(String cause) {
+            counters.increment(Counter.STORES_DROPPED);
+            id.ifPresent(known -> WriteBehindQueue.this.notify(known, cause));
         }
     }
 
-    private void drop(Consumer<StoreResult> whenFailed, String cause) {
-        counters.increment(LookupCounter.DROPPED);
-        notify(whenFailed, cause);
+    private void submit(Task task) {
+        if (!tasks.submit(task)) {
+            closeQuietly(task.claim);
+            task.drop("the write-behind queue is full or closed, or no thread could be started");
+        }
     }
 
-    private static void notify(Consumer<StoreResult> whenFailed, String cause) {
+    private void notify(Id id, String cause) {
         try {
-            whenFailed.accept(new StoreResult.Failed(cause));
+            whenPublished.published(Tiers.LOCAL, id, new StoreResult.Failed(cause));
         } catch (Throwable e) {
-            LogOnce.warn("listener", "The listener for published entries failed: " + e);
+            Warnings.warn("listener", "The listener for published entries failed: " + e);
         }
     }
 }

@@ -2,27 +2,24 @@ package dev.granary.coordinator.recording;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.PrimitiveDescriptor;
-import dev.granary.cache.support.DaemonThreads;
-import dev.granary.cache.support.LogOnce;
+import dev.granary.cache.support.TaskQueue;
+import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.layer.OpenTaskCounter;
-import dev.granary.coordinator.statistics.LookupCounter;
-import dev.granary.coordinator.statistics.LookupCounters;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.Counters;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.plan.tuning.TuningDescriptor;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -40,23 +37,15 @@ public final class KernelRecorder implements AutoCloseable {
     private static final Duration CLOSE_LIMIT = Duration.ofSeconds(30);
 
     /** The largest number of kernels that await a write, if writes fail. */
-    private static final int MAX_UNWRITTEN = 10_000;
+    static final int MAX_UNWRITTEN = 10_000;
 
     private final RecordingFile file;
-    private final LookupCounters counters;
+    private final Counters counters;
     // hashes of ids, and comments on kernels that have none
     private final Set<Object> seen = ConcurrentHashMap.newKeySet();
-    private final LinkedBlockingQueue<PrimitiveDescriptor> unwritten =
-            new LinkedBlockingQueue<>(MAX_UNWRITTEN);
+    private final Deque<PrimitiveDescriptor> unwritten = new ArrayDeque<>(); // guarded by itself
     private final AtomicBoolean isScheduled = new AtomicBoolean();
-    private final OpenTaskCounter openTasks = new OpenTaskCounter();
-    private final ThreadPoolExecutor worker = new ThreadPoolExecutor(
-            1,
-            1,
-            0,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
-            DaemonThreads.named("granary-recorder"));
+    private final TaskQueue writes = new TaskQueue("granary-recorder", 1, 2);
     private final Thread exitHook = new Thread(this::writeLast, "granary-recorder-exit");
 
     /**
@@ -65,7 +54,7 @@ public final class KernelRecorder implements AutoCloseable {
      * @param file the manifest to write
      * @param counters the counters of written kernels and of failures
      */
-    public KernelRecorder(Path file, LookupCounters counters) {
+    public KernelRecorder(Path file, Counters counters) {
         this.file = new RecordingFile(file);
         this.counters = counters;
         try {
@@ -98,42 +87,48 @@ public final class KernelRecorder implements AutoCloseable {
         try {
             Id id = descriptor.getId();
             Object key = id.isEmpty() ? descriptor.name() + ": " + id.reason() : id.hash();
-            if (!seen.contains(key) && seen.add(key)) {
-                if (!unwritten.offer(descriptor)) {
-                    failed("more than " + MAX_UNWRITTEN + " kernels are not written yet");
-                }
-                scheduleWrite();
+            if (!seen.contains(key)) {
+                add(key, descriptor);
             }
         } catch (Throwable e) { // an error too: the caller has its primitive
             failed(e.toString());
         }
     }
 
-    private void scheduleWrite() {
-        if (isScheduled.compareAndSet(false, true)) {
-            openTasks.begin();
-            try {
-                worker.execute(this::write);
-            } catch (Throwable e) { // such as out of memory for the thread, or closed
-                isScheduled.set(false);
-                openTasks.end(1);
-                failed(e.toString());
+    /** Adds a kernel; if there are too many, it is recorded when it is obtained again. */
+    private void add(Object key, PrimitiveDescriptor descriptor) {
+        boolean isFull;
+        synchronized (unwritten) {
+            isFull = unwritten.size() >= MAX_UNWRITTEN;
+            if (!isFull && seen.add(key)) {
+                unwritten.add(descriptor);
             }
+        }
+        if (isFull) {
+            failed("more than " + MAX_UNWRITTEN + " kernels are not written yet");
+        }
+        scheduleWrite();
+    }
+
+    private void scheduleWrite() {
+        if (isScheduled.compareAndSet(false, true) && !writes.submit(this::write)) {
+            isScheduled.set(false);
+            failed("no thread could be started, or the recorder is closed");
         }
     }
 
     /** Writes all kernels that were recorded so far. */
     private void write() {
-        List<PrimitiveDescriptor> batch = new ArrayList<>();
+        List<PrimitiveDescriptor> batch = List.of();
         try {
             isScheduled.set(false); // before taking: a later kernel schedules the next write
-            unwritten.drainTo(batch);
+            synchronized (unwritten) {
+                batch = List.copyOf(unwritten);
+                unwritten.clear();
+            }
             List<RecordedKernel> kernels = new ArrayList<>();
             List<String> comments = new ArrayList<>();
             for (PrimitiveDescriptor descriptor : batch) {
-                if (descriptor instanceof TuningDescriptor) {
-                    continue; // the kernel of its plan is recorded when it is obtained
-                }
                 if (descriptor.getId().isEmpty()) {
                     comments.add(comment(descriptor, descriptor.getId().reason()));
                 } else if (!(descriptor instanceof KernelDescriptor kernel)) {
@@ -148,12 +143,12 @@ public final class KernelRecorder implements AutoCloseable {
                     kernels.add(new RecordedKernel(kernel, List.of(RecordedId.of(kernel))));
                 }
             }
-            counters.add(LookupCounter.RECORDED, file.add(kernels, comments));
+            counters.add(Counter.RECORDED, file.add(kernels, comments));
         } catch (Throwable e) { // an error too: it must not end this thread
-            batch.forEach(unwritten::offer); // lookups may fill the queue meanwhile
+            synchronized (unwritten) { // in their order; with later ones it may exceed its limit
+                batch.reversed().forEach(unwritten::addFirst);
+            }
             failed(e.toString());
-        } finally {
-            openTasks.end(1);
         }
     }
 
@@ -168,8 +163,8 @@ public final class KernelRecorder implements AutoCloseable {
     }
 
     private void failed(String cause) {
-        counters.increment(LookupCounter.RECORD_FAILURES);
-        LogOnce.warn("record", "Kernels could not be recorded: " + cause);
+        counters.increment(Counter.RECORD_FAILURES);
+        Warnings.warn("record", "Kernels could not be recorded: " + cause);
     }
 
     /**
@@ -179,12 +174,16 @@ public final class KernelRecorder implements AutoCloseable {
      * @return true if no write is in progress
      */
     public boolean flush(long deadline) throws InterruptedException {
-        return openTasks.awaitNone(deadline);
+        return writes.awaitIdle(deadline);
     }
 
     private void writeLast() {
         try {
-            if (!unwritten.isEmpty()) { // the last write failed, or is in progress
+            boolean isLeft;
+            synchronized (unwritten) {
+                isLeft = !unwritten.isEmpty();
+            }
+            if (isLeft) { // the last write failed, or is in progress
                 scheduleWrite();
             }
             flush(System.nanoTime() + CLOSE_LIMIT.toNanos());
@@ -197,7 +196,7 @@ public final class KernelRecorder implements AutoCloseable {
     @Override
     public void close() {
         writeLast();
-        worker.shutdownNow();
+        writes.drain();
         try {
             Runtime.getRuntime().removeShutdownHook(exitHook);
         } catch (IllegalStateException e) {

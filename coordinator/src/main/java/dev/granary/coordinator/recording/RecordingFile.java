@@ -2,24 +2,15 @@ package dev.granary.coordinator.recording;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.support.Ticker;
+import dev.granary.coordinator.machine.FileTurn;
 import dev.granary.coordinator.toml.TomlFile;
 
 import java.io.IOException;
-import java.io.InterruptedIOException;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A kernel manifest that programs write, with the directory {@code FILE.d} of its sources and
@@ -29,13 +20,6 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class RecordingFile {
     private static final Duration LOCK_LIMIT = Duration.ofSeconds(10);
-    private static final Duration LOCK_PAUSE = Duration.ofMillis(2);
-
-    /**
-     * The turns of this process, by real directory. The system releases a process's lock on a file
-     * when any of its channels on that file is closed, so only one may be open.
-     */
-    private static final Map<Path, ReentrantLock> TURNS = new ConcurrentHashMap<>();
 
     private final Path file;
     private final Path directory;
@@ -86,23 +70,8 @@ public final class RecordingFile {
      */
     public int add(List<RecordedKernel> kernels, List<String> comments) throws IOException {
         Files.createDirectories(directory);
-        ReentrantLock turn =
-                TURNS.computeIfAbsent(directory.toRealPath(), _ -> new ReentrantLock());
-        awaitTurn(turn);
-        try {
-            return addInTurn(kernels, comments);
-        } finally {
-            turn.unlock();
-        }
-    }
-
-    private int addInTurn(List<RecordedKernel> kernels, List<String> comments) throws IOException {
         SourceDirectory files = new SourceDirectory(directory);
-        try (FileChannel channel = FileChannel.open(
-                        directory.resolve("lock"),
-                        StandardOpenOption.CREATE,
-                        StandardOpenOption.WRITE);
-                FileLock _ = lock(channel)) {
+        try (FileTurn _ = FileTurn.await(directory.resolve("lock"), LOCK_LIMIT)) {
             files.removeUnfinished();
             String before = read();
             RecordingText text = new RecordingText(before, String.valueOf(directory.getFileName()));
@@ -139,41 +108,5 @@ public final class RecordingFile {
                     + RecordingText.MARK + "'; name another file, or a new one");
         }
         return text;
-    }
-
-    private void awaitTurn(ReentrantLock turn) throws IOException {
-        try {
-            if (!turn.tryLock(LOCK_LIMIT.toNanos(), TimeUnit.NANOSECONDS)) {
-                throw new IOException("another thread has added to " + directory + " for "
-                        + LOCK_LIMIT.toSeconds() + " s");
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new InterruptedIOException("the wait for another thread was interrupted");
-        }
-    }
-
-    private FileLock lock(FileChannel channel) throws IOException {
-        long deadline = Ticker.SYSTEM.nanos() + LOCK_LIMIT.toNanos();
-        while (true) {
-            try {
-                FileLock lock = channel.tryLock();
-                if (lock != null) {
-                    return lock;
-                }
-            } catch (OverlappingFileLockException e) {
-                // another copy of this class in this process has it
-            }
-            if (Ticker.SYSTEM.nanos() - deadline > 0) {
-                throw new IOException("another process has held the lock of " + directory + " for "
-                        + LOCK_LIMIT.toSeconds() + " s");
-            }
-            try {
-                Ticker.SYSTEM.pause(LOCK_PAUSE);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new InterruptedIOException("the wait for the lock was interrupted");
-            }
-        }
     }
 }

@@ -1,11 +1,10 @@
 package dev.granary.coordinator.statistics;
 
-import dev.granary.cache.TierStatistics;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.statistics.BucketTierStatistics;
 
-import java.util.List;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -18,31 +17,39 @@ import java.util.TreeMap;
  * @param results lookups and stores by result; a lookup that went on without an answer counts as
  *     unavailable
  * @param skipped lookups that skipped it because its time budget was used up
- * @param failure the cause of the first failed lookup there, in one line; empty if none failed. A
- *     single late answer is no failure
- * @param late answers under way for which no caller waits
- * @param lateAnswers answers that came too late for their callers and were no failures
+ * @param failure the cause of the last failure there, in one line; empty after the next answer
+ * @param late lookups that got no answer in time
+ * @param quiet the time since the layer sent anything; zero if no request is in progress
  * @param requests the requests and the circuit breaker; empty if the tier is of another
  *     implementation
  */
 public record LayerStatistics(
         String name,
-        TierStatistics.Snapshot results,
+        TierStatistics results,
         long skipped,
         Optional<String> failure,
-        int late,
-        long lateAnswers,
+        long late,
+        Duration quiet,
         Optional<Requests> requests) {
-    /**
-     * Returns the part of this bucket in each {@link TierCounter} that has one, by its label,
-     * sorted.
-     */
+    /** Returns the part of this layer in each {@link Counter} that has one, by label, sorted. */
     public Map<String, Long> counters() {
         Map<String, Long> counters = new TreeMap<>();
-        for (TierCounter counter : TierCounter.values()) {
+        for (Counter counter : Counter.values()) {
             counter.value(this).ifPresent(count -> counters.put(counter.label(), count));
         }
         return counters;
+    }
+
+    /** Returns the same with another connection to the layer, such as that of uploads in packs. */
+    public LayerStatistics plus(Requests others, Duration quietOfOthers) {
+        return new LayerStatistics(
+                name,
+                results,
+                skipped,
+                failure,
+                late,
+                quiet.compareTo(quietOfOthers) >= 0 ? quiet : quietOfOthers,
+                Optional.of(requests.map(others::plus).orElse(others)));
     }
 
     /**
@@ -56,12 +63,13 @@ public record LayerStatistics(
      *     request
      * @param breakerOpenings how often the circuit breaker opened
      */
-    public record Requests(
-            long sent, long retries, BucketTierStatistics.Breaker breaker, long breakerOpenings) {
-        private static final List<BucketTierStatistics.Breaker> BY_REJECTION = List.of(
-                BucketTierStatistics.Breaker.CLOSED,
-                BucketTierStatistics.Breaker.HALF_OPEN,
-                BucketTierStatistics.Breaker.OPEN);
+    public record Requests(long sent, long retries, Breaker breaker, long breakerOpenings) {
+        /** State of a circuit breaker, in the order of how much it rejects. */
+        public enum Breaker {
+            CLOSED,
+            HALF_OPEN,
+            OPEN
+        }
 
         /** Returns the requests of lookups and unpacked entries. */
         public static Requests of(BucketTier tier) {
@@ -69,7 +77,7 @@ public record LayerStatistics(
             return new Requests(
                     statistics.requests().total(),
                     statistics.retries(),
-                    statistics.breaker(),
+                    Breaker.valueOf(statistics.breaker().name()),
                     statistics.breakerOpenings());
         }
 
@@ -78,7 +86,7 @@ public record LayerStatistics(
             return new Requests(
                     packed.requests().total(),
                     packed.retries(),
-                    packed.breaker(),
+                    Breaker.valueOf(packed.breaker().name()),
                     packed.breakerOpenings());
         }
 
@@ -87,9 +95,7 @@ public record LayerStatistics(
             return new Requests(
                     sent + other.sent,
                     retries + other.retries,
-                    BY_REJECTION.indexOf(breaker) >= BY_REJECTION.indexOf(other.breaker)
-                            ? breaker
-                            : other.breaker,
+                    breaker.compareTo(other.breaker) >= 0 ? breaker : other.breaker,
                     breakerOpenings + other.breakerOpenings);
         }
     }

@@ -4,6 +4,8 @@ package dev.granary.coordinator.statistics;
 public enum PrimitiveSource {
     /** The memory of this process. */
     MEMORY,
+    /** The lookup of another thread, which this one waited for. */
+    JOINED,
     /** The local tier: restored from the directory of this machine. */
     LOCAL,
     /** The bucket tier: restored from a bucket or a plugged layer. */

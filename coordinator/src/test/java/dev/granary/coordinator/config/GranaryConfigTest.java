@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.EngineKind;
-import dev.granary.local.EvictionPolicy;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;

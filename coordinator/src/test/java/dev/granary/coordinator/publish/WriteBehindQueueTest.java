@@ -11,9 +11,9 @@ import dev.granary.coordinator.FakeEngine;
 import dev.granary.coordinator.FakePrimitive;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestNode;
-import dev.granary.coordinator.session.UploadOutbox;
-import dev.granary.coordinator.statistics.LifetimeStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.machine.Totals;
+import dev.granary.coordinator.machine.UploadOutbox;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
@@ -65,8 +65,8 @@ class WriteBehindQueueTest {
             assertTrue(granary.flush(TestNode.LONG));
             Duration atLeast = FakePrimitive.COMPILE_TIME.multipliedBy(kernels);
             assertTrue(
-                    granary.statistics().time(LookupCounter.COMPILE_TIME).compareTo(atLeast) >= 0,
-                    () -> granary.statistics().time(LookupCounter.COMPILE_TIME) + " is less than "
+                    granary.statistics().time(Counter.COMPILE_TIME).compareTo(atLeast) >= 0,
+                    () -> granary.statistics().time(Counter.COMPILE_TIME) + " is less than "
                             + atLeast);
             assertTrue(granary.flush(TestNode.LONG));
         }
@@ -121,15 +121,14 @@ class WriteBehindQueueTest {
     }
 
     @Test
-    @DisplayName("An infinite limit does not overflow, and a flush of an idle or closed instance"
-            + " returns at once")
+    @DisplayName("An infinite limit does not overflow, and a flush of an idle instance returns at"
+            + " once")
     void limits() throws Exception {
         Granary granary = node.open();
         granary.primitive(engine, FakeDescriptor.of("a"));
         assertTrue(granary.flush(Duration.ofSeconds(Long.MAX_VALUE)));
-        granary.close();
-        granary.close();
         assertTrue(granary.flush(Duration.ofSeconds(Long.MAX_VALUE)));
+        granary.close();
     }
 
     @Test
@@ -143,7 +142,7 @@ class WriteBehindQueueTest {
         }
         late.launch();
         assertEquals(1, bucket.entries.size(), "close took the binaries");
-        assertEquals(0, granary.statistics().count(LookupCounter.DROPPED));
+        assertEquals(0, granary.statistics().count(Counter.STORES_DROPPED));
     }
 
     @Test
@@ -164,7 +163,7 @@ class WriteBehindQueueTest {
             granary.primitive(engine, FakeDescriptor.of("last"));
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, bucket.entries.size());
-            assertEquals(20, TestNode.closed(granary).count(LookupCounter.LEFT_FOR_LATER));
+            assertEquals(20, TestNode.closed(granary).count(Counter.UPLOADS_LEFT));
         }
         assertEquals(20, node.sessionFiles(UploadOutbox.DIRECTORY).size());
     }
@@ -184,7 +183,7 @@ class WriteBehindQueueTest {
         while (node.published.size() < 8) { // the interrupted workers
             Thread.onSpinWait();
         }
-        assertEquals(12, granary.statistics().count(LookupCounter.LEFT_FOR_LATER));
-        assertEquals(12, new LifetimeStatistics(node.directory).read().get("compiled"));
+        assertEquals(12, granary.statistics().count(Counter.UPLOADS_LEFT));
+        assertEquals(12, new Totals(node.directory).read().get("compiled"));
     }
 }

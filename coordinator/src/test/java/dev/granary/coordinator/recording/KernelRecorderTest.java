@@ -5,14 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Id;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.cache.Target;
 import dev.granary.coordinator.FakeDescriptor;
 import dev.granary.coordinator.FakeEngine;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
-import dev.granary.coordinator.statistics.LookupCounter;
-import dev.granary.coordinator.statistics.LookupCounters;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.Counters;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.testing.ChildJvm;
 
@@ -44,7 +47,7 @@ import java.util.stream.Stream;
 class KernelRecorderTest {
     private final Path directory;
     private final Path file;
-    private final LookupCounters counters = new LookupCounters();
+    private final Counters counters = new Counters();
 
     KernelRecorderTest(@TempDir Path directory) {
         this.directory = directory;
@@ -82,8 +85,8 @@ class KernelRecorderTest {
         }
         recorders.forEach(KernelRecorder::close);
         assertEquals(names("k", 100), recorded());
-        assertEquals(100, counters.sum(LookupCounter.RECORDED));
-        assertEquals(0, counters.sum(LookupCounter.RECORD_FAILURES));
+        assertEquals(100, counters.sum(Counter.RECORDED));
+        assertEquals(0, counters.sum(Counter.RECORD_FAILURES));
     }
 
     @Test
@@ -153,12 +156,44 @@ class KernelRecorderTest {
                 recorder.record(RecordedSample.kernel(name));
                 assertTrue(recorder.flush(Long.MAX_VALUE));
             }
-            assertEquals(3, counters.sum(LookupCounter.RECORD_FAILURES));
-            assertEquals(0, counters.sum(LookupCounter.RECORDED));
+            assertEquals(3, counters.sum(Counter.RECORD_FAILURES));
+            assertEquals(0, counters.sum(Counter.RECORDED));
             Files.delete(obstacle);
         }
         assertEquals(Set.of("a", "b", "c"), recorded());
-        assertEquals(3, counters.sum(LookupCounter.RECORDED));
+        assertEquals(3, counters.sum(Counter.RECORDED));
+    }
+
+    @Test
+    @DisplayName("A kernel beyond those that may await a write is recorded when it is obtained"
+            + " again (K2)")
+    void tooManyUnwritten() throws Exception {
+        Path obstacle = Files.writeString(Path.of(file + ".d"), "a file");
+        try (KernelRecorder recorder = new KernelRecorder(file, counters)) {
+            for (int i = 0; i < KernelRecorder.MAX_UNWRITTEN; i++) {
+                recorder.record(new Uncacheable("waiting " + i));
+            }
+            recorder.record(RecordedSample.kernel("late"));
+            assertTrue(recorder.flush(Long.MAX_VALUE));
+            Files.delete(obstacle);
+            recorder.record(new Uncacheable("another"));
+            assertTrue(recorder.flush(Long.MAX_VALUE));
+            recorder.record(RecordedSample.kernel("late"));
+        }
+        assertEquals(Set.of("late"), recorded());
+    }
+
+    /** A descriptor of an application, of which a recording has a comment only. */
+    private record Uncacheable(String name) implements PrimitiveDescriptor {
+        @Override
+        public Id getId() {
+            return Id.notCacheable("a test");
+        }
+
+        @Override
+        public Target target() {
+            return RecordedSample.kernel("any").target();
+        }
     }
 
     @Test
@@ -175,7 +210,7 @@ class KernelRecorderTest {
                     .build());
         }
         assertEquals(Set.of("small"), recorded());
-        assertTrue(counters.sum(LookupCounter.RECORD_FAILURES) >= 1);
+        assertTrue(counters.sum(Counter.RECORD_FAILURES) >= 1);
     }
 
     @Test

@@ -1,6 +1,6 @@
 package dev.granary.coordinator.recording;
 
-import dev.granary.coordinator.statistics.LookupCounters;
+import dev.granary.coordinator.statistics.Counters;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -14,7 +14,7 @@ final class RecordingProcess {
     private RecordingProcess() {}
 
     static void main(String[] arguments) throws IOException {
-        KernelRecorder recorder = new KernelRecorder(Path.of(arguments[0]), new LookupCounters());
+        KernelRecorder recorder = new KernelRecorder(Path.of(arguments[0]), new Counters());
         for (int i = 0; i < Integer.parseInt(arguments[2]); i++) {
             recorder.record(RecordedSample.kernel(arguments[1] + i));
             System.out.println(i);

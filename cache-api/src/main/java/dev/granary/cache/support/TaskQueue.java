@@ -1,0 +1,135 @@
+package dev.granary.cache.support;
+
+import java.util.List;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Bounded queue of tasks with daemon threads of its own, and a wait until none is left. A task may
+ * not throw. Thread-safe.
+ */
+public final class TaskQueue implements AutoCloseable {
+    private static final long IDLE_SECONDS = 10;
+
+    private final ThreadPoolExecutor executor;
+    private int open; // guarded by this: tasks, and other work that a wait is to include
+
+    /**
+     * Creates a queue; its threads start with the first tasks, and end if they are idle.
+     *
+     * @param name the name of the threads
+     * @param threads the number of tasks that run at once
+     * @param capacity the number of tasks that wait
+     */
+    public TaskQueue(String name, int threads, int capacity) {
+        this.executor = new ThreadPoolExecutor(
+                threads,
+                threads,
+                IDLE_SECONDS,
+                TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(capacity),
+                DaemonThreads.named(name));
+        executor.allowCoreThreadTimeOut(true);
+    }
+
+    /** A task that runs at most once, also if its submission has failed after it was queued. */
+    private final class Task implements Runnable {
+        private final Runnable action;
+        private final AtomicBoolean isTaken = new AtomicBoolean();
+
+        Task(Runnable action) {
+            this.action = action;
+        }
+
+        @Override
+        public void run() {
+            if (isTaken.compareAndSet(false, true)) {
+                try {
+                    action.run();
+                } finally {
+                    end();
+                }
+            }
+        }
+
+        boolean cancel() {
+            boolean isCancelled = isTaken.compareAndSet(false, true);
+            if (isCancelled) {
+                end();
+            }
+            return isCancelled;
+        }
+    }
+
+    /**
+     * Runs {@code action} in the background.
+     *
+     * @return false if it will not run: the queue is full or closed, or the system has no thread
+     */
+    public boolean submit(Runnable action) {
+        Task task = new Task(action);
+        begin();
+        try {
+            executor.execute(task);
+            return true;
+        } catch (Throwable e) { // rejected, or out of memory for the thread
+            return !task.cancel();
+        }
+    }
+
+    /** Begins work of the caller that {@link #awaitIdle} waits for, until {@link #end}. */
+    public synchronized void begin() {
+        open++;
+    }
+
+    /** Ends a task, or work of the caller. */
+    public synchronized void end() {
+        open--;
+        if (open == 0) {
+            notifyAll();
+        }
+    }
+
+    /** Returns true if no task is queued or runs. */
+    public synchronized boolean isIdle() {
+        return open == 0;
+    }
+
+    /**
+     * Waits until no task is queued or runs, until the queue is closed, or until
+     * {@code System.nanoTime()} reaches {@code deadline}.
+     *
+     * @return true if no task is queued or runs
+     */
+    public synchronized boolean awaitIdle(long deadline) throws InterruptedException {
+        while (open > 0 && !executor.isShutdown()) {
+            long remaining = deadline - System.nanoTime();
+            if (remaining <= 0) {
+                return false;
+            }
+            TimeUnit.NANOSECONDS.timedWait(this, remaining);
+        }
+        return open == 0;
+    }
+
+    /** Closes the queue, interrupts running tasks, and returns those that will not run. */
+    public List<Runnable> drain() {
+        List<Runnable> unstarted = executor.shutdownNow();
+        synchronized (this) {
+            notifyAll();
+        }
+        return unstarted.stream()
+                .map(Task.class::cast)
+                .filter(Task::cancel)
+                .map(task -> task.action)
+                .toList();
+    }
+
+    /** Closes the queue; queued tasks still run. */
+    @Override
+    public void close() {
+        executor.shutdown();
+    }
+}

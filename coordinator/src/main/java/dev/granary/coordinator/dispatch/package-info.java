@@ -1,5 +1,0 @@
-/** Delivery of events to listeners and to the flight recorder of the JVM. */
-@NullMarked
-package dev.granary.coordinator.dispatch;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,109 @@
+package dev.granary.coordinator.lookup;
+
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Engine;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.machine.Claim;
+import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventKind;
+import dev.granary.coordinator.observe.EventSpan;
+import dev.granary.coordinator.publish.WriteBehind;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.tier.Found;
+import dev.granary.coordinator.toml.SafeText;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Compiler of the source of one lookup: it measures and counts the compile, and passes the
+ * primitive to {@link WriteBehind}. Used by one thread.
+ */
+final class Compiler<D extends PrimitiveDescriptor, P extends Primitive> {
+    private final LookupContext context;
+    private final Engine<D, P> engine;
+    private final D descriptor;
+    private final LookupContext.Step step;
+
+    /** A compile that has succeeded, and its duration in nanoseconds. */
+    private record Compiled<P>(P primitive, long nanos) {}
+
+    /** A way to create the primitive from its source. */
+    @FunctionalInterface
+    private interface Creation<P> {
+        P create() throws CompileException;
+    }
+
+    Compiler(LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
+        this.context = context;
+        this.engine = engine;
+        this.descriptor = descriptor;
+        this.step = step;
+    }
+
+    /** Compiles all steps, counts the reason, and stores nothing. */
+    Found<P> withoutTiers(Counter reason) throws CompileException {
+        context.counters().increment(reason);
+        return new Found<>(measure(() -> engine.create(descriptor)).primitive(), Optional.empty());
+    }
+
+    /**
+     * Compiles; the {@link EarlierSteps} are looked up. Write-behind receives the primitive and the
+     * claim.
+     *
+     * @param rejections discard the entries that lack a kernel which the source has
+     * @throws IllegalArgumentException if the engine returns a primitive of another target
+     */
+    Found<P> compile(List<Runnable> rejections, Claim claim) throws CompileException {
+        Compiled<P> compiled = measure(this::createByEarlierSteps);
+        rejections.forEach(Runnable::run);
+        P primitive = compiled.primitive();
+        engine.requireTarget(primitive.descriptor()); // the entry would be of that target
+        context.tiers()
+                .compileTimes()
+                .compiled(Math.max(compiled.nanos(), primitive.compileTime().toNanos()));
+        context.writeBehind().compiled(primitive, compiled.nanos(), claim);
+        return new Found<>(primitive, Optional.empty());
+    }
+
+    private P createByEarlierSteps() throws CompileException {
+        try (EarlierSteps steps = new EarlierSteps(context)) {
+            return engine.create(descriptor, steps);
+        }
+    }
+
+    private Compiled<P> measure(Creation<P> creation) throws CompileException {
+        EventSpan span = context.events().begin(EventKind.COMPILE);
+        long start = System.nanoTime();
+        try {
+            P primitive = creation.create();
+            long nanos = System.nanoTime() - start;
+            span.stop();
+            switch (step) {
+                case LAST -> {
+                    context.counters().increment(Counter.COMPILED);
+                    context.counters().add(Counter.COMPILE_TIME, nanos);
+                }
+                case EARLIER -> context.counters().increment(Counter.INTERMEDIATE_COMPILED);
+            }
+            end(span, Optional.empty());
+            return new Compiled<>(primitive, nanos);
+        } catch (CompileException e) {
+            if (step == LookupContext.Step.LAST) {
+                context.counters().increment(Counter.COMPILE_FAILURES);
+            }
+            end(span, Optional.of(SafeText.inOneLine(String.valueOf(e.getMessage()))));
+            throw e;
+        } catch (RuntimeException | Error e) { // a broken engine
+            end(span, Optional.of(SafeText.inOneLine(e.toString())));
+            throw e;
+        }
+    }
+
+    private void end(EventSpan span, Optional<String> failure) {
+        span.end(took -> new GranaryEvent.Compile(
+                EventDispatcher.digest(descriptor.getId()), engine.target(), failure, took));
+    }
+}

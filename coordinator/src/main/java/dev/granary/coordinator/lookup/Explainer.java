@@ -1,0 +1,308 @@
+package dev.granary.coordinator.lookup;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Engine;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.cache.StepProvider;
+import dev.granary.cache.Target;
+import dev.granary.cache.constant.EngineKind;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.EnabledEngines;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.event.GranaryListener;
+import dev.granary.coordinator.machine.Claims;
+import dev.granary.coordinator.machine.MachineClaims;
+import dev.granary.coordinator.machine.RestoreQuarantine;
+import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventKind;
+import dev.granary.coordinator.publish.WriteBehind;
+import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.tier.Found;
+import dev.granary.coordinator.tier.Tiers;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.spirv.FrontEnd;
+import dev.granary.gpu.spirv.SpirvCompiler;
+import dev.granary.local.ClaimResult;
+import dev.granary.local.LocalClaims;
+
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/**
+ * Explainer of lookups: it runs the real lookup over parts that only read, and returns its events.
+ * The engine restores any entry and compiles nothing. No use is recorded, nothing is discarded,
+ * stored or claimed, and buckets receive reads only. Caches that an application plugs in are not
+ * part of it.
+ */
+public final class Explainer {
+    private static final Duration DELIVERY = Duration.ofSeconds(30);
+
+    private final GranaryConfig config;
+    private final SpirvCompiler compiler;
+    private final InstantSource clock;
+    private final Counters counters = new Counters();
+    private ClaimResult.@Nullable Stage stage; // of the claim of another process
+    private Optional<String> quarantine = Optional.empty();
+
+    private Explainer(GranaryConfig config, SpirvCompiler compiler, InstantSource clock) {
+        this.config = config;
+        this.compiler = compiler;
+        this.clock = clock;
+    }
+
+    /**
+     * The lookup to explain.
+     *
+     * @param id the id in the namespace of the engine; may be empty
+     * @param target the target of the engine
+     * @param readable the other targets that the engine reads
+     * @param kind the kind of the engine; empty if it is not known
+     * @param kernel the kernel, if its compile has the step from OpenCL C to SPIR-V
+     */
+    public record Request(
+            Id id,
+            Target target,
+            List<Target> readable,
+            Optional<EngineKind> kind,
+            Optional<KernelDescriptor> kernel) {}
+
+    /**
+     * The explanation of a lookup.
+     *
+     * @param events the events of the lookup in their order, those of the lookups of its earlier
+     *     steps included, which have other ids
+     * @param entry the entry that the driver gets; empty if the source is compiled
+     * @param waitLimit how long the lookup waits for another process; empty if for none
+     * @param quarantine the reason why an entry is in quarantine, in one line; empty if none is
+     * @param failure the reason why the compile fails on this machine, whatever the source
+     */
+    public record Explanation(
+            List<GranaryEvent> events,
+            Optional<Entry> entry,
+            Optional<Duration> waitLimit,
+            Optional<String> quarantine,
+            Optional<String> failure) {}
+
+    /**
+     * Explains a lookup that a process would make now.
+     *
+     * @param compiler the compiler of OpenCL C of this machine, of which the version is asked
+     * @throws ConfigException if a tier cannot be opened as configured
+     */
+    public static Explanation explain(
+            GranaryConfig config, SpirvCompiler compiler, InstantSource clock, Request request)
+            throws ConfigException {
+        return new Explainer(config, compiler, clock).explain(request);
+    }
+
+    private Explanation explain(Request request) throws ConfigException {
+        List<GranaryEvent> collected = new CopyOnWriteArrayList<>();
+        GranaryListener collector = new GranaryListener() {
+            @Override
+            public void onEvent(GranaryEvent event) {
+                collected.add(event);
+            }
+        };
+        EventDispatcher events = new EventDispatcher(List.of(collector), counters);
+        Optional<Entry> entry = Optional.empty();
+        Optional<String> failure = Optional.empty();
+        try (Tiers tiers = Tiers.openToRead(config, counters, events)) {
+            LookupContext context = new LookupContext(
+                    tiers,
+                    new ReadQuarantine(),
+                    (id, _) -> peek(id, events),
+                    WriteBehind.NONE,
+                    counters,
+                    events,
+                    _ -> isEnabled(request));
+            entry = context.find(new Reader(request), new Named(request))
+                    .origin()
+                    .map(Found.Stored::entry);
+        } catch (CompileException e) {
+            failure = Optional.of(String.valueOf(e.getMessage()));
+        } finally {
+            events.close(DELIVERY);
+        }
+        return new Explanation(List.copyOf(collected), entry, waitLimit(), quarantine, failure);
+    }
+
+    private boolean isEnabled(Request request) {
+        return config.enabled()
+                .contains(new EnabledEngines.Family(request.target().backend(), request.kind()));
+    }
+
+    private Optional<Duration> waitLimit() {
+        return Optional.ofNullable(stage)
+                .map(seen -> seen == ClaimResult.Stage.AWAITING_LAUNCH
+                                && MachineClaims.LAUNCH_GRACE.compareTo(config.localWait()) < 0
+                        ? MachineClaims.LAUNCH_GRACE
+                        : config.localWait());
+    }
+
+    /** Looks at the claim. A wait that would begin ends at once, as if it had taken too long. */
+    private Claims.Outcome peek(Id id, EventDispatcher events) {
+        if (!isDirectoryUsed() || config.localWait().isZero()) {
+            return Claims.Outcome.UNCLAIMED;
+        }
+        try (LocalClaims claims = LocalClaims.open(config.directory())) {
+            Optional<ClaimResult.Stage> seen = claims.peek(id);
+            if (seen.isPresent()) {
+                stage = seen.get();
+                events.begin(EventKind.WAIT)
+                        .end(_ -> new GranaryEvent.Wait(
+                                EventDispatcher.digest(id),
+                                GranaryEvent.Wait.Outcome.GIVEN_UP,
+                                Duration.ZERO));
+            }
+        } catch (IOException e) {
+            // as a lookup, which goes on without a claim
+        }
+        return Claims.Outcome.UNCLAIMED;
+    }
+
+    private boolean isDirectoryUsed() {
+        return config.capacityBytes() > 0 && Files.exists(config.directory());
+    }
+
+    /** The quarantine of the directory, without marks. */
+    private final class ReadQuarantine implements LookupContext.Quarantine {
+        @Override
+        public boolean contains(Entry entry) {
+            if (!isDirectoryUsed()) {
+                return false;
+            }
+            try {
+                Optional<String> reason =
+                        RestoreQuarantine.reason(config.directory(), entry, clock.instant());
+                quarantine = quarantine.or(() -> reason);
+                return reason.isPresent();
+            } catch (IOException e) {
+                return false; // as in a lookup, whose process has no session then
+            }
+        }
+
+        @Override
+        public RestoreQuarantine.Restore begin(Entry entry) {
+            return () -> {};
+        }
+    }
+
+    /** The descriptor of a request. */
+    private record Named(Request request) implements PrimitiveDescriptor {
+        @Override
+        public Id getId() {
+            return request.id();
+        }
+
+        @Override
+        public Target target() {
+            return request.target();
+        }
+
+        @Override
+        public String name() {
+            return request.kernel().map(KernelDescriptor::name).orElse("explained");
+        }
+    }
+
+    /** A primitive without binaries. */
+    private record Explained(Named descriptor, Origin origin) implements Primitive {
+        @Override
+        public KernelBinaries getBinaries(BinaryKind kind) {
+            return KernelBinaries.none();
+        }
+
+        @Override
+        public Duration compileTime() {
+            return Duration.ZERO;
+        }
+
+        @Override
+        public List<String> kernels() {
+            return List.of();
+        }
+
+        @Override
+        public List<String> geometries() {
+            return List.of();
+        }
+
+        @Override
+        public void onBinariesComplete(Runnable action) {}
+    }
+
+    /** An engine that "restores" any entry, and "compiles" without a driver. */
+    private final class Reader implements Engine<Named, Explained> {
+        private final Request request;
+
+        Reader(Request request) {
+            this.request = request;
+        }
+
+        @Override
+        public Target target() {
+            return request.target();
+        }
+
+        @Override
+        public List<Target> readableTargets() {
+            return request.readable();
+        }
+
+        @Override
+        public Explained create(Named descriptor) {
+            return new Explained(descriptor, Primitive.Origin.COMPILED);
+        }
+
+        /** Looks up the intermediate program, if there is a step for it. */
+        @Override
+        public Explained create(Named descriptor, StepProvider steps) throws CompileException {
+            return request.kernel().isPresent()
+                    ? new FrontEnd(new IdleCompiler())
+                            .compile(request.kernel().get(), steps, _ -> create(descriptor))
+                    : create(descriptor);
+        }
+
+        @Override
+        public Explained create(Named descriptor, KernelBinaries binaries, BinaryKind kind) {
+            return new Explained(descriptor, Primitive.Origin.RESTORED);
+        }
+
+        @Override
+        public Explained create(Named descriptor, KernelBinaries binaries, Target source) {
+            return new Explained(descriptor, Primitive.Origin.RESTORED);
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    /** The compiler of OpenCL C of this machine, which compiles nothing. */
+    private final class IdleCompiler implements SpirvCompiler {
+        @Override
+        public Presence presence() {
+            return compiler.presence();
+        }
+
+        @Override
+        public byte[] compile(KernelDescriptor descriptor) throws CompileException {
+            if (presence() instanceof Presence.Absent) {
+                throw new CompileException(SpirvCompiler.REMEDY, "");
+            }
+            return new byte[0];
+        }
+    }
+}

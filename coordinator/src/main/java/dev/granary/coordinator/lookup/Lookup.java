@@ -1,0 +1,127 @@
+package dev.granary.coordinator.lookup;
+
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Deadline;
+import dev.granary.cache.Engine;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.coordinator.machine.Claim;
+import dev.granary.coordinator.machine.Claims;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.tier.CountedTier;
+import dev.granary.coordinator.tier.Found;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * One lookup below the memory: the local tier, the claim of this machine, the layers in their
+ * order, and the compiler. Each step returns what it found, or nothing: a failure is a counted
+ * miss. The lookup has the claim until write-behind gets it. Used once, by one thread.
+ */
+final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
+    private final LookupContext context;
+    private final Engine<D, P> engine;
+    private final D descriptor;
+    private final Restorer<D, P> restorer;
+    private final Compiler<D, P> compiler;
+
+    // Rejections of entries without a required kernel. They are due after compiling: if the source
+    // lacks the kernel too, the entry is sound, and other descriptors with this id use it.
+    private final List<Runnable> rejections = new ArrayList<>();
+
+    Lookup(
+            LookupContext context,
+            Engine<D, P> engine,
+            D descriptor,
+            LookupContext.Step step) {
+        this.context = context;
+        this.engine = engine;
+        this.descriptor = descriptor;
+        this.restorer = new Restorer<>(context, engine, descriptor, step);
+        this.compiler = new Compiler<>(context, engine, descriptor, step);
+    }
+
+    /** Returns the primitive from a tier, without a claim; empty if none has it in time. */
+    Optional<Found<P>> findStored(Deadline deadline) {
+        engine.requireTarget(descriptor);
+        Id id = descriptor.getId();
+        if (id.isEmpty() || !context.isEnabled().test(engine)) {
+            return Optional.empty();
+        }
+        List<Id> ids = Namespaces.of(id, engine.readableTargets());
+        Optional<Found<P>> found = Optional.empty();
+        if (context.local().load(ids, Deadline.NONE) instanceof LoadResult.Hit(Entry entry)) {
+            found = restoreLocal(entry);
+        }
+        if (found.isEmpty()) {
+            found = searchLayers(ids, deadline);
+        }
+        found.ifPresent(each -> context.writeBehind().restored(each, Claim.NONE));
+        return found;
+    }
+
+    Found<P> find() throws CompileException {
+        engine.requireTarget(descriptor);
+        Id id = descriptor.getId();
+        if (id.isEmpty()) {
+            return compiler.withoutTiers(Counter.NOT_CACHEABLE);
+        }
+        if (!context.isEnabled().test(engine)) {
+            return compiler.withoutTiers(Counter.DISABLED);
+        }
+        List<Id> ids = Namespaces.of(id, engine.readableTargets());
+        Claims.Outcome claimed = loadOrClaim(ids);
+        try {
+            Optional<Found<P>> found = claimed.entry().flatMap(this::restoreLocal);
+            if (found.isEmpty()) {
+                found = searchLayers(ids, Deadline.NONE);
+            }
+            if (found.isEmpty()) {
+                return compiler.compile(rejections, claimed.claim());
+            }
+            context.writeBehind().restored(found.get(), claimed.claim());
+            return found.get();
+        } catch (Throwable e) {
+            claimed.claim().close();
+            throw e;
+        }
+    }
+
+    /**
+     * Returns the entry of the local tier, after a wait for it if another process has the claim.
+     * With an entry there is no claim: if this machine cannot use it, others must not wait for one.
+     */
+    private Claims.Outcome loadOrClaim(List<Id> ids) {
+        CountedTier local = context.local();
+        return switch (local.load(ids, Deadline.NONE)) {
+            case LoadResult.Hit(Entry entry) -> Claims.Outcome.of(entry);
+            case LoadResult.Absent _, LoadResult.Damaged _ ->
+                context.claims().claim(ids.getFirst(), () -> local.poll(List.of(ids.getFirst())));
+            // an entry of another process could not be read either
+            case LoadResult.Unavailable _ -> Claims.Outcome.UNCLAIMED;
+        };
+    }
+
+    private Optional<Found<P>> restoreLocal(Entry entry) {
+        return restorer.restore(
+                new Found.Stored(entry, context.local(), OptionalInt.empty()), rejections);
+    }
+
+    /** Returns the primitive of the first layer with an entry that this engine can use. */
+    private Optional<Found<P>> searchLayers(List<Id> ids, Deadline deadline) {
+        return context.tiers()
+                .search(
+                        ids,
+                        deadline,
+                        (entry, layer) -> restorer.restore(
+                                new Found.Stored(
+                                        entry, layer.tier(), OptionalInt.of(layer.position())),
+                                rejections));
+    }
+}

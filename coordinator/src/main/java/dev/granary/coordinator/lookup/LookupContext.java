@@ -1,0 +1,132 @@
+package dev.granary.coordinator.lookup;
+
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Deadline;
+import dev.granary.cache.Engine;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.machine.Claims;
+import dev.granary.coordinator.machine.RestoreQuarantine;
+import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventKind;
+import dev.granary.coordinator.observe.EventSpan;
+import dev.granary.coordinator.publish.WriteBehind;
+import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.tier.CountedTier;
+import dev.granary.coordinator.tier.Found;
+import dev.granary.coordinator.tier.Tiers;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/**
+ * The tiers below the memory tier, and the other objects that lookups share. Thread-safe.
+ *
+ * @param tiers the local tier and the layers
+ * @param quarantine the quarantine of entries
+ * @param claims the claims of this machine
+ * @param writeBehind the work after a lookup
+ * @param counters the counters of lookups
+ * @param events the receivers of events
+ * @param isEnabled whether lookups of an engine go beyond memory
+ */
+public record LookupContext(
+        Tiers tiers,
+        Quarantine quarantine,
+        Claims claims,
+        WriteBehind writeBehind,
+        Counters counters,
+        EventDispatcher events,
+        Predicate<Engine<?, ?>> isEnabled) {
+    /** The quarantine of entries, as lookups use it. */
+    public interface Quarantine {
+        /** Returns true if the entry must not be restored. */
+        boolean contains(Entry entry);
+
+        /** Begins a restore; a later process finds the entry if this one ends before its end. */
+        RestoreQuarantine.Restore begin(Entry entry);
+
+        /** Returns that of the directory; an empty one if it cannot be written. */
+        static Quarantine of(Optional<RestoreQuarantine> directory) {
+            return new Quarantine() {
+                @Override
+                public boolean contains(Entry entry) {
+                    return directory.isPresent() && directory.get().contains(entry);
+                }
+
+                @Override
+                public RestoreQuarantine.Restore begin(Entry entry) {
+                    return directory.isPresent() ? directory.get().begin(entry) : () -> {};
+                }
+            };
+        }
+    }
+
+    /** The place of a lookup in a compile of several steps. */
+    enum Step {
+        /** The lookup of a caller. */
+        LAST,
+        /** A lookup within the compile of another one, which counts time and failures. */
+        EARLIER
+    }
+
+    CountedTier local() {
+        return tiers.local();
+    }
+
+    /**
+     * Returns the primitive of {@code descriptor}, from the tiers or compiled.
+     *
+     * @throws CompileException if no tier had the primitive and its source does not compile
+     * @throws IllegalArgumentException if the descriptor is for another target than the engine's
+     */
+    public <D extends PrimitiveDescriptor, P extends Primitive> Found<P> find(
+            Engine<D, P> engine, D descriptor) throws CompileException {
+        return find(engine, descriptor, Step.LAST);
+    }
+
+    <D extends PrimitiveDescriptor, P extends Primitive> Found<P> find(
+            Engine<D, P> engine, D descriptor, Step step) throws CompileException {
+        EventSpan span = events.begin(EventKind.LOOKUP);
+        @Nullable Found<P> found = null;
+        try {
+            found = new Lookup<>(this, engine, descriptor, step).find();
+            return found;
+        } finally {
+            end(span, engine, descriptor, Optional.ofNullable(found));
+        }
+    }
+
+    /** Returns the primitive of {@code descriptor} if a tier has it in time; never compiles. */
+    public <D extends PrimitiveDescriptor, P extends Primitive> Optional<Found<P>> findStored(
+            Engine<D, P> engine, D descriptor, Deadline deadline) {
+        EventSpan span = events.begin(EventKind.LOOKUP);
+        Optional<Found<P>> found = Optional.empty();
+        try {
+            found = new Lookup<>(this, engine, descriptor, Step.LAST).findStored(deadline);
+            return found;
+        } finally {
+            end(span, engine, descriptor, found);
+        }
+    }
+
+    private static void end(
+            EventSpan span,
+            Engine<?, ?> engine,
+            PrimitiveDescriptor descriptor,
+            Optional<? extends Found<?>> found) {
+        Optional<Found.Stored> origin = found.flatMap(Found::origin);
+        span.end(took -> new GranaryEvent.Lookup(
+                EventDispatcher.digest(descriptor.getId()),
+                engine.target(),
+                found.map(Found::source),
+                origin.filter(stored -> stored.layer().isPresent())
+                        .map(stored -> stored.tier().name()),
+                origin.map(stored -> stored.entry().binaries().byteSize()).orElse(0L),
+                took));
+    }
+}

@@ -1,0 +1,170 @@
+package dev.granary.coordinator.lookup;
+
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.Engine;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.cache.RestoreException;
+import dev.granary.cache.support.Warnings;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.event.GranaryEvent.Restore.Outcome;
+import dev.granary.coordinator.machine.RestoreQuarantine;
+import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventKind;
+import dev.granary.coordinator.observe.EventSpan;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.tier.CompileTimes;
+import dev.granary.coordinator.tier.Found;
+import dev.granary.coordinator.toml.SafeText;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Restorer of the entries of one lookup: quarantine, check of the container, then the driver. An
+ * entry that cannot be used is discarded from its tier, unless it is of another namespace, whose
+ * engines may use it. Used by one thread.
+ */
+final class Restorer<D extends PrimitiveDescriptor, P extends Primitive> {
+    private final LookupContext context;
+    private final Engine<D, P> engine;
+    private final D descriptor;
+    private final LookupContext.Step step;
+    private final long start = System.nanoTime(); // of the time that a hit takes
+
+    Restorer(LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
+        this.context = context;
+        this.engine = engine;
+        this.descriptor = descriptor;
+        this.step = step;
+    }
+
+    /** The reason why an entry is not used. */
+    private record Rejection(
+            Outcome outcome, Counter counter, Optional<String> cause, String warning) {}
+
+    /**
+     * Restores an entry; empty if it is in quarantine, is for another device, or the driver rejects
+     * it.
+     *
+     * @param afterCompile receives the rejection of an entry that lacks a required kernel
+     */
+    Optional<Found<P>> restore(Found.Stored stored, List<Runnable> afterCompile) {
+        EventSpan span = context.events().begin(EventKind.RESTORE);
+        Entry entry = stored.entry();
+        if (context.quarantine().contains(entry)) {
+            reject(
+                    stored,
+                    new Rejection(
+                            Outcome.QUARANTINED,
+                            Counter.RESTORES_QUARANTINED,
+                            Optional.empty(),
+                            ""),
+                    span);
+            return Optional.empty();
+        }
+        if (CompatibilityChecker.check(engine.target(), entry.binaries())
+                instanceof BinaryCompatibility.Incompatible(String reason)) {
+            reject(
+                    stored,
+                    new Rejection(
+                            Outcome.INCOMPATIBLE,
+                            Counter.RESTORES_INCOMPATIBLE,
+                            Optional.of(reason),
+                            "A stored binary cannot be for this device; the lookup discards it"
+                                    + " and compiles: "),
+                    span);
+            return Optional.empty();
+        }
+        try (RestoreQuarantine.Restore _ = context.quarantine().begin(entry)) {
+            P primitive = create(entry);
+            span.stop();
+            Found<P> found = new Found<>(primitive, Optional.of(stored));
+            count(found);
+            end(
+                    span,
+                    stored,
+                    primitive.origin() == Primitive.Origin.RECOMPILED
+                            ? Outcome.RECOMPILED
+                            : Outcome.RESTORED,
+                    Optional.empty());
+            return Optional.of(found);
+        } catch (RestoreException e) {
+            span.stop();
+            Rejection refused = new Rejection(
+                    Outcome.REFUSED,
+                    Counter.RESTORES_REFUSED,
+                    Optional.of(SafeText.inOneLine(String.valueOf(e.getMessage()))),
+                    "The driver rejected a stored binary; the lookup discards it and compiles: ");
+            if (e.isMissingKernel()) {
+                afterCompile.add(() -> reject(stored, refused, span));
+            } else {
+                reject(stored, refused, span);
+            }
+            return Optional.empty();
+        } catch (RuntimeException | Error e) { // a broken engine
+            end(span, stored, Outcome.FAILED, Optional.of(SafeText.inOneLine(e.toString())));
+            throw e;
+        }
+    }
+
+    private P create(Entry entry) throws RestoreException {
+        return isOwn(entry)
+                ? engine.create(descriptor, entry.binaries(), BinaryKind.KERNEL)
+                : engine.create(descriptor, entry.binaries(), entry.id().target());
+    }
+
+    private boolean isOwn(Entry entry) {
+        return entry.id().target().equals(descriptor.getId().target());
+    }
+
+    /** Counts a restored entry, with the compile time that it has saved. */
+    private void count(Found<P> found) {
+        Found.Stored stored = found.origin().orElseThrow();
+        Counters counters = context.counters();
+        long saved = CompileTimes.stated(stored.entry()) - (System.nanoTime() - start);
+        counters.add(Counter.TIME_SAVED, Math.max(0, saved));
+        if (step == LookupContext.Step.EARLIER) {
+            counters.increment(Counter.INTERMEDIATE_HITS);
+        }
+        if (found.primitive().origin() == Primitive.Origin.RECOMPILED) {
+            counters.increment(Counter.RESTORES_RECOMPILED);
+        }
+        if (!isOwn(stored.entry())) {
+            counters.increment(Counter.CROSS_NAMESPACE);
+        }
+        context.tiers().compileTimes().observe(stored.entry());
+        stored.tier().used(stored.entry());
+    }
+
+    private void reject(Found.Stored stored, Rejection rejection, EventSpan span) {
+        context.counters().increment(rejection.counter());
+        end(span, stored, rejection.outcome(), rejection.cause());
+        if (rejection.outcome() == Outcome.QUARANTINED) {
+            return; // it stays: after its time it is tried again
+        }
+        Warnings.warn(
+                rejection.outcome().toString(),
+                rejection.warning() + rejection.cause().orElse(""));
+        if (isOwn(stored.entry())) {
+            stored.tier().discard(stored.entry());
+        }
+    }
+
+    private static void end(
+            EventSpan span, Found.Stored stored, Outcome outcome, Optional<String> cause) {
+        boolean isCalled = outcome != Outcome.QUARANTINED && outcome != Outcome.INCOMPATIBLE;
+        span.end(took -> new GranaryEvent.Restore(
+                EventDispatcher.digest(stored.entry().id()),
+                stored.tier().name(),
+                outcome,
+                cause,
+                stored.entry().binaries().byteSize(),
+                isCalled ? took : Duration.ZERO));
+    }
+}

@@ -1,0 +1,174 @@
+package dev.granary.coordinator.machine;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.support.Closer;
+import dev.granary.cache.support.Warnings;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.local.LocalClaims;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.InstantSource;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BiConsumer;
+import java.util.function.Supplier;
+
+/**
+ * The state of this process in the local directory: claims, session, quarantine, outboxes and the
+ * totals of the counters. With the capacity 0 there is none of it. Thread-safe.
+ */
+public final class Machine {
+    /**
+     * The suffix of the names of outboxes whose entries are in a plugged cache. A process with the
+     * directory's own local tier has none of these entries, and would drop the uploads. No name of
+     * a layer contains a line break.
+     */
+    private static final String OF_PLUGGED_LOCAL = "\nof a plugged local cache";
+
+    private final GranaryConfig config;
+    private final InstantSource clock;
+    private final Optional<LocalClaims> claims;
+    private final Optional<ProcessSession> session;
+    private final Optional<RestoreQuarantine> quarantine;
+    private final Map<String, UploadOutbox> outboxes;
+
+    private Machine(
+            GranaryConfig config,
+            InstantSource clock,
+            Optional<LocalClaims> claims,
+            Optional<ProcessSession> session,
+            Optional<RestoreQuarantine> quarantine,
+            Map<String, UploadOutbox> outboxes) {
+        this.config = config;
+        this.clock = clock;
+        this.claims = claims;
+        this.session = session;
+        this.quarantine = quarantine;
+        this.outboxes = outboxes;
+    }
+
+    /**
+     * Opens the state of this process in the directory, which the local tier has created.
+     *
+     * @param writableLayers the names of the writable layers, which have an outbox each
+     * @param isLocalPlugged true if the local tier is a plugged cache
+     */
+    public static Machine open(
+            GranaryConfig config,
+            List<String> writableLayers,
+            boolean isLocalPlugged,
+            InstantSource clock) {
+        boolean isOff = config.capacityBytes() == 0;
+        Optional<LocalClaims> claims = isOff || config.localWait().isZero()
+                ? Optional.empty()
+                : Optional.of(LocalClaims.open(config.directory()));
+        if (!isOff && Files.isWritable(config.directory())) {
+            try {
+                ProcessSession session = ProcessSession.begin(config.directory());
+                try {
+                    Map<String, UploadOutbox> outboxes = new HashMap<>();
+                    for (String layer : writableLayers) {
+                        outboxes.put(
+                                layer,
+                                new UploadOutbox(
+                                        session, layer + (isLocalPlugged ? OF_PLUGGED_LOCAL : "")));
+                    }
+                    return new Machine(
+                            config,
+                            clock,
+                            claims,
+                            Optional.of(session),
+                            Optional.of(new RestoreQuarantine(config.directory(), session, clock)),
+                            outboxes);
+                } catch (IOException | RuntimeException | Error e) {
+                    session.close();
+                    throw e;
+                }
+            } catch (IOException e) {
+                warnOfDirectory(config, e);
+            } catch (RuntimeException | Error e) {
+                claims.ifPresent(LocalClaims::close);
+                throw e;
+            }
+        }
+        return new Machine(config, clock, claims, Optional.empty(), Optional.empty(), Map.of());
+    }
+
+    private static void warnOfDirectory(GranaryConfig config, IOException e) {
+        Warnings.warn(
+                "session",
+                "The directory " + config.directory()
+                        + " cannot be written, so uploads do not survive this process: " + e);
+    }
+
+    /** Returns the claims of this machine; empty if lookups do not wait for other processes. */
+    public Optional<LocalClaims> claims() {
+        return claims;
+    }
+
+    /** Returns the quarantine of entries; empty if the local directory cannot be written. */
+    public Optional<RestoreQuarantine> quarantine() {
+        return quarantine;
+    }
+
+    /** Returns the pending uploads to a writable layer; empty if they cannot be written. */
+    public Optional<UploadOutbox> outbox(String layer) {
+        return Optional.ofNullable(outboxes.get(layer));
+    }
+
+    /**
+     * Takes over what ended processes left: their marks of restores, and their uploads.
+     *
+     * @param uploads receives the layer and the id of each upload
+     */
+    public void inherit(BiConsumer<String, Id> uploads) {
+        try {
+            if (session.isPresent() && quarantine.isPresent()) {
+                session.get()
+                        .inheritDead(
+                                dead -> {
+                                    quarantine.get().inherit(dead);
+                                    for (Map.Entry<String, UploadOutbox> each :
+                                            outboxes.entrySet()) {
+                                        each.getValue()
+                                                .inherit(
+                                                        dead,
+                                                        id -> uploads.accept(each.getKey(), id));
+                                    }
+                                },
+                                clock.instant());
+            }
+        } catch (IOException e) {
+            warnOfDirectory(config, e);
+        }
+    }
+
+    /**
+     * Ends the session, and adds the counters of the process to the totals.
+     *
+     * @param statistics returns the counters, after the last sweep of the local tier; empty if the
+     *     process has none
+     */
+    public void close(Supplier<Optional<GranaryStatistics>> statistics) {
+        try (Closer all = new Closer()) {
+            session.ifPresent(all::add);
+            quarantine.ifPresent(all::add);
+            session.ifPresent(_ -> all.add(() -> addTotals(statistics.get())));
+            claims.ifPresent(all::add);
+        }
+    }
+
+    private void addTotals(Optional<GranaryStatistics> counted) {
+        try {
+            if (counted.isPresent()) {
+                new Totals(config.directory()).add(counted.get());
+            }
+        } catch (IOException e) {
+            Warnings.warn("totals", "The statistics could not be written: " + e);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+package dev.granary.coordinator.machine;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.support.Ticker;
+import dev.granary.cache.support.Warnings;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventKind;
+import dev.granary.coordinator.observe.EventSpan;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.tier.CompileTimes;
+import dev.granary.coordinator.tier.TimeBudget;
+import dev.granary.local.ClaimResult;
+import dev.granary.local.ClaimResult.Stage;
+import dev.granary.local.LocalClaims;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.LongUnaryOperator;
+import java.util.function.Supplier;
+
+/**
+ * The claims of this machine: one process obtains an entry, while the others wait for it. If claims
+ * do not work, or a wait takes too long, the lookup goes on without a claim: a second compile is a
+ * cost, not an error. Thread-safe.
+ *
+ * <p>A lazy driver compiles in the first launch, which may never come, so the entry is stored later
+ * or not at all. It is waited for only as long as the claim is held, and the claims of a thread end
+ * if it looks up another primitive before it launches: two threads never wait for each other's
+ * launches.
+ */
+public final class MachineClaims implements Claims {
+    /**
+     * The longest wait for the first launch. A program that launches at once does so within this
+     * time ({@code docs/measured.md}).
+     */
+    public static final Duration LAUNCH_GRACE = Duration.ofSeconds(10);
+
+    private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private final Function<Id, ClaimResult> claims;
+    private final Ticker time;
+    private final LongUnaryOperator jitter;
+    private final Counters counters;
+    private final EventDispatcher events;
+    private final TimeBudget waitBudget;
+    private final TimeBudget launchBudget;
+    private final Executor graceTimer;
+    // those whose primitives await their first launch, which may never come
+    private final Map<Id, LaunchClaim> awaitingLaunch = new ConcurrentHashMap<>();
+
+    /** State of one wait. */
+    private static final class Wait {
+        private final long start;
+        private final EventSpan span;
+        private long launchStart;
+        private boolean sawLaunch;
+        private long pause = MIN_PAUSE_NANOS;
+
+        Wait(long start, EventSpan span) {
+            this.start = start;
+            this.span = span;
+        }
+    }
+
+    /**
+     * Creates a coordinator.
+     *
+     * @param limit the budget of waits
+     * @param compileTimes the compile times, of which a part may be waited
+     * @param jitter returns a random number from 0 to its argument
+     * @param graceTimer runs a task after {@link #LAUNCH_GRACE}
+     */
+    MachineClaims(
+            Function<Id, ClaimResult> claims,
+            Duration limit,
+            CompileTimes compileTimes,
+            Ticker time,
+            LongUnaryOperator jitter,
+            Executor graceTimer,
+            Counters counters,
+            EventDispatcher events) {
+        this.claims = claims;
+        this.time = time;
+        this.jitter = jitter;
+        this.graceTimer = graceTimer;
+        this.counters = counters;
+        this.events = events;
+        this.waitBudget = new TimeBudget(compileTimes, limit);
+        this.launchBudget = new TimeBudget(
+                compileTimes, limit.compareTo(LAUNCH_GRACE) < 0 ? limit : LAUNCH_GRACE);
+    }
+
+    /**
+     * Creates a coordinator over the claims of this machine.
+     *
+     * @param limit the wait budget
+     */
+    public static MachineClaims over(
+            LocalClaims claims,
+            Duration limit,
+            CompileTimes compileTimes,
+            Counters counters,
+            EventDispatcher events) {
+        return new MachineClaims(
+                claims::claim,
+                limit,
+                compileTimes,
+                Ticker.SYSTEM,
+                longest -> ThreadLocalRandom.current().nextLong(longest + 1),
+                CompletableFuture.delayedExecutor(LAUNCH_GRACE.toNanos(), TimeUnit.NANOSECONDS),
+                counters,
+                events);
+    }
+
+    @Override
+    public Outcome claim(Id id, Supplier<LoadResult> poll) {
+        if (awaitingLaunch.containsKey(id)) {
+            return Outcome.UNCLAIMED; // this process itself would have to launch it
+        }
+        awaitingLaunch.values().forEach(LaunchClaim::closeIfOwned);
+        Wait wait = new Wait(time.nanos(), events.begin(EventKind.WAIT));
+        while (true) {
+            switch (claims.apply(id)) {
+                case ClaimResult.Mine localClaim -> {
+                    return claimed(id, localClaim, poll, wait);
+                }
+                case ClaimResult.Unavailable(String reason) -> {
+                    counters.increment(Counter.CLAIMS_UNAVAILABLE);
+                    Warnings.warn(
+                            "claims",
+                            "Claims do not work, so the processes of this machine do not wait for"
+                                    + " each other: "
+                                    + reason);
+                    return Outcome.UNCLAIMED;
+                }
+                case ClaimResult.Taken(Stage stage) -> {
+                    long remaining = remaining(stage, wait);
+                    if (remaining <= 0 || Thread.currentThread().isInterrupted()) {
+                        counters.increment(Counter.CLAIM_WAITS_GIVEN_UP);
+                        chargeWait(wait);
+                        ended(id, wait, GranaryEvent.Wait.Outcome.GIVEN_UP);
+                        return Outcome.UNCLAIMED;
+                    }
+                    pause(wait, remaining);
+                }
+            }
+            if (poll.get() instanceof LoadResult.Hit(Entry entry)) {
+                return stored(id, entry, wait);
+            }
+        }
+    }
+
+    /**
+     * Handles an acquired claim. Its last holder may have stored the entry, ended, or had nothing
+     * to store.
+     */
+    private Outcome claimed(
+            Id id, ClaimResult.Mine localClaim, Supplier<LoadResult> poll, Wait wait) {
+        boolean isHeld = false;
+        try {
+            if (poll.get() instanceof LoadResult.Hit(Entry entry)) {
+                return stored(id, entry, wait);
+            }
+            chargeWait(wait);
+            if (hasWaited(wait)) {
+                ended(id, wait, GranaryEvent.Wait.Outcome.CLAIMED);
+            }
+            Outcome claimed = Outcome.of(new LaunchClaim(id, localClaim));
+            isHeld = true;
+            return claimed;
+        } finally {
+            if (!isHeld) {
+                localClaim.close();
+            }
+        }
+    }
+
+    private Outcome stored(Id id, Entry entry, Wait wait) {
+        if (hasWaited(wait)) {
+            counters.increment(Counter.CLAIM_HITS);
+            waitBudget.clear();
+            if (wait.sawLaunch) {
+                launchBudget.clear();
+            }
+            ended(id, wait, GranaryEvent.Wait.Outcome.STORED);
+        }
+        return Outcome.of(entry);
+    }
+
+    private void ended(Id id, Wait wait, GranaryEvent.Wait.Outcome outcome) {
+        wait.span.end(_ -> new GranaryEvent.Wait(
+                EventDispatcher.digest(id), outcome, Duration.ofNanos(time.nanos() - wait.start)));
+    }
+
+    /**
+     * Returns the remaining time of this wait. The limit for launches applies once a holder was
+     * seen to await one, whoever has the claim later.
+     */
+    private long remaining(Stage stage, Wait wait) {
+        long now = time.nanos();
+        if (stage == Stage.AWAITING_LAUNCH && !wait.sawLaunch) {
+            wait.sawLaunch = true;
+            wait.launchStart = now;
+        }
+        long remaining = waitBudget.left() - (now - wait.start);
+        return wait.sawLaunch
+                ? Math.min(remaining, launchBudget.left() - (now - wait.launchStart))
+                : remaining;
+    }
+
+    private void pause(Wait wait, long remaining) {
+        time.pauseQuietly(Duration.ofNanos(
+                Math.min(remaining, wait.pause / 2 + jitter.applyAsLong(wait.pause))));
+        wait.pause = Math.min(MAX_PAUSE_NANOS, wait.pause + wait.pause / 2);
+    }
+
+    private void chargeWait(Wait wait) {
+        if (hasWaited(wait)) {
+            long now = time.nanos();
+            waitBudget.charge(now - wait.start);
+            if (wait.sawLaunch) {
+                launchBudget.charge(now - wait.launchStart);
+            }
+        }
+    }
+
+    private static boolean hasWaited(Wait wait) {
+        return wait.pause > MIN_PAUSE_NANOS;
+    }
+
+    /** A claim that may be held until the first launch. */
+    private final class LaunchClaim implements Claim {
+        private final Id id;
+        private final ClaimResult.Mine localClaim;
+        private final Thread owner = Thread.currentThread();
+
+        LaunchClaim(Id id, ClaimResult.Mine localClaim) {
+            this.id = id;
+            this.localClaim = localClaim;
+        }
+
+        @Override
+        public void awaitLaunch() {
+            localClaim.awaitLaunch();
+            awaitingLaunch.put(id, this);
+            graceTimer.execute(this::closeUnlessLaunched);
+        }
+
+        @Override
+        public void launched() {
+            awaitingLaunch.remove(id, this);
+        }
+
+        void closeIfOwned() {
+            if (owner == Thread.currentThread()) {
+                closeUnlessLaunched();
+            }
+        }
+
+        private void closeUnlessLaunched() {
+            if (awaitingLaunch.remove(id, this)) {
+                localClaim.close();
+            }
+        }
+
+        @Override
+        public void close() {
+            awaitingLaunch.remove(id, this);
+            localClaim.close();
+        }
+    }
+}

@@ -1,0 +1,228 @@
+package dev.granary.coordinator.machine;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.support.Warnings;
+
+import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Quarantine of what ended a process: entries during their restore, and plans during their trial.
+ * Drivers abort the process on some binaries, even if the checksums match.
+ *
+ * <p>A restore or trial leaves a mark while it runs. The next process finds the marks of dead
+ * sessions, and tries none of them for a day: the quarantine is a directory with an empty file for
+ * each, which has the name of the mark and the time of its addition. Other files there are left
+ * alone. Thread-safe.
+ */
+public final class RestoreQuarantine implements AutoCloseable {
+    /** The file of a {@link ProcessSession} with the marks of running restores and trials. */
+    static final String MARKS_FILE = "restoring";
+
+    private static final String DIRECTORY = "quarantine";
+    private static final Duration TIME = Duration.ofDays(1);
+
+    private final ProcessSession session;
+    private final RestoreMarks marks;
+    private final Path directory;
+    private final InstantSource clock;
+    private final Map<String, Instant> endTimes = new ConcurrentHashMap<>(); // by mark
+
+    /**
+     * Reads the quarantine of {@code localDirectory}, and removes what is over.
+     *
+     * @throws IOException if the directory cannot be read or written
+     */
+    public RestoreQuarantine(Path localDirectory, ProcessSession session, InstantSource clock)
+            throws IOException {
+        this.session = session;
+        this.marks = new RestoreMarks(session.file(MARKS_FILE));
+        this.directory = localDirectory.resolve(DIRECTORY);
+        this.clock = clock;
+        if (Files.isDirectory(directory)) {
+            read();
+        }
+    }
+
+    /**
+     * Adds what ended sessions were restoring or trying. Their uploads remain for a process that
+     * has the buckets.
+     */
+    public void inheritDead() throws IOException {
+        session.inheritDead(this::inherit, clock.instant());
+    }
+
+    private void read() throws IOException {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(
+                directory, file -> RestoreMarks.isName(file.getFileName().toString()))) {
+            for (Path file : files) {
+                Optional<Instant> end = end(file);
+                if (end.isPresent() && clock.instant().isBefore(end.get())) {
+                    endTimes.put(file.getFileName().toString(), end.get());
+                } else if (end.isPresent()) {
+                    Files.deleteIfExists(file);
+                }
+            }
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+    }
+
+    /** Returns when the quarantine with this file ends; empty if there is no such file. */
+    private static Optional<Instant> end(Path file) throws IOException {
+        try {
+            return Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)
+                    ? Optional.of(Files.getLastModifiedTime(file).toInstant().plus(TIME))
+                    : Optional.empty();
+        } catch (NoSuchFileException e) {
+            return Optional.empty(); // another process has removed it
+        }
+    }
+
+    /**
+     * Returns the reason for which the next process does not restore an entry: it is in quarantine,
+     * or a process has ended during its restore since. Empty if there is none. Changes nothing.
+     *
+     * @throws IOException if the directory cannot be read
+     */
+    public static Optional<String> reason(Path localDirectory, Entry entry, Instant now)
+            throws IOException {
+        String mark = RestoreMarks.name(entry);
+        Optional<Instant> end = end(localDirectory.resolve(DIRECTORY).resolve(mark));
+        if (end.isPresent() && now.isBefore(end.get())) {
+            return Optional.of(
+                    "a process ended while it restored this content; in quarantine until "
+                            + end.get());
+        }
+        for (Path session : ProcessSession.ended(localDirectory)) {
+            if (RestoreMarks.read(session.resolve(MARKS_FILE)).contains(mark)) {
+                return Optional.of("a process has just ended while it restored this content; the"
+                        + " next process puts it into quarantine");
+            }
+        }
+        return Optional.empty();
+    }
+
+    /**
+     * An entry or plan in quarantine.
+     *
+     * @param id the SHA-256 of the id of the entry or tuning
+     * @param content the SHA-256 of the content of the entry, or of the source of the plan; others
+     *     of the same id are not in quarantine
+     * @param end the end of the quarantine
+     */
+    public record Quarantined(Sha256 id, Sha256 content, Instant end) {}
+
+    /** Returns what is in quarantine, by id. */
+    public List<Quarantined> all() {
+        return endTimes.entrySet().stream()
+                .sorted(Map.Entry.comparingByKey(Comparator.naturalOrder()))
+                .map(each -> new Quarantined(
+                        Sha256.parse(each.getKey().substring(0, 2 * Sha256.BYTES)),
+                        Sha256.parse(each.getKey().substring(2 * Sha256.BYTES + 1)),
+                        each.getValue()))
+                .toList();
+    }
+
+    /** Returns true if {@code entry} is in quarantine now. */
+    public boolean contains(Entry entry) {
+        return !endTimes.isEmpty() && contains(RestoreMarks.name(entry));
+    }
+
+    private boolean contains(String mark) {
+        Instant end = endTimes.get(mark);
+        return end != null && clock.instant().isBefore(end);
+    }
+
+    /**
+     * Ends a quarantine for processes that start later; false if it had ended already.
+     *
+     * @throws IOException if its file cannot be deleted
+     */
+    public boolean remove(Quarantined quarantined) throws IOException {
+        String mark = RestoreMarks.name(quarantined.id(), quarantined.content());
+        endTimes.remove(mark);
+        return Files.deleteIfExists(directory.resolve(mark));
+    }
+
+    /** A restore or trial that is under way. */
+    @FunctionalInterface
+    public interface Restore extends AutoCloseable {
+        /** Ends the restore, which the process survived. */
+        @Override
+        void close();
+    }
+
+    /** Marks the start of a restore of {@code entry}; the caller closes the result. */
+    public Restore begin(Entry entry) {
+        return mark(entry.id().hash(), entry.contentHash());
+    }
+
+    /**
+     * Marks the start of the trial of a plan; the caller closes the result.
+     *
+     * @param tuning the SHA-256 of the id of the tuning
+     * @param source the SHA-256 of the source of the plan
+     * @return empty if the plan is in quarantine now
+     */
+    public Optional<Restore> beginTrial(Sha256 tuning, Sha256 source) {
+        return contains(RestoreMarks.name(tuning, source))
+                ? Optional.empty()
+                : Optional.of(mark(tuning, source));
+    }
+
+    private Restore mark(Sha256 id, Sha256 content) {
+        try {
+            return marks.mark(id, content);
+        } catch (IOException e) {
+            Warnings.warn(
+                    "quarantine",
+                    "Restores cannot be marked, so an entry that ends a process is not detected: "
+                            + e);
+            return () -> {};
+        }
+    }
+
+    /** Puts what a dead session was restoring or trying into quarantine, from now on. */
+    public void inherit(Path deadSession) throws IOException {
+        Path deadMarks = deadSession.resolve(MARKS_FILE);
+        for (String mark : RestoreMarks.read(deadMarks)) {
+            Instant now = clock.instant();
+            Files.createDirectories(directory);
+            Path file = Files.write(directory.resolve(mark), new byte[0]);
+            Files.setLastModifiedTime(file, FileTime.from(now));
+            endTimes.put(mark, now.plus(TIME));
+            Warnings.warn(
+                    "quarantined",
+                    "A process ended while it restored the entry, or tried a plan of the tuning, "
+                            + mark.substring(0, mark.indexOf('-'))
+                            + "; that is not tried for a day.");
+        }
+        Files.deleteIfExists(deadMarks);
+    }
+
+    /** Removes the marks of this process. Restores that are still under way are not marked. */
+    @Override
+    public void close() {
+        try {
+            marks.close();
+        } catch (IOException e) {
+            Warnings.warn("quarantine", "The marks of restores could not be removed: " + e);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package dev.granary.coordinator.machine;
+
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+
+import java.io.IOException;
+import java.io.Reader;
+import java.io.Writer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+
+/**
+ * Totals of the counters of all processes that have used a local directory, as shown by
+ * {@code granary stats}: each {@link Counter}, and the number of processes. Each process adds its
+ * counters when it closes; those of a killed process are missing.
+ */
+public final class Totals {
+    private static final String PROCESSES = "processes";
+
+    private static final Duration LOCK_LIMIT = Duration.ofSeconds(1);
+
+    private final Path file;
+    private final Path lock;
+
+    /** Creates the totals of {@code localDirectory}; reads nothing yet. */
+    public Totals(Path localDirectory) {
+        this.file = localDirectory.resolve("statistics.properties");
+        this.lock = localDirectory.resolve("statistics.lock");
+    }
+
+    /**
+     * Returns the counters by name; empty if none were stored or the file is not readable as
+     * properties.
+     */
+    public Map<String, Long> read() throws IOException {
+        Map<String, Long> totals = new TreeMap<>();
+        if (Files.exists(file)) {
+            Properties stored = new Properties();
+            try (Reader in = Files.newBufferedReader(file)) {
+                stored.load(in);
+            } catch (IllegalArgumentException | CharacterCodingException e) {
+                return totals; // damaged file: counting starts again
+            }
+            stored.stringPropertyNames()
+                    .forEach(name -> add(totals, name, stored.getProperty(name)));
+        }
+        return totals;
+    }
+
+    /**
+     * Sets all counters to 0, and returns them as they were. No process loses counters by it: a
+     * running one adds all of its own when it closes.
+     */
+    public Map<String, Long> reset() throws IOException {
+        if (!Files.exists(file)) {
+            return Map.of(); // there may be no directory for the lock
+        }
+        try (FileTurn _ = FileTurn.await(lock, LOCK_LIMIT)) {
+            Map<String, Long> totals = read();
+            Files.deleteIfExists(file);
+            return totals;
+        }
+    }
+
+    /** Adds the counters of one process. */
+    public void add(GranaryStatistics statistics) throws IOException {
+        try (FileTurn _ = FileTurn.await(lock, LOCK_LIMIT)) {
+            Map<String, Long> totals = read();
+            counters(statistics).forEach((name, count) -> totals.merge(name, count, Long::sum));
+            write(totals);
+        }
+    }
+
+    private void write(Map<String, Long> totals) throws IOException {
+        Properties stored = new Properties();
+        totals.forEach((name, count) -> stored.setProperty(name, count.toString()));
+        Path temporary = file.resolveSibling(file.getFileName() + ".part");
+        try (Writer out = Files.newBufferedWriter(temporary)) {
+            stored.store(out, null);
+        }
+        Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    private static Map<String, Long> counters(GranaryStatistics statistics) {
+        Map<String, Long> counters = new TreeMap<>(statistics.counters());
+        counters.put(PROCESSES, 1L);
+        if (statistics.layers().size() > 1) {
+            statistics
+                    .layers()
+                    .forEach(layer -> counters.put(
+                            Counter.LAYER_HITS.label() + " " + layer.name(),
+                            layer.results().hits()));
+        }
+        return counters;
+    }
+
+    private static void add(Map<String, Long> totals, String name, String count) {
+        try {
+            totals.put(name, Long.parseLong(count));
+        } catch (NumberFormatException e) {
+            totals.put(name, 0L); // damaged value: this counter starts again
+        }
+    }
+}

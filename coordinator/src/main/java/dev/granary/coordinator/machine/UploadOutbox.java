@@ -1,0 +1,156 @@
+package dev.granary.coordinator.machine;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.support.Warnings;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.UTFDataFormatException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * List of the uploads of one bucket that this process has not finished, as one small file per entry
+ * with the bucket and the id. The entry itself is in the local tier. The next process takes over
+ * the files of a dead one. Thread-safe.
+ */
+public final class UploadOutbox {
+    /** The name of its subdirectory in a {@link ProcessSession}. */
+    public static final String DIRECTORY = "outbox";
+
+    private static final String TEMP_SUFFIX = ".part";
+    private static final int SUFFIX_LENGTH = 16;
+
+    private final Path directory;
+    private final String bucket;
+    private final String suffix;
+
+    /**
+     * Opens the outbox of {@code session} for {@code bucket}.
+     *
+     * @throws IOException if the directory cannot be written
+     */
+    public UploadOutbox(ProcessSession session, String bucket) throws IOException {
+        this.directory = session.subdirectory(DIRECTORY);
+        this.bucket = bucket;
+        this.suffix = "-" + Sha256.of(bucket.getBytes(UTF_8)).hex().substring(0, SUFFIX_LENGTH);
+    }
+
+    /** Adds the upload of {@code id}; returns false, and logs the cause, if that fails. */
+    public boolean add(Id id) {
+        try {
+            write(id);
+            return true;
+        } catch (IOException e) {
+            Warnings.warn(
+                    "outbox",
+                    "The outbox cannot be written, so uploads do not survive this process: " + e);
+            return false;
+        }
+    }
+
+    private void write(Id id) throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (DataOutputStream out = new DataOutputStream(bytes)) {
+            out.writeUTF(bucket);
+            out.write(id.bytes());
+        }
+        Path temporary = directory.resolve(name(id) + TEMP_SUFFIX);
+        Files.write(temporary, bytes.toByteArray());
+        Files.move(temporary, directory.resolve(name(id)), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    /**
+     * Returns the file name: the suffix differs by bucket, since an entry may be uploaded to
+     * several.
+     */
+    private String name(Id id) {
+        return id.hash().hex() + suffix;
+    }
+
+    /** Removes the upload of {@code id}. A failure is logged. */
+    public void remove(Id id) {
+        try {
+            Files.deleteIfExists(directory.resolve(name(id)));
+        } catch (IOException e) {
+            Warnings.warn(
+                    "outbox",
+                    "The outbox cannot be written; an entry will be uploaded again: " + e);
+        }
+    }
+
+    /**
+     * Moves the uploads of a dead session to the same bucket into this outbox, and passes each id
+     * to {@code inherited}.
+     */
+    public void inherit(Path deadSession, Consumer<Id> inherited) throws IOException {
+        Path deadOutbox = deadSession.resolve(DIRECTORY);
+        if (!Files.isDirectory(deadOutbox)) {
+            return;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(deadOutbox)) {
+            for (Path file : files) {
+                if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+                    continue; // no version writes one, and opening a pipe would block
+                }
+                switch (read(file)) {
+                    case OutboxFile.Pending pending -> {
+                        Files.move(
+                                file,
+                                directory.resolve(name(pending.id())),
+                                StandardCopyOption.ATOMIC_MOVE);
+                        inherited.accept(pending.id());
+                    }
+                    // left for a process with that bucket
+                    case OutboxFile.OfAnotherBucket _ -> {}
+                    case OutboxFile.Unreadable _ -> Files.delete(file);
+                }
+            }
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause(); // only this session is left, for a later process
+        }
+    }
+
+    /** Content of an outbox file of a dead session. */
+    private sealed interface OutboxFile {
+        /** An upload to the bucket of this process. */
+        record Pending(Id id) implements OutboxFile {}
+
+        /** An upload to another bucket than that of this process. */
+        record OfAnotherBucket() implements OutboxFile {}
+
+        /** An incomplete or damaged file. */
+        record Unreadable() implements OutboxFile {}
+    }
+
+    private OutboxFile read(Path file) throws IOException {
+        String name = file.getFileName().toString();
+        if (name.endsWith(TEMP_SUFFIX) || Files.size(file) > Id.MAX_BYTES) {
+            return new OutboxFile.Unreadable();
+        }
+        try (DataInputStream in =
+                new DataInputStream(new ByteArrayInputStream(Files.readAllBytes(file)))) {
+            if (!in.readUTF().equals(bucket)) {
+                return new OutboxFile.OfAnotherBucket();
+            }
+            Optional<Id> id =
+                    Id.parse(in.readAllBytes()).filter(parsed -> name(parsed).equals(name));
+            return id.isPresent() ? new OutboxFile.Pending(id.get()) : new OutboxFile.Unreadable();
+        } catch (EOFException | UTFDataFormatException e) {
+            return new OutboxFile.Unreadable();
+        }
+    }
+}

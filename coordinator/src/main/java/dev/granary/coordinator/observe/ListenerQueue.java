@@ -1,0 +1,105 @@
+package dev.granary.coordinator.observe;
+
+import dev.granary.cache.support.DaemonThreads;
+import dev.granary.cache.support.Warnings;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.event.GranaryListener;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.Counters;
+
+import org.jspecify.annotations.Nullable;
+
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Queue of the events of one listener, with a thread of its own: a listener that blocks delays
+ * neither lookups nor other listeners. Thread-safe.
+ */
+final class ListenerQueue {
+    /** The most events that wait. An event takes some 200 bytes. */
+    static final int LENGTH = 8192;
+
+    private static final long IDLE_SECONDS = 10;
+
+    private final GranaryListener listener;
+    private final boolean wantsMemoryHits;
+    private final Counters counters;
+    private volatile @Nullable Thread delivering;
+    private final ThreadPoolExecutor thread = new ThreadPoolExecutor(
+            1,
+            1,
+            IDLE_SECONDS,
+            TimeUnit.SECONDS,
+            new ArrayBlockingQueue<>(LENGTH),
+            DaemonThreads.named("granary-listener"));
+
+    ListenerQueue(GranaryListener listener, Counters counters) {
+        this.listener = listener;
+        this.wantsMemoryHits = wantsMemoryHits(listener);
+        this.counters = counters;
+        thread.allowCoreThreadTimeOut(true);
+    }
+
+    private static boolean wantsMemoryHits(GranaryListener listener) {
+        try {
+            return listener.wantsMemoryHits();
+        } catch (Throwable e) {
+            failed(e);
+            return false;
+        }
+    }
+
+    boolean wantsMemoryHits() {
+        return wantsMemoryHits;
+    }
+
+    /** Adds an event; if the queue is full or closed, the event is dropped and counted. */
+    void add(GranaryEvent event) {
+        try {
+            thread.execute(() -> deliver(event));
+        } catch (Throwable e) { // rejected, or out of memory for the thread
+            counters.increment(Counter.EVENTS_DROPPED);
+        }
+    }
+
+    private void deliver(GranaryEvent event) {
+        delivering = Thread.currentThread();
+        try {
+            listener.onEvent(event);
+        } catch (Throwable e) {
+            failed(e);
+        }
+    }
+
+    private static void failed(Throwable thrown) {
+        String text;
+        try {
+            text = thrown.toString();
+        } catch (Throwable e) { // the text of the exception is code of the listener, too
+            text = thrown.getClass().getName();
+        }
+        Warnings.warn("event listener", "A listener of events failed: " + text);
+    }
+
+    /**
+     * Waits until all events are delivered, at most {@code limitNanos}; the rest is dropped and
+     * counted, and the listener interrupted. A listener that closes its own Granary gets the rest
+     * later.
+     */
+    void close(long limitNanos) {
+        thread.shutdown();
+        if (Thread.currentThread() == delivering) {
+            return;
+        }
+        try {
+            if (thread.awaitTermination(limitNanos, TimeUnit.NANOSECONDS)) {
+                return;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        counters.add(Counter.EVENTS_DROPPED, thread.shutdownNow().size());
+    }
+}

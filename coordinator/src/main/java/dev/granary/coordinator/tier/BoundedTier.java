@@ -1,0 +1,275 @@
+package dev.granary.coordinator.tier;
+
+import dev.granary.cache.Deadline;
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.support.DaemonThreads;
+import dev.granary.cache.support.Warnings;
+
+import org.jspecify.annotations.Nullable;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * A tier whose callers wait for a limited time. A load runs on a thread of this tier, so that its
+ * caller can go on without the answer, at its deadline or when the {@link TimeBudget} is used up. A
+ * tier that hangs does not affect the others.
+ */
+public final class BoundedTier implements Tier {
+    /** The result of a load that the time budget did not allow. */
+    static final LoadResult.Unavailable SKIPPED =
+            new LoadResult.Unavailable("skipped: the time budget is used up");
+
+    /** The limit of a bucket tier for concurrent requests: more would queue there. */
+    private static final int MAX_CONCURRENT = 64;
+
+    private static final Duration IDLE_TIME = Duration.ofSeconds(10);
+
+    private final Tier tier;
+    private final TimeBudget budget;
+    private final Optional<Duration> storeLimit;
+    private final ExecutorService threads =
+            DaemonThreads.pool("granary-lookup", MAX_CONCURRENT, IDLE_TIME);
+    private final LongAdder late = new LongAdder();
+    private volatile @Nullable String failure;
+    private volatile @Nullable CompletableFuture<?> overdueStore;
+
+    /**
+     * Creates a tier.
+     *
+     * @param storeLimit the limit of a store or a discard, of which a caller that left knows no
+     *     result; empty if they have limits of their own, and run on the thread of the caller
+     */
+    public BoundedTier(Tier tier, TimeBudget budget, Optional<Duration> storeLimit) {
+        this.tier = tier;
+        this.budget = budget;
+        this.storeLimit = storeLimit;
+    }
+
+    @Override
+    public String name() {
+        return tier.name();
+    }
+
+    @Override
+    public LoadResult load(List<Id> ids, Deadline deadline) {
+        OptionalLong limit = budget.limit();
+        if (limit.isEmpty()) {
+            if (budget.beginProbe()) {
+                probe(ids.getFirst());
+            }
+            return SKIPPED;
+        }
+        Deadline bounded = deadline.within(limit.getAsLong());
+        long start = System.nanoTime();
+        Answer<LoadResult> answer = call(() -> loadNow(ids, bounded), bounded, true);
+        budget.charge(System.nanoTime() - start);
+        return switch (answer) {
+            case Answer.Returned<LoadResult>(LoadResult result) -> result;
+            case Answer.Unsent<LoadResult>(String cause) -> new LoadResult.Unavailable(cause);
+            case Answer.Lost<LoadResult>(String cause) -> new LoadResult.Unavailable(cause);
+        };
+    }
+
+    /** Loads on a thread of this tier. The answer counts even if it is late. */
+    private LoadResult loadNow(List<Id> ids, Deadline deadline) {
+        try {
+            LoadResult result = tier.load(ids, deadline);
+            failure = result instanceof LoadResult.Unavailable(String cause) ? cause : null;
+            return result;
+        } catch (Throwable e) { // a broken contract or an error
+            failed(e);
+            throw e;
+        }
+    }
+
+    /** Loads on the thread of the caller, to open the first connection: a failure has no effect. */
+    void connect(Id unknown) {
+        tier.load(List.of(unknown), Deadline.after(Tiers.LAYER_WAIT));
+    }
+
+    /** Loads in the background to find out whether the lookup would have saved time. */
+    private void probe(Id id) {
+        try {
+            threads.execute(() -> {
+                long savedNanos = 0;
+                try {
+                    long start = System.nanoTime();
+                    if (loadNow(List.of(id), Deadline.after(Tiers.LAYER_WAIT))
+                            instanceof LoadResult.Hit(Entry entry)) {
+                        savedNanos = CompileTimes.stated(entry) - (System.nanoTime() - start);
+                    }
+                } catch (Throwable e) {
+                    // recorded; uncaught, it would be printed to the user
+                } finally {
+                    budget.endProbe(savedNanos);
+                }
+            });
+        } catch (RejectedExecutionException e) {
+            budget.endProbe(0);
+        } catch (Throwable e) { // such as out of memory for the thread
+            failed(e);
+            budget.endProbe(0);
+        }
+    }
+
+    /**
+     * Stores an entry. While a store is overdue, further ones fail at once: each would hold a
+     * thread.
+     */
+    @Override
+    public StoreResult store(Entry entry) {
+        if (storeLimit.isEmpty()) {
+            return tier.store(entry);
+        }
+        CompletableFuture<?> overdue = overdueStore;
+        if (overdue != null && !overdue.isDone()) {
+            return new StoreResult.Failed("skipped: an earlier store has not returned");
+        }
+        Answer<StoreResult> answer =
+                call(() -> tier.store(entry), Deadline.after(storeLimit.get()), false);
+        return switch (answer) {
+            case Answer.Returned<StoreResult>(StoreResult result) -> result;
+            case Answer.Unsent<StoreResult>(String cause) -> new StoreResult.Failed(cause);
+            case Answer.Lost<StoreResult>(String cause) -> new StoreResult.Unknown(cause);
+        };
+    }
+
+    @Override
+    public void discard(Entry entry) {
+        if (storeLimit.isEmpty()) {
+            tier.discard(entry);
+            return;
+        }
+        OptionalLong limit = budget.limit(); // a lookup waits for it
+        if (limit.isPresent()) {
+            call(
+                    () -> {
+                        tier.discard(entry);
+                        return entry;
+                    },
+                    Deadline.NONE.within(limit.getAsLong()),
+                    true);
+        }
+    }
+
+    @Override
+    public void used(Entry entry) {
+        budget.credit(CompileTimes.stated(entry));
+        tier.used(entry);
+    }
+
+    /** Returns the cause of the last failure in one line; empty after the next answer. */
+    public Optional<String> failure() {
+        return Optional.ofNullable(failure);
+    }
+
+    /** Returns the number of loads that got no answer in time. */
+    public long late() {
+        return late.sum();
+    }
+
+    /** Closes the tier, and starts no further loads; those under way end by themselves. */
+    @Override
+    public void close() {
+        threads.shutdown();
+        tier.close();
+    }
+
+    /** Result of one call on a thread of this tier. */
+    private sealed interface Answer<R> {
+        /** The call returned. */
+        record Returned<R>(R result) implements Answer<R> {}
+
+        /** The call did not begin. */
+        record Unsent<R>(String cause) implements Answer<R> {}
+
+        /** The call began and gave no result, so its effect is unknown. */
+        record Lost<R>(String cause) implements Answer<R> {}
+    }
+
+    /**
+     * Calls {@code action} on a thread of this tier.
+     *
+     * @param isLoad false for a store, whose wait an interrupt does not end
+     */
+    private <R> Answer<R> call(Callable<R> action, Deadline deadline, boolean isLoad) {
+        long limitNanos = deadline.left();
+        CompletableFuture<R> answer = new CompletableFuture<>();
+        AtomicBoolean isStarted = new AtomicBoolean(); // or the caller has left before
+        try {
+            threads.execute(() -> {
+                if (isStarted.compareAndSet(false, true)) {
+                    try {
+                        answer.complete(action.call());
+                    } catch (Throwable e) { // a broken contract or an error: for the caller
+                        answer.completeExceptionally(e);
+                    }
+                }
+            });
+        } catch (RejectedExecutionException e) {
+            return new Answer.Unsent<>("closed by this process");
+        } catch (Throwable e) { // such as out of memory for the thread
+            isStarted.set(true); // if it is queued nevertheless, it will not begin
+            return new Answer.Unsent<>(failed(e));
+        }
+        boolean isInterrupted = false;
+        try {
+            while (true) {
+                try {
+                    return new Answer.Returned<>(answer.get(deadline.left(), TimeUnit.NANOSECONDS));
+                } catch (InterruptedException e) {
+                    isInterrupted = true;
+                    if (isLoad) {
+                        return left(isStarted, "interrupted");
+                    }
+                } catch (TimeoutException e) {
+                    Answer<R> none = left(
+                            isStarted,
+                            "no answer within " + Duration.ofNanos(limitNanos).toMillis() + " ms");
+                    if (isLoad) {
+                        late.increment();
+                    } else if (none instanceof Answer.Lost<R>) {
+                        overdueStore = answer;
+                    }
+                    return none;
+                } catch (ExecutionException e) {
+                    return new Answer.Lost<>(failed(e.getCause()));
+                }
+            }
+        } finally {
+            if (isInterrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    /** Ends the wait for a call, which does not begin any more if it is still queued. */
+    private static <R> Answer<R> left(AtomicBoolean isStarted, String cause) {
+        return isStarted.compareAndSet(false, true)
+                ? new Answer.Unsent<>(cause)
+                : new Answer.Lost<>(cause);
+    }
+
+    /** Logs and records what a call has thrown, and returns it as a cause. */
+    private String failed(@Nullable Throwable thrown) {
+        String cause = String.valueOf(thrown);
+        failure = cause;
+        Warnings.warn("layer", "A call of " + name() + " failed: " + cause);
+        return cause;
+    }
+}

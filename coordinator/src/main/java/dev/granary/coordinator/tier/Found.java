@@ -1,0 +1,39 @@
+package dev.granary.coordinator.tier;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.Target;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/**
+ * The result of a lookup below the memory tier.
+ *
+ * @param primitive the primitive
+ * @param origin the entry from which it was restored; empty if it was compiled
+ */
+public record Found<P extends Primitive>(P primitive, Optional<Stored> origin) {
+    /**
+     * A restored entry.
+     *
+     * @param entry the entry
+     * @param tier its tier
+     * @param layer the position of the layer; empty for the local tier
+     */
+    public record Stored(Entry entry, Tier tier, OptionalInt layer) {}
+
+    /** Returns the source of the primitive. */
+    public PrimitiveSource source() {
+        return origin.map(stored ->
+                        stored.layer().isPresent() ? PrimitiveSource.BUCKET : PrimitiveSource.LOCAL)
+                .orElse(PrimitiveSource.COMPILED);
+    }
+
+    /** Returns the target of a restored entry of another namespace; empty for any other. */
+    public Optional<Target> otherNamespace() {
+        return origin.map(stored -> stored.entry().id().target())
+                .filter(target -> !target.equals(primitive.descriptor().getId().target()));
+    }
+}

@@ -1,0 +1,127 @@
+package dev.granary.coordinator.machine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.TierStatistics;
+import dev.granary.gpu.composite.CompositeStatistics;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Tests of the names and values in the totals of a directory. */
+class TotalsTest {
+    /** Names that users may have in scripts. Others may be added, and none of these changes. */
+    private static final Set<String> STABLE = Set.of(
+            "processes",
+            "composite-hits",
+            "composites-created",
+            "nested-hits",
+            "nested-created",
+            "program-hits",
+            "local-hits",
+            "local-damaged",
+            "local-stored",
+            "layer-hits",
+            "layer-damaged",
+            "layer-unavailable",
+            "layer-skipped",
+            "layer-stored",
+            "compiled",
+            "compiled-again",
+            "compile-failures",
+            "restores-refused",
+            "restores-quarantined",
+            "stores-dropped",
+            "uploads-left",
+            "claim-hits",
+            "claim-waits-given-up",
+            "claims-unavailable",
+            "compile-millis",
+            "saved-millis");
+
+    private static final TierStatistics NOTHING =
+            new TierStatistics(0, 0, Map.of(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+
+    private final Counters counters = new Counters();
+    private final Totals totals;
+
+    TotalsTest(@TempDir Path directory) {
+        this.totals = new Totals(directory);
+    }
+
+    private GranaryStatistics statistics(LayerStatistics... layers) {
+        return new GranaryStatistics(
+                new CompositeStatistics(0, 0, 0, 0, 0, 0, 0),
+                0,
+                0,
+                NOTHING,
+                List.of(layers),
+                counters.snapshot());
+    }
+
+    private static LayerStatistics layer(String name) {
+        return new LayerStatistics(
+                name, NOTHING, 0, Optional.empty(), 0, Duration.ZERO, Optional.empty());
+    }
+
+    @Test
+    @DisplayName("Each counter is stored, and the names of stored counters stay")
+    void names() throws Exception {
+        totals.add(statistics(layer("s3://kernels")));
+        Set<String> stored = totals.read().keySet();
+        assertEquals(
+                Stream.of(
+                                Stream.of("processes"),
+                                Stream.of(Counter.values()).map(Counter::label),
+                                Stream.of(Counter.values()).map(Counter::label))
+                        .flatMap(names -> names)
+                        .collect(Collectors.toSet()),
+                stored);
+        assertTrue(stored.containsAll(STABLE), stored::toString);
+    }
+
+    @Test
+    @DisplayName("Processes without a bucket add no counters of buckets")
+    void withoutBuckets() throws Exception {
+        totals.add(statistics());
+        assertTrue(totals.read().keySet().stream().noneMatch(name -> name.startsWith("bucket")));
+    }
+
+    @Test
+    @DisplayName("Times are counted in nanoseconds and stored in milliseconds")
+    void times() throws Exception {
+        for (int i = 0; i < 1000; i++) {
+            counters.add(Counter.COMPILE_TIME, 1_500);
+        }
+        counters.increment(Counter.COMPILED);
+        GranaryStatistics statistics = statistics();
+        assertEquals(Duration.ofNanos(1_500_000), statistics.time(Counter.COMPILE_TIME));
+        assertEquals(
+                List.of(1L, 1L, 0L),
+                List.of(
+                        statistics.count(Counter.COMPILE_TIME),
+                        statistics.count(Counter.COMPILED),
+                        statistics.count(Counter.UPLOADS_INHERITED)));
+        assertThrows(IllegalArgumentException.class, () -> statistics.time(Counter.COMPILED));
+        totals.add(statistics);
+        totals.add(statistics);
+        Map<String, Long> sums = totals.read();
+        assertEquals(List.of(2L, 2L), List.of(sums.get("compiled"), sums.get("compile-millis")));
+    }
+}

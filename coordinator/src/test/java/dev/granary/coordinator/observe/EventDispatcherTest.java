@@ -1,0 +1,79 @@
+package dev.granary.coordinator.observe;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.event.GranaryListener;
+import dev.granary.coordinator.statistics.Counters;
+
+import jdk.jfr.Recording;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+
+/** Tests of the dispatch of events with and without observers. */
+class EventDispatcherTest {
+    @ParameterizedTest
+    @EnumSource
+    @DisplayName("O1 without listener and recording, no event of any kind is made or measured")
+    void unobserved(EventKind kind) {
+        EventSpan span = EventDispatcher.NO_LISTENERS.begin(kind);
+        assertSame(EventSpan.UNOBSERVED, span);
+        span.stop();
+        span.end(_ -> fail("an event without an observer was made"));
+        assertFalse(EventDispatcher.NO_LISTENERS.observesMemoryHits());
+    }
+
+    @Test
+    @DisplayName("O1 a recording observes the kinds that it enables, and no others")
+    void recorded() {
+        try (Recording recording = new Recording()) {
+            for (EventKind kind : EventKind.values()) {
+                recording.disable(name(kind));
+            }
+            recording.enable(name(EventKind.EVICTION)).withoutThreshold();
+            recording.start();
+            assertNotSame(
+                    EventSpan.UNOBSERVED, EventDispatcher.NO_LISTENERS.begin(EventKind.EVICTION));
+            assertSame(EventSpan.UNOBSERVED, EventDispatcher.NO_LISTENERS.begin(EventKind.LOAD));
+        }
+        assertSame(EventSpan.UNOBSERVED, EventDispatcher.NO_LISTENERS.begin(EventKind.EVICTION));
+    }
+
+    private static String name(EventKind kind) {
+        String lower = kind.name().toLowerCase(Locale.ROOT);
+        return "granary." + Character.toUpperCase(lower.charAt(0)) + lower.substring(1);
+    }
+
+    @Test
+    @DisplayName("A listener receives each event once, with the time between begin and stop")
+    void listener() {
+        List<GranaryEvent> received = new ArrayList<>();
+        EventDispatcher dispatcher = new EventDispatcher(
+                List.of(new GranaryListener() {
+                    @Override
+                    public void onEvent(GranaryEvent event) {
+                        received.add(event);
+                    }
+                }),
+                new Counters());
+        EventSpan span = dispatcher.begin(EventKind.EVICTION);
+        span.stop();
+        span.end(took -> new GranaryEvent.Eviction("local", 1, 2, took));
+        dispatcher.close(Duration.ofMinutes(1));
+        assertEquals(1, received.size());
+        assertTrue(received.getFirst().duration().compareTo(Duration.ZERO) >= 0);
+    }
+}

@@ -1,0 +1,763 @@
+package dev.granary.coordinator.publish;
+
+import static dev.granary.testing.CacheAssertions.assertThat;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.FakeBucket;
+import dev.granary.coordinator.RefusedThreads;
+import dev.granary.coordinator.TestNode;
+import dev.granary.coordinator.machine.ProcessSession;
+import dev.granary.coordinator.machine.UploadOutbox;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.tier.TestTiers;
+import dev.granary.testing.TestSeed;
+import dev.granary.testing.TestTicker;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/** The queue of uploads to a slow bucket. */
+class UploadQueueTest {
+    private static final int WORKERS = 8;
+    private static final MemorySegment LARGE = MemorySegment.ofArray(new byte[20 << 20]);
+
+    private final FakeBucket local = new FakeBucket();
+    private final FakeBucket bucket = new FakeBucket();
+    private final Counters counters = new Counters();
+    private final Map<Id, StoreResult> results = new ConcurrentHashMap<>();
+    private final UploadQueue queue = new UploadQueue(
+            TestTiers.local(local),
+            EntryUploader.unpacked(TestTiers.local(bucket)),
+            Optional.empty(),
+            counters);
+
+    private static Entry large(String name) {
+        return TestEntries.entry(TestEntries.id(name), KernelBinaries.ofSegments(List.of(LARGE)));
+    }
+
+    private void add(Entry entry) {
+        add(queue, entry, results::put);
+    }
+
+    private void add(UploadQueue queue, Entry entry, BiConsumer<Id, StoreResult> listener) {
+        queue.add(entry, local.store(entry), listener);
+    }
+
+    private void addUnstored(Entry entry) {
+        queue.add(entry, new StoreResult.Failed("the disk is full"), results::put);
+    }
+
+    /** Occupies all workers with uploads that hang, and fills the memory of the queue. */
+    private void fillMemory() {
+        bucket.behavior = FakeBucket.Behavior.HANGS;
+        for (int i = 0; i < WORKERS; i++) {
+            add(TestEntries.entry(TestEntries.id("small " + i), KernelBinaries.of(new byte[1])));
+        }
+        while (bucket.stores.get() < WORKERS) {
+            Thread.onSpinWait();
+        }
+        for (int i = 0; i < 3; i++) {
+            addUnstored(large("in memory " + i));
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "beyond the memory limit only ids are queued, and the entries are read from the local"
+                    + " tier later")
+    void readAgain() throws Exception {
+        try (queue) {
+            fillMemory();
+            add(large("on disk"));
+            assertEquals(0, local.loads.get());
+            bucket.released.countDown();
+            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            assertEquals(1, local.loads.get());
+            assertEquals(WORKERS + 4, bucket.entries.size());
+        }
+    }
+
+    @Test
+    @DisplayName("Beyond the memory limit, an entry that is not in the local tier is dropped and"
+            + " reported")
+    void dropped() throws Exception {
+        try (queue) {
+            fillMemory();
+            Entry lost = large("nowhere");
+            queue.add(lost, new StoreResult.Failed("the disk is full"), results::put);
+            assertEquals(1, counters.sum(Counter.STORES_DROPPED));
+            assertThat(results.get(lost.id())).isFailed();
+            bucket.released.countDown();
+            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            assertEquals(WORKERS + 3, bucket.entries.size());
+        }
+        Entry late = large("late");
+        add(queue, late, results::put);
+        assertEquals(
+                2, counters.sum(Counter.STORES_DROPPED), "it is neither uploaded nor in an outbox");
+    }
+
+    @Test
+    @DisplayName("An upload for which the system has no thread stays queued, and is sent later")
+    void withoutThread() throws Exception {
+        try (queue) {
+            Entry entry = small("without a thread");
+            try (RefusedThreads _ = new RefusedThreads()) {
+                for (int i = 0; i <= WORKERS; i++) {
+                    add(small("refused " + i));
+                }
+                add(entry);
+                assertFalse(queue.awaitIdle(System.nanoTime()));
+            }
+            assertEquals(0, bucket.entries.size());
+            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            assertEquals(WORKERS + 2, bucket.entries.size());
+            assertThat(results.get(entry.id())).isStored();
+        }
+    }
+
+    private static Entry small(String name) {
+        return TestEntries.entry(TestEntries.id(name), KernelBinaries.of(new byte[1]));
+    }
+
+    @Test
+    @DisplayName(
+            "A1 B11 an id from the outbox and from callers is sent once, with one result; after a"
+                    + " failure it stays in the outbox")
+    void oneResultForOneId(@TempDir Path directory) throws Exception {
+        KeepingUploader uploader = new KeepingUploader();
+        Entry entry = small("queued twice");
+        local.store(entry);
+        List<StoreResult> received = new CopyOnWriteArrayList<>();
+        TestNode node = new TestNode(directory, bucket);
+        try (ProcessSession session = ProcessSession.begin(directory)) {
+            UploadOutbox outbox = new UploadOutbox(session, "s3://test");
+            outbox.add(entry.id());
+            for (StoreResult answer : List.of(
+                    new StoreResult.Failed("the manifest is not committed"),
+                    new StoreResult.Stored(1))) {
+                received.clear();
+                uploader.nextResult = () -> answer;
+                try (UploadQueue queue = new UploadQueue(
+                        TestTiers.local(local), uploader, Optional.of(outbox), counters)) {
+                    queue.addInherited(entry.id());
+                    add(queue, entry, (_, result) -> received.add(result));
+                    add(queue, entry, (_, result) -> received.add(result));
+                    assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+                }
+                assertEquals(List.of(answer, answer), received);
+                assertEquals(
+                        answer instanceof StoreResult.Stored ? 0 : 1,
+                        node.sessionFiles(UploadOutbox.DIRECTORY).size());
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("A2 B6 R21 a refusal of the entry removes it from the outbox and is counted; a"
+            + " refusal of the store does not")
+    void outboxAfterRefusal(@TempDir Path directory) throws Exception {
+        for (StoreResult.Scope scope : StoreResult.Scope.values()) {
+            assertEquals(
+                    scope == StoreResult.Scope.ENTRY ? 0 : 1,
+                    outboxFilesAfter(
+                            directory.resolve(scope.name()),
+                            new StoreResult.Refused(scope, "413: too large"),
+                            queue -> add(queue, small("a"), results::put)));
+        }
+        assertEquals(
+                List.of(1L, 1L),
+                List.of(counters.sum(Counter.STORES_DROPPED), counters.sum(Counter.UPLOADS_LEFT)));
+    }
+
+    @Test
+    @DisplayName(
+            "S2 A7 after an error of an uploader, or without a result, flush ends, listeners are"
+                    + " notified, and later uploads work")
+    void errors() throws Exception {
+        KeepingUploader uploader = new KeepingUploader();
+        AtomicReference<Error> thrown = new AtomicReference<>(new OutOfMemoryError("of a test"));
+        EntryUploader failing = new EntryUploader() {
+            @Override
+            public void send(Entry entry, Consumer<StoreResult> whenDone) {
+                if (entry.id().equals(TestEntries.id("at once"))) {
+                    throw thrown.get();
+                }
+                uploader.send(entry, whenDone);
+            }
+
+            @Override
+            public void finish() {
+                uploader.finish();
+            }
+
+            @Override
+            public void close() {}
+        };
+        try (UploadQueue queue =
+                new UploadQueue(TestTiers.local(local), failing, Optional.empty(), counters)) {
+            add(queue, small("at once"), (id, result) -> {
+                results.put(id, result);
+                throw new StackOverflowError("of a listener");
+            });
+            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            uploader.nextResult = () -> {
+                throw thrown.get();
+            };
+            add(queue, small("when it finishes"), results::put);
+            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            uploader.nextResult = () -> new StoreResult.Stored(1);
+            uploader.isSilent = true;
+            add(queue, small("never"), results::put);
+            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            assertEquals(
+                    3,
+                    results.values().stream()
+                            .filter(StoreResult.Failed.class::isInstance)
+                            .count(),
+                    results::toString);
+            uploader.isSilent = false;
+            add(queue, small("later"), results::put);
+            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            assertThat(results.get(small("later").id())).isStored();
+            assertEquals(0, counters.sum(Counter.STORES_DROPPED), "they wait");
+        }
+        assertEquals(3, counters.sum(Counter.STORES_DROPPED), "none is in an outbox");
+    }
+
+    @Test
+    @DisplayName("R21 R3 uploads that failed for a passing reason are tried again by the same"
+            + " process: one after a pause of minutes, and after its success all others")
+    void triedAgain(@TempDir Path directory) throws Exception {
+        TestTicker ticker = new TestTicker();
+        bucket.behavior = FakeBucket.Behavior.IS_DOWN;
+        try (ProcessSession session = ProcessSession.begin(directory)) {
+            try (UploadQueue queue = new UploadQueue(
+                    TestTiers.local(local),
+                    EntryUploader.unpacked(TestTiers.local(bucket)),
+                    Optional.of(new UploadOutbox(session, "s3://test")),
+                    counters,
+                    ticker,
+                    TestSeed.random("UploadQueueTest"))) {
+                for (int i = 0; i < 5; i++) {
+                    Entry entry = small("outage " + i);
+                    queue.add(entry, local.store(entry), results::put);
+                }
+                assertTrue(isIdleSoon(queue));
+                results.values().forEach(result -> assertThat(result).isFailed());
+                assertEquals(5, bucket.stores.get());
+                assertAttempts(0, queue, ticker, Duration.ofSeconds(29));
+                assertAttempts(1, queue, ticker, Duration.ofSeconds(31));
+                assertAttempts(0, queue, ticker, Duration.ofSeconds(59));
+                assertAttempts(1, queue, ticker, Duration.ofSeconds(61));
+                for (int i = 0; i < 10; i++) {
+                    assertAttempts(1, queue, ticker, Duration.ofMinutes(16));
+                    assertAttempts(0, queue, ticker, Duration.ofMinutes(1));
+                }
+                bucket.behavior = FakeBucket.Behavior.WORKS;
+                assertAttempts(5, queue, ticker, Duration.ofMinutes(16));
+                assertEquals(5, bucket.entries.size());
+            }
+            assertEquals(
+                    List.of(),
+                    new TestNode(directory, bucket).sessionFiles(UploadOutbox.DIRECTORY));
+        }
+        assertEquals(0, counters.sum(Counter.UPLOADS_LEFT));
+    }
+
+    @Test
+    @DisplayName("after a refusal of any write, further uploads have that result without a request"
+            + " until the pause ends")
+    void refusedStore() throws Exception {
+        TestTicker ticker = new TestTicker();
+        AtomicInteger attempts = new AtomicInteger();
+        AtomicReference<StoreResult> answer =
+                new AtomicReference<>(new StoreResult.Refused(StoreResult.Scope.STORE, "403"));
+        EntryUploader answering = EntryUploader.unpacked(TestTiers.local(new FakeBucket() {
+            @Override
+            public StoreResult store(Entry entry) {
+                attempts.incrementAndGet();
+                return Objects.requireNonNull(answer.get());
+            }
+        }));
+        try (UploadQueue queue = new UploadQueue(
+                TestTiers.local(local),
+                answering,
+                Optional.empty(),
+                counters,
+                ticker,
+                TestSeed.random("refusedStore"))) {
+            for (int i = 0; i < 5; i++) {
+                add(queue, small("refused " + i), results::put);
+                assertTrue(isIdleSoon(queue));
+            }
+            assertEquals(1, attempts.get());
+            assertEquals(5, results.size());
+            results.values().forEach(result -> assertEquals(answer.get(), result));
+            answer.set(new StoreResult.Stored(1));
+            ticker.pass(Duration.ofMinutes(1));
+            queue.retryDue();
+            assertTrue(isIdleSoon(queue));
+            assertEquals(6, attempts.get());
+            add(queue, small("later"), results::put);
+            assertTrue(isIdleSoon(queue));
+            assertThat(results.get(small("later").id())).isStored();
+        }
+    }
+
+    private void assertAttempts(int expected, UploadQueue queue, TestTicker ticker, Duration later)
+            throws Exception {
+        int before = bucket.stores.get();
+        ticker.pass(later);
+        queue.retryDue();
+        assertTrue(isIdleSoon(queue));
+        assertEquals(expected, bucket.stores.get() - before);
+    }
+
+    private boolean isIdleSoon(UploadQueue queue) throws InterruptedException {
+        return queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos());
+    }
+
+    @Test
+    @DisplayName("a sent entry uses no memory if it is queued again, so no later one is read from"
+            + " the local tier")
+    void sentWithoutReads() throws Exception {
+        try (queue) {
+            bucket.behavior = FakeBucket.Behavior.HANGS;
+            for (int i = 0; i < WORKERS; i++) {
+                add(large("sent " + i));
+                while (bucket.stores.get() <= i) {
+                    Thread.onSpinWait();
+                }
+            }
+            for (int i = 0; i < WORKERS; i++) {
+                add(large("sent " + i));
+            }
+            add(small("the queue is not empty"));
+            for (int i = 0; i < 10; i++) {
+                add(large("queued ten times"));
+            }
+            add(large("beside it"));
+            add(large("and another one"));
+            bucket.released.countDown();
+            assertTrue(isIdleSoon(queue));
+        }
+        assertEquals(0, local.loads.get());
+        assertEquals(WORKERS + 4, bucket.entries.size());
+    }
+
+    @Test
+    @DisplayName("a sent entry uses no memory if it is queued again, and an id uses memory once")
+    void roomAgain() throws Exception {
+        try (queue) {
+            bucket.behavior = FakeBucket.Behavior.HANGS;
+            for (int i = 0; i < WORKERS; i++) {
+                add(small("sent " + i));
+            }
+            while (bucket.stores.get() < WORKERS) {
+                Thread.onSpinWait();
+            }
+            for (int i = 0; i < 10; i++) {
+                addUnstored(large("queued ten times"));
+                addUnstored(small("sent " + i % WORKERS));
+            }
+            addUnstored(large("beside it"));
+            addUnstored(large("and another one"));
+            bucket.released.countDown();
+            assertTrue(isIdleSoon(queue));
+            bucket.behavior = FakeBucket.Behavior.WORKS;
+            for (int i = 0; i < 10; i++) {
+                addUnstored(large("later " + i));
+                assertTrue(isIdleSoon(queue));
+            }
+        }
+        assertEquals(WORKERS + 3 + 10, bucket.entries.size());
+        assertEquals(0, counters.sum(Counter.STORES_DROPPED));
+    }
+
+    @Test
+    @DisplayName(
+            "R23 beyond the memory limit a pending entry is not dropped, even if the local tier"
+                    + " did not store it")
+    void pendingIsNotDropped() throws Exception {
+        try (queue) {
+            fillMemory();
+            Entry duplicate = large("in memory 1");
+            List<StoreResult> received = new CopyOnWriteArrayList<>();
+            queue.add(
+                    duplicate,
+                    new StoreResult.Failed("the disk is full"),
+                    (_, result) -> received.add(result));
+            assertEquals(List.of(), received);
+            bucket.released.countDown();
+            assertTrue(isIdleSoon(queue));
+            assertThat(received.getFirst()).isStored();
+            assertEquals(0, counters.sum(Counter.STORES_DROPPED));
+        }
+    }
+
+    @Test
+    @DisplayName("A1 B11 a pending id is not sent again if it is inherited")
+    void inheritedWhilePending() throws Exception {
+        KeepingUploader uploader = new KeepingUploader();
+        try (UploadQueue queue =
+                new UploadQueue(TestTiers.local(local), uploader, Optional.empty(), counters)) {
+            Entry entry = small("left, too");
+            queue.add(entry, local.store(entry), results::put);
+            while (uploader.buffered.isEmpty()) {
+                Thread.onSpinWait();
+            }
+            queue.addInherited(entry.id());
+            queue.addInherited(entry.id());
+            uploader.nextResult = () -> {
+                assertEquals(1, uploader.buffered.size());
+                return new StoreResult.Stored(1);
+            };
+            assertTrue(isIdleSoon(queue));
+            assertThat(results.get(entry.id())).isStored();
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "A1 only the first result of an upload counts; a second one does not affect the next"
+                    + " upload of that id")
+    void answersTwice() throws Exception {
+        List<Consumer<StoreResult>> callbacks = new CopyOnWriteArrayList<>();
+        EntryUploader twice = new EntryUploader() {
+            @Override
+            public void send(Entry entry, Consumer<StoreResult> whenDone) {
+                callbacks.add(whenDone);
+                if (callbacks.size() == 1) {
+                    whenDone.accept(new StoreResult.Failed("first"));
+                }
+            }
+
+            @Override
+            public void finish() {
+                callbacks.getFirst().accept(new StoreResult.Stored(1)); // for the first upload
+                callbacks.getLast().accept(new StoreResult.Failed("last"));
+            }
+
+            @Override
+            public void close() {}
+        };
+        List<String> received = new CopyOnWriteArrayList<>();
+        try (UploadQueue queue =
+                new UploadQueue(TestTiers.local(local), twice, Optional.empty(), counters)) {
+            for (String name : List.of("first", "second")) {
+                add(
+                        queue,
+                        small("answered twice"),
+                        (_, result) -> received.add(name + ": " + result));
+                assertTrue(isIdleSoon(queue));
+            }
+        }
+        assertEquals(
+                List.of(
+                        "first: " + new StoreResult.Failed("first"),
+                        "second: " + new StoreResult.Failed("last")),
+                received);
+        assertEquals(1, counters.sum(Counter.STORES_DROPPED), "one id");
+    }
+
+    /**
+     * Uploads one entry to a bucket with that result; returns the number of files left in the
+     * outbox.
+     */
+    private int outboxFilesAfter(Path directory, StoreResult answer, Consumer<UploadQueue> work)
+            throws Exception {
+        EntryUploader answering = EntryUploader.unpacked(TestTiers.local(new PersistentCache() {
+            @Override
+            public LoadResult load(Id id) {
+                return LoadResult.ABSENT;
+            }
+
+            @Override
+            public StoreResult store(Entry entry) {
+                return answer;
+            }
+
+            @Override
+            public void discard(Entry entry) {}
+
+            @Override
+            public void close() {}
+        }));
+        try (ProcessSession session = ProcessSession.begin(directory)) {
+            UploadOutbox outbox = new UploadOutbox(session, "s3://test");
+            try (UploadQueue queue = new UploadQueue(
+                    TestTiers.local(local), answering, Optional.of(outbox), counters)) {
+                work.accept(queue);
+                assertTrue(isIdleSoon(queue));
+            }
+            return new TestNode(directory, bucket)
+                    .sessionFiles(UploadOutbox.DIRECTORY)
+                    .size();
+        }
+    }
+
+    @Test
+    @DisplayName("A2 R21 the upload leaves the outbox once the bucket has the id; it stays if the"
+            + " outcome is unknown")
+    void outboxAfterResult(@TempDir Path directory) throws Exception {
+        Consumer<UploadQueue> add = queue -> add(queue, small("in the outbox"), results::put);
+        for (StoreResult success :
+                List.of(new StoreResult.Stored(1), StoreResult.DUPLICATE, StoreResult.DIVERGENT)) {
+            assertEquals(
+                    0,
+                    outboxFilesAfter(
+                            directory.resolve("a" + success.getClass().getSimpleName()),
+                            success,
+                            add),
+                    success::toString);
+        }
+        assertEquals(0, counters.sum(Counter.UPLOADS_LEFT));
+        for (StoreResult failure : List.of(
+                new StoreResult.Failed("no"),
+                new StoreResult.Unknown("outcome unknown"),
+                new StoreResult.Refused(StoreResult.Scope.STORE, "not now"))) {
+            assertEquals(
+                    1,
+                    outboxFilesAfter(
+                            directory.resolve("b" + failure.getClass().getSimpleName()),
+                            failure,
+                            add),
+                    failure::toString);
+        }
+        assertEquals(3, counters.sum(Counter.UPLOADS_LEFT));
+        assertEquals(0, counters.sum(Counter.STORES_DROPPED));
+    }
+
+    @Test
+    @DisplayName("R21 a lost or damaged entry is reported, counted, and leaves the outbox; an"
+            + " unreadable one stays")
+    void lostFromLocalTier(@TempDir Path directory) throws Exception {
+        Id id = TestEntries.id("lost from the local tier");
+        for (FakeBucket.Behavior behavior : List.of(
+                FakeBucket.Behavior.WORKS,
+                FakeBucket.Behavior.IS_DAMAGED,
+                FakeBucket.Behavior.IS_DOWN)) {
+            local.behavior = behavior;
+            long dropped = counters.sum(Counter.STORES_DROPPED);
+            Path own = directory.resolve(behavior.name());
+            try (ProcessSession session = ProcessSession.begin(own)) {
+                UploadOutbox outbox = new UploadOutbox(session, "s3://test");
+                outbox.add(id);
+                try (UploadQueue queue = new UploadQueue(
+                        TestTiers.local(local),
+                        EntryUploader.unpacked(TestTiers.local(bucket)),
+                        Optional.of(outbox),
+                        counters)) {
+                    queue.addInherited(id);
+                    assertTrue(isIdleSoon(queue));
+                }
+                boolean isLater = behavior == FakeBucket.Behavior.IS_DOWN;
+                assertEquals(
+                        isLater ? 1 : 0,
+                        new TestNode(own, bucket)
+                                .sessionFiles(UploadOutbox.DIRECTORY)
+                                .size(),
+                        behavior::toString);
+                assertEquals(
+                        isLater ? 0 : 1,
+                        counters.sum(Counter.STORES_DROPPED) - dropped,
+                        behavior::toString);
+                assertEquals(
+                        isLater ? 1 : 0, counters.sum(Counter.UPLOADS_LEFT), behavior::toString);
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("R21 an entry that is not in the local tier or the outbox is dropped, not left for"
+            + " later")
+    void notInOutbox(@TempDir Path directory) throws Exception {
+        StoreResult failed = new StoreResult.Failed("no");
+        assertEquals(
+                0,
+                outboxFilesAfter(
+                        directory.resolve("not in the local tier"),
+                        failed,
+                        queue -> queue.add(
+                                small("not in the local tier"),
+                                new StoreResult.Failed("the disk is full"),
+                                results::put)));
+        assertEquals(1, counters.sum(Counter.STORES_DROPPED));
+        try (ProcessSession session =
+                ProcessSession.begin(directory.resolve("not in the outbox"))) {
+            UploadOutbox outbox = new UploadOutbox(session, "s3://test");
+            Files.delete(outboxDirectory(directory.resolve("not in the outbox")));
+            bucket.behavior = FakeBucket.Behavior.IS_DOWN;
+            try (UploadQueue queue = new UploadQueue(
+                    TestTiers.local(local),
+                    EntryUploader.unpacked(TestTiers.local(bucket)),
+                    Optional.of(outbox),
+                    counters)) {
+                add(queue, small("not in the outbox"), results::put);
+                assertTrue(isIdleSoon(queue));
+            }
+        }
+        assertEquals(
+                List.of(2L, 0L),
+                List.of(counters.sum(Counter.STORES_DROPPED), counters.sum(Counter.UPLOADS_LEFT)));
+    }
+
+    private static Path outboxDirectory(Path node) throws IOException {
+        try (Stream<Path> queue = Files.walk(node)) {
+            return queue.filter(path -> path.endsWith(UploadOutbox.DIRECTORY))
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "A2 R21 a buffered entry that is queued again stays in the outbox after a refusal, and"
+                    + " leaves it when stored")
+    void outboxOfBufferedEntry(@TempDir Path directory) throws Exception {
+        KeepingUploader uploader = new KeepingUploader();
+        try (ProcessSession session = ProcessSession.begin(directory)) {
+            UploadOutbox outbox = new UploadOutbox(session, "s3://test");
+            for (StoreResult answer : List.of(
+                    new StoreResult.Refused(StoreResult.Scope.STORE, "not now"),
+                    new StoreResult.Stored(1))) {
+                uploader.nextResult = () -> answer;
+                try (UploadQueue queue = new UploadQueue(
+                        TestTiers.local(local), uploader, Optional.of(outbox), counters)) {
+                    add(queue, small("buffered"), results::put);
+                    while (uploader.buffered.isEmpty()) {
+                        Thread.onSpinWait();
+                    }
+                    queue.add(
+                            small("buffered"),
+                            new StoreResult.Failed("the disk is full"),
+                            results::put);
+                    assertTrue(isIdleSoon(queue));
+                }
+                assertEquals(
+                        answer instanceof StoreResult.Stored ? 0 : 1,
+                        new TestNode(directory, bucket)
+                                .sessionFiles(UploadOutbox.DIRECTORY)
+                                .size());
+            }
+        }
+        assertEquals(
+                List.of(1L, 0L),
+                List.of(counters.sum(Counter.UPLOADS_LEFT), counters.sum(Counter.STORES_DROPPED)));
+    }
+
+    @Test
+    @DisplayName(
+            "A7 a slow uploader is finished once for all waiting threads; close ends the waits at"
+                    + " once")
+    void closedWhileFinishing() throws Exception {
+        CountDownLatch started = new CountDownLatch(1);
+        CountDownLatch released = new CountDownLatch(1);
+        AtomicInteger finishes = new AtomicInteger();
+        KeepingUploader uploader = new KeepingUploader();
+        EntryUploader slow = new EntryUploader() {
+            @Override
+            public void send(Entry entry, Consumer<StoreResult> whenDone) {
+                uploader.send(entry, whenDone);
+            }
+
+            @Override
+            public void finish() {
+                finishes.incrementAndGet();
+                started.countDown();
+                boolean done = false;
+                while (!done) { // like a request that cannot be interrupted
+                    try {
+                        released.await();
+                        done = true;
+                    } catch (InterruptedException e) {
+                        // closing interrupts the workers
+                    }
+                }
+            }
+
+            @Override
+            public void close() {}
+        };
+        UploadQueue queue =
+                new UploadQueue(TestTiers.local(local), slow, Optional.empty(), counters);
+        add(queue, small("buffered"), results::put);
+        while (uploader.buffered.isEmpty()) {
+            Thread.onSpinWait();
+        }
+        FutureTask<Boolean> wait = new FutureTask<>(
+                () -> queue.awaitIdle(System.nanoTime() + Duration.ofDays(1).toNanos()));
+        Thread.ofPlatform().daemon().start(wait);
+        started.await();
+        assertFalse(queue.awaitIdle(System.nanoTime() + Duration.ofMillis(20).toNanos()));
+        queue.close();
+        assertFalse(
+                wait.get(TestNode.LONG.toSeconds(), TimeUnit.SECONDS),
+                "the buffered entry has no result");
+        released.countDown();
+        while (!queue.awaitIdle(0)) {
+            Thread.onSpinWait();
+        }
+        assertEquals(1, finishes.get());
+    }
+
+    @Test
+    @DisplayName(
+            "R21 after close, unstarted uploads are not waited for, and count as dropped without"
+                    + " an outbox")
+    void closedWithQueue() throws Exception {
+        bucket.behavior = FakeBucket.Behavior.HANGS;
+        for (int i = 0; i < WORKERS + 3; i++) {
+            add(small("closed " + i));
+        }
+        while (bucket.stores.get() < WORKERS) {
+            Thread.onSpinWait();
+        }
+        queue.close();
+        assertEquals(WORKERS + 3, counters.sum(Counter.STORES_DROPPED));
+        assertEquals(WORKERS + 3, results.size(), "each listener has a result (K5)");
+        add(small("after the close"));
+        assertEquals(WORKERS + 4, results.size());
+        results.values().forEach(result -> assertThat(result).isFailed());
+        bucket.released.countDown();
+        long deadline = System.nanoTime() + TestNode.LONG.toNanos();
+        while (!queue.awaitIdle(0) && System.nanoTime() < deadline) {
+            Thread.onSpinWait();
+        }
+        assertTrue(queue.awaitIdle(0));
+        assertEquals(WORKERS, bucket.stores.get());
+    }
+}

@@ -1,0 +1,50 @@
+package dev.granary.coordinator.tier;
+
+import dev.granary.cache.PersistentCache;
+import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventKind;
+import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.s3.BucketTier;
+
+import java.util.Iterator;
+import java.util.List;
+import java.util.Optional;
+
+/** Tiers over the caches of tests, without listeners. */
+public final class TestTiers {
+    private TestTiers() {}
+
+    /** Returns a local tier. */
+    public static CountedTier local(PersistentCache cache) {
+        return new CountedTier(
+                new CacheTier(Tiers.LOCAL, cache), EventKind.STORE, EventDispatcher.NO_LISTENERS);
+    }
+
+    /** Returns the only layer, with that time budget. */
+    public static Layer layer(PersistentCache cache, TimeBudget budget) {
+        BoundedTier bounds =
+                new BoundedTier(new CacheTier("bucket", cache), budget, Optional.empty());
+        return new Layer(
+                0,
+                new CountedTier(bounds, EventKind.UPLOAD, EventDispatcher.NO_LISTENERS),
+                bounds,
+                true,
+                Optional.empty());
+    }
+
+    /** Returns an opener that returns these buckets in place of the configured ones, in order. */
+    public static Tiers.BucketOpener buckets(List<? extends PersistentCache> buckets) {
+        Iterator<? extends PersistentCache> next = buckets.iterator();
+        return _ -> {
+            PersistentCache bucket = next.next();
+            return new Tiers.OpenBucket(
+                    bucket,
+                    bucket instanceof BucketTier tier ? Optional.of(tier) : Optional.empty());
+        };
+    }
+
+    /** Returns the cause of the last failure, or {@code none}. */
+    static String failure(LayerStatistics layer) {
+        return layer.failure().orElse("none");
+    }
+}
