@@ -1,19 +1,19 @@
-/** The {@code granary} command, {@code kernels.toml}, and the demo with its kernels. */
+/** The {@code granary} command and {@code kernels.toml}. */
 module dev.granary.cli {
     requires com.google.gson;
     requires dev.granary.client.aws;
     requires dev.granary.client.minio;
     requires dev.granary.coordinator;
+    requires dev.granary.local;
     requires dev.granary.opencl.lwjgl;
-    requires dev.granary.s3.embedded;
+    requires dev.granary.plans;
+    requires dev.granary.s3;
     requires info.picocli;
     requires java.management;
     requires org.slf4j;
     requires org.tomlj;
 
     exports dev.granary.cli;
-    exports dev.granary.demo;
-    exports dev.granary.demo.kernels;
 
     opens dev.granary.cli to
             info.picocli;

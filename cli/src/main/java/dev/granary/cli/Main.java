@@ -1,11 +1,10 @@
 package dev.granary.cli;
 
 import dev.granary.cli.entry.ClearCommand;
+import dev.granary.cli.entry.CopyCommand;
 import dev.granary.cli.entry.DiffCommand;
 import dev.granary.cli.entry.EvictCommand;
 import dev.granary.cli.entry.ExplainCommand;
-import dev.granary.cli.entry.ExportCommand;
-import dev.granary.cli.entry.ImportCommand;
 import dev.granary.cli.entry.InspectCommand;
 import dev.granary.cli.entry.LsCommand;
 import dev.granary.cli.kernel.ManifestCommand;
@@ -46,9 +45,9 @@ import java.util.Map;
         footer = {
             "",
             "The launcher ./granary of a source tree has these as well:",
+            "  demo         three machines that share real kernels through a bucket",
             "  test         build everything and run all tests",
-            "  bench        run a benchmark: restore, memory, local, crash, bucket,"
-                    + " emission, plans",
+            "  bench        run a benchmark: restore, memory, local, crash, bucket," + " plans",
             "  server       start an S3 server: ceph, swift, embedded; or delay, a proxy before"
                     + " one",
             "  conformance  run the contract suite of object stores against an S3 server",
@@ -62,8 +61,6 @@ public final class Main {
 
     /** The subcommands, in the order of the help. */
     private static final List<Map.Entry<String, Class<?>>> COMMANDS = List.of(
-            Map.entry("demo", DemoCommand.class),
-            Map.entry("demo-role", DemoRoleCommand.class),
             Map.entry("populate", PopulateCommand.class),
             Map.entry("run", RunCommand.class),
             Map.entry("warm", WarmCommand.class),
@@ -79,13 +76,11 @@ public final class Main {
             Map.entry("evict", EvictCommand.class),
             Map.entry("clear", ClearCommand.class),
             Map.entry("quarantine", QuarantineCommand.class),
-            Map.entry("export", ExportCommand.class),
-            Map.entry("import", ImportCommand.class),
+            Map.entry("copy", CopyCommand.class),
             Map.entry("stats", StatsCommand.class),
             Map.entry("devices", DevicesCommand.class),
             Map.entry("doctor", DoctorCommand.class),
-            Map.entry("help", CommandLine.HelpCommand.class),
-            Map.entry("train", AotTrainCommand.class));
+            Map.entry("help", CommandLine.HelpCommand.class));
 
     private Main() {}
 
@@ -94,9 +89,7 @@ public final class Main {
         // Commands report a refused write in one line with its cause, and doctor reports the
         // capabilities.
         System.getProperties()
-                .putIfAbsent(
-                        "org.slf4j.simpleLogger.log.dev.granary.s3.resilience.WriteSuspension",
-                        "error");
+                .putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.BucketTier", "error");
         System.getProperties()
                 .putIfAbsent(
                         "org.slf4j.simpleLogger.log.dev.granary.s3.probe.ServerCapabilities",

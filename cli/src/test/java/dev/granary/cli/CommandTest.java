@@ -105,8 +105,6 @@ class CommandTest {
                 "verify --bucket s3://abc",
                 "evict --to 0 --bucket s3://abc",
                 "clear --endpoint http://h",
-                "export --client aws d",
-                "import --bucket s3://abc d",
                 "ls --bucket s3://abc",
                 "stats --client minio",
                 "inspect --bucket s3://abc 12",
@@ -130,7 +128,7 @@ class CommandTest {
     @Test
     @DisplayName("U8 options without effect are rejected with an alternative, not silently ignored")
     void uselessOptions() {
-        for (String command : List.of("verify", "evict", "clear", "export", "import")) {
+        for (String command : List.of("verify", "evict", "clear")) {
             Cli.run(command, "--bucket", "s3://abc")
                     .exits(2)
                     .reports("'--bucket'", "granary " + command + " --help");
@@ -205,8 +203,6 @@ class CommandTest {
                 "verify",
                 "evict",
                 "clear",
-                "export",
-                "import",
                 "stats",
                 "doctor")) {
             Cli.run(command, "--help").exits(0).prints("--dir", "--json").isNarrow();
@@ -341,7 +337,7 @@ class CommandTest {
         List<String> ids = fill(20);
         Cli shown = Cli.run("inspect", "--dir", local, ids.get(0).toUpperCase(Locale.ROOT))
                 .exits(0)
-                .prints(ids.get(0), "verified", "250 ms", "kernel 0 with", "host/1", "source");
+                .prints(ids.get(0), "intact", "250 ms", "kernel 0 with", "host/1", "source");
         shown.out()
                 .lines()
                 .filter(line -> !line.startsWith("content") && !line.startsWith("id"))

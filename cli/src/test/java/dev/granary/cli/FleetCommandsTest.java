@@ -181,7 +181,7 @@ class FleetCommandsTest {
                         TestEntries.OTHER_TARGET.path() + ": 1 entry");
         run("a", "inspect", "--tier", "bucket", packed.getFirst().id().hash().hex())
                 .exits(0)
-                .prints("verified", "250 ms");
+                .prints("intact", "250 ms");
         fleet.plan(FaultPlan.when(
                 request -> request.key().endsWith("/head"), new Fault.Lost(Fault.DENIED)));
         Cli denied =

@@ -22,9 +22,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Tests of the launcher: its decision to install an OpenCL driver, and its summary of tests. The
- * real script runs in a built tree, with fake programs that record their calls. No driver is found,
- * and nothing is installed.
+ * Tests of the launcher: its decision to install a driver, its ahead-of-time cache, and its summary
+ * of tests. The real script runs in a built tree, with fake programs that record their calls. No
+ * driver is found, and nothing is installed.
  */
 class LauncherTest {
     private static final Path LAUNCHER = Path.of("..", "granary");
@@ -32,22 +32,13 @@ class LauncherTest {
     /** A report as Surefire writes it, without stack traces and properties. */
     private static final String REPORT = """
             <?xml version="1.0" encoding="UTF-8"?>
-            <testsuite name="dev.granary.SomeTest" tests="6" failures="1" skipped="1" flakes="2">
+            <testsuite name="x.SomeTest" tests="4" errors="0" skipped="1" failures="1" flakes="1">
               <testcase name="sound" classname="dev.granary.SomeTest" time="0.4"/>
-              <testcase name="race(int)[2]" classname="dev.granary.SomeTest" time="0.1">
-                <flakyFailure message="a &quot;b&quot;&#10;&lt;c&gt; [-Dgranary.seed=5]" type="x.Y">
-                </flakyFailure>
-                <flakyFailure message="another" type="x.Y">
-                </flakyFailure>
-              </testcase>
-              <testcase name="silent" classname="dev.granary.SomeTest" time="0.1">
-                <flakyError type="java.lang.IllegalStateException">
-                </flakyError>
+              <testcase name="race" classname="dev.granary.SomeTest" time="0.1">
+                <flakyFailure message="a" type="x.Y"></flakyFailure>
               </testcase>
               <testcase name="wrong" classname="dev.granary.SomeTest" time="0.1">
                 <failure message="expected" type="org.opentest4j.AssertionFailedError"></failure>
-                <rerunFailure message="again" type="org.opentest4j.AssertionFailedError">
-                </rerunFailure>
               </testcase>
               <testcase name="other" classname="dev.granary.SomeTest" time="0.1">
                 <skipped message="Assumption failed: no device"/>
@@ -64,9 +55,10 @@ class LauncherTest {
                 "no launcher, or no bash");
         this.tree = directory;
         this.log = directory.resolve("called.txt");
-        Path target = Files.createDirectories(directory.resolve("cli/target"));
-        Files.writeString(target.resolve("granary.classpath"), "nothing.jar");
-        Files.createFile(target.resolve("coordinator-test.jar"));
+        for (String module : List.of("cli", "examples/demo")) {
+            Path target = Files.createDirectories(directory.resolve(module).resolve("target"));
+            Files.writeString(target.resolve("granary.classpath"), "nothing.jar");
+        }
         Files.copy(LAUNCHER, directory.resolve("granary"));
         assertTrue(directory.resolve("granary").toFile().setExecutable(true));
         Files.createDirectories(directory.resolve("jdk/bin"));
@@ -201,10 +193,37 @@ class LauncherTest {
     }
 
     @Test
-    @DisplayName("the summary of the tests counts failed, flaky and skipped ones, and names flaky"
-            + " tests with their first messages and seeds; older reports do not count")
+    @DisplayName("the first run of a build records a cache for a faster start, later ones use it,"
+            + " and a new jar makes a new one")
+    void fastStart() throws Exception {
+        Path called = tree.resolve("java.txt");
+        program(
+                "jdk/bin/java",
+                "echo \"$@\" >> '" + called + "'; for flag; do case \"$flag\" in"
+                        + " -XX:AOTCache=*.new) echo cache > \"${flag#*=}\" ;; esac; done; exit 3");
+        Path jar = Files.createFile(tree.resolve("cli/target/granary-cli-1.jar"));
+        FileTime hourAgo = FileTime.from(Instant.now().minus(Duration.ofHours(1)));
+        Files.setLastModifiedTime(jar, hourAgo);
+        for (int build = 1; build <= 2; build++) {
+            Files.deleteIfExists(called);
+            assertEquals(3, launch(0, "ls").exitCode());
+            assertEquals(3, launch(0, "ls").exitCode());
+            List<String> calls = Files.readAllLines(called);
+            assertEquals(3, calls.size(), calls::toString);
+            assertTrue(calls.get(0).contains("-XX:AOTMode=record"), calls::toString);
+            assertTrue(calls.get(1).contains("-XX:AOTMode=create"), calls::toString);
+            assertTrue(calls.get(2).contains("-XX:AOTCache=" + tree), calls::toString);
+            Files.setLastModifiedTime(jar, FileTime.from(Instant.now()));
+        }
+    }
+
+    @Test
+    @DisplayName(
+            "the summary of the tests counts failed, flaky and skipped ones, with the reasons of"
+                    + " the latter; older reports do not count")
     void summary() throws Exception {
-        Path reports = Files.createDirectories(tree.resolve("cli/target/surefire-reports"));
+        Path reports =
+                Files.createDirectories(tree.resolve("examples/demo/target/surefire-reports"));
         FileTime hourAgo = FileTime.from(Instant.now().minus(Duration.ofHours(1)));
         Files.setLastModifiedTime(
                 Files.writeString(reports.resolve("TEST-older.xml"), REPORT), hourAgo);
@@ -219,11 +238,10 @@ class LauncherTest {
         assertEquals(
                 List.of(
                         "module ran failed flaky skipped",
-                        "cli 4 1 2 1",
-                        "all 4 1 2 1",
-                        "flaky: SomeTest.race(int)[2]: a \"b\" [-Dgranary.seed=5]",
-                        "flaky: SomeTest.silent: java.lang.IllegalStateException",
-                        "skipped 1: no device",
+                        "all 3 1 1 1",
+                        "demo 3 1 1 1",
+                        "flaky: " + reports.resolve("TEST-new.xml"),
+                        " 1 skipped: no device",
                         "Not run: exhaustive tests. ./granary test --all runs them."),
                 result.out()
                         .lines()

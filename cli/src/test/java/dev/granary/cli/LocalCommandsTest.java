@@ -21,12 +21,11 @@ import dev.granary.cache.Target;
 import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cli.output.VerifyReport;
+import dev.granary.cli.place.EntryVerifier;
 import dev.granary.coordinator.FakeCatalog;
-import dev.granary.coordinator.admin.TierVerifier;
 import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
-import dev.granary.testing.ChildJvm;
 import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.DisplayName;
@@ -48,7 +47,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /** Tests of the commands on the local directory, with a real one. */
 class LocalCommandsTest {
@@ -58,12 +56,10 @@ class LocalCommandsTest {
 
     private final Path directory;
     private final String local;
-    private final String tree;
 
     LocalCommandsTest(@TempDir Path directory) {
         this.directory = directory;
         this.local = directory.resolve("local").toString();
-        this.tree = directory.resolve("tree").toString();
     }
 
     /**
@@ -177,8 +173,7 @@ class LocalCommandsTest {
                         "evict --older-than 30", "evict --older-than d", "evict --id xyz",
                 "ls --sort age", "ls --limit 0", "ls --limit -1", "ls --limit many",
                         "ls --older-than soon", "ls --id ../..", "verify --to 5",
-                "verify --id", "clear everything", "export", "import",
-                        "ls --sort compile --tier bucket", "import /nonexistent/tree"
+                "verify --id", "clear everything", "ls --sort compile --tier bucket"
             })
     @DisplayName("Wrong usage ends with 2, a message, and nothing on standard output or in the"
             + " directory")
@@ -225,18 +220,11 @@ class LocalCommandsTest {
     void lookingEvictsNothing() throws Exception {
         fill();
         store(NEW, "large", 3 << 20, Duration.ZERO, Duration.ZERO);
-        for (String command : List.of(
-                "ls",
-                "stats",
-                "verify",
-                "clear",
-                "evict --to 1 --dry-run",
-                "export " + tree + " --dry-run",
-                "doctor")) {
+        for (String command :
+                List.of("ls", "stats", "verify", "clear", "evict --to 1 --dry-run", "doctor")) {
             run((command + " --capacity 1").split(" "));
         }
         assertEquals(16, listed().size());
-        assertFalse(Files.exists(Path.of(tree)));
     }
 
     @Test
@@ -398,9 +386,8 @@ class LocalCommandsTest {
     }
 
     @Test
-    @DisplayName(
-            "K11 an entry of a later version is not damage: verify reports it, repair and export"
-                    + " skip it")
+    @DisplayName("K11 an entry of a later version is not damage: verify reports it, and repair"
+            + " skips it")
     void otherVersion() throws Exception {
         List<String> ids = fill();
         makeTooNew("k3");
@@ -410,7 +397,6 @@ class LocalCommandsTest {
         run("inspect", ids.get(3))
                 .exits(1)
                 .reports("is of another version (TOO_NEW", "does not use it");
-        run("export", tree).exits(0).prints("14 entries (", "1 entry of another version");
     }
 
     @Test
@@ -443,7 +429,7 @@ class LocalCommandsTest {
                         .toList(),
                 false);
         VerifyReport report = new VerifyReport(
-                at, TierVerifier.all(catalog, catalog.all(), _ -> false, _ -> {}), usage);
+                at, EntryVerifier.all(catalog, catalog.all(), _ -> false, _ -> {}), usage);
         StringWriter out = new StringWriter();
         report.print(new PrintWriter(out));
         new Cli(0, out.toString(), "")
@@ -473,146 +459,5 @@ class LocalCommandsTest {
                         .getAsInt());
         assertEquals(100, json.getAsJsonArray("foreign").size());
         assertFalse(json.get("healthy").getAsBoolean());
-    }
-
-    @Test
-    @DisplayName("R7 export, clear, import: the same entries again; the second time all are there"
-            + " already")
-    void exportAndImport() throws Exception {
-        List<String> ids = fill();
-        run("export", tree, "--target", NEW.path())
-                .exits(0)
-                .prints("5 entries (", "written, 0 there already");
-        run("export", tree).exits(0).prints("10 entries (", "5 there already");
-        assertEquals(
-                15, run("export", tree, "--json").exits(0).json().get("present").getAsInt());
-        run("clear", "--yes").exits(0);
-        run("import", tree, "--dry-run")
-                .exits(0)
-                .prints("would be stored 15 (", "nothing was stored");
-        assertEquals(List.of(), listed(), "O7");
-        run("import", tree).exits(0).prints("stored 15 (");
-        assertEquals(ids.stream().sorted().toList(), listed().stream().sorted().toList());
-        run("inspect", ids.get(3)).exits(0).prints("97.0 ms", "kernel k3", "host/1");
-        assertEquals(
-                15,
-                run("import", tree, "--json").exits(0).json().get("duplicate").getAsInt());
-        assertEquals(
-                15,
-                run("import", tree, "--json", "--dry-run")
-                        .exits(0)
-                        .json()
-                        .get("duplicate")
-                        .getAsInt());
-        run("verify").exits(0).prints("sound 15");
-    }
-
-    @Test
-    @DisplayName(
-            "D6 damaged entries are neither exported nor imported: exit code 1, and the others are")
-    void damagedOnTheWay() throws Exception {
-        List<String> ids = fill();
-        damage("k2");
-        run("export", tree)
-                .exits(1)
-                .prints(
-                        "14 entries (",
-                        ids.get(2).substring(0, 16),
-                        "corrupt",
-                        "granary verify --repair");
-        Files.writeString(Path.of(tree).resolve(ids.get(4)).resolve("0/kernel.bin"), "damaged");
-        Files.writeString(Path.of(tree).resolve("README"), "foreign");
-        run("clear", "--yes").exits(0);
-        run("import", tree)
-                .exits(1)
-                .prints("stored 13 (", "damaged 1", "foreign 1", ids.get(4).substring(0, 16));
-        JsonObject json = run("import", tree, "--json").exits(1).json();
-        assertEquals(
-                ids.get(4) + "/0",
-                json.getAsJsonArray("problems")
-                        .get(0)
-                        .getAsJsonObject()
-                        .get("place")
-                        .getAsString());
-        assertEquals(13, listed().size());
-    }
-
-    @Test
-    @DisplayName(
-            "Export rejects a foreign directory and the cache itself with 2, and ends with 1 if"
-                    + " the directory cannot be written")
-    void exportRefused() throws Exception {
-        fill();
-        Files.writeString(directory.resolve("thesis.tex"), "");
-        run("export", directory.toString()).exits(2).reports("is not empty and holds no export");
-        run("export", local).exits(2).reports("is inside the local directory");
-        run("export", local + "/v3").exits(2).reports("is inside the local directory");
-        run("export", "/proc/granary").exits(1).reports("the export to /proc/granary failed");
-        run("import", directory.resolve("thesis.tex").toString())
-                .exits(2)
-                .reports("is not a directory");
-    }
-
-    @Test
-    @DisplayName(
-            "E1 E2 import stays within the capacity, and reports a larger tree; an entry above the"
-                    + " capacity is refused")
-    void importKeepsToCapacity() throws Exception {
-        store(NEW, "large", 2 << 20, Duration.ZERO, Duration.ZERO);
-        for (int i = 0; i < 3; i++) {
-            store(NEW, "half" + i, 600 << 10, Duration.ZERO, Duration.ZERO);
-        }
-        run("export", tree).exits(0);
-        run("clear", "--yes").exits(0);
-        run("import", tree, "--capacity", "1", "--dry-run").exits(1).prints("refused 1");
-        run("import", tree, "--capacity", "1")
-                .exits(1)
-                .prints("refused")
-                .reports("exceeds the capacity of 1.0 MiB", "--capacity");
-        assertEquals(1, listed().size());
-    }
-
-    @Test
-    @DisplayName(
-            "D4 a killed export leaves only complete entries, and the next one adds the others")
-    void killedExport() throws Exception {
-        List<String> names = IntStream.range(0, 300).mapToObj(i -> "k" + i).toList();
-        try (LocalTier tier =
-                LocalTier.open(LocalTierConfig.builder(Path.of(local)).build())) {
-            TestEntries entries = new TestEntries("killedExport");
-            names.forEach(name -> tier.store(entries.entry(TestEntries.id(name), 100_000)));
-        }
-        ChildJvm.Recording export =
-                ChildJvm.of(Main.class).shortLived().record("export", tree, "--dir", local);
-        while (export.process().isAlive() && completeEntries() < 20) {
-            Thread.onSpinWait();
-        }
-        export.process().destroyForcibly().waitFor();
-        export.end();
-        JsonObject imported = Cli.run(
-                        "import",
-                        tree,
-                        "--dry-run",
-                        "--json",
-                        "--dir",
-                        directory.resolve("other").toString())
-                .exits(0)
-                .json();
-        long whole = imported.get("stored").getAsLong();
-        assertTrue(whole >= 20, () -> "the export wrote only " + whole);
-        assertEquals(whole, completeEntries());
-        JsonObject again = run("export", tree, "--json").exits(0).json();
-        assertEquals(whole, again.get("present").getAsLong());
-        assertEquals(names.size() - whole, again.get("written").getAsLong());
-    }
-
-    /** Returns the number of entries in the tree under their final names. */
-    private long completeEntries() throws IOException {
-        if (!Files.isDirectory(Path.of(tree))) {
-            return 0;
-        }
-        try (Stream<Path> all = Files.list(Path.of(tree))) {
-            return all.filter(hash -> Files.isDirectory(hash.resolve("0"))).count();
-        }
     }
 }

@@ -22,7 +22,6 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.List;
@@ -63,7 +62,7 @@ class SmallHeapTest {
 
     @Test
     @DisplayName("F1, F7, F11 with a heap of 128 MiB, metadata that declares 256 Mi characters, an"
-            + " endless source and an about.txt of 64 MiB are reported")
+            + " endless source and an entry of 256 MiB are reported")
     void reported() throws Exception {
         Path local = directory.resolve("local");
         Entry entry = new TestEntries("hostile metadata").entry(100);
@@ -88,33 +87,25 @@ class SmallHeapTest {
     static final class Commands {
         private Commands() {}
 
-        private static void extendAbout(Path tree) throws IOException {
-            try (Stream<Path> all = Files.walk(tree)) {
-                for (Path file :
-                        all.filter(found -> found.endsWith("about.txt")).toList()) {
-                    try (RandomAccessFile about = new RandomAccessFile(file.toFile(), "rw")) {
-                        about.setLength(64 << 20); // sparse: takes no disk space
-                    }
-                }
+        private static void extend(StoredEntry stored) throws IOException {
+            try (RandomAccessFile file = new RandomAccessFile(stored.file().toFile(), "rw")) {
+                file.setLength(256 << 20); // sparse: takes no disk space
             }
         }
 
-        /** Arguments: the local directory, the id of its entry, and the directory to export to. */
+        /** Arguments: the local directory, the id of its entry, and the directory to copy to. */
         public static void main(String[] arguments) throws IOException {
             String local = arguments[0];
-            for (List<String> command : List.of(
-                    List.of("inspect", arguments[1]),
-                    List.of("ls"),
-                    List.of("verify"),
-                    List.of("export", arguments[2]))) {
+            for (List<String> command :
+                    List.of(List.of("inspect", arguments[1]), List.of("ls"), List.of("verify"))) {
                 Cli.run(Stream.concat(command.stream(), Stream.of("--dir", local))
                                 .toArray(String[]::new))
                         .exits(0);
             }
-            extendAbout(Path.of(arguments[2]));
-            Cli imported = Cli.run("import", arguments[2], "--json", "--dir", local + "-2")
-                    .exits(1);
-            assertEquals(1, imported.json().get("damaged").getAsInt(), imported::toString);
+            Cli.run("copy", local, arguments[2]).exits(0);
+            extend(StoredEntry.in(Path.of(local)).getFirst());
+            Cli copied = Cli.run("copy", local, arguments[2] + "-2", "--json").exits(1);
+            assertEquals(1, copied.json().get("failed").getAsInt(), copied::toString);
             KernelSpec kernel = new KernelSpec(
                     "k",
                     List.of(Path.of("/dev/zero")),

@@ -168,11 +168,11 @@ class EndToEndTest {
     }
 
     private static int skipped(GranaryProcess.Result ended) {
-        return bucket(ended, "bucket-skipped");
+        return bucket(ended, "layer-skipped");
     }
 
     private static int unavailable(GranaryProcess.Result ended) {
-        return bucket(ended, "bucket-unavailable");
+        return bucket(ended, "layer-unavailable");
     }
 
     private static int bucket(GranaryProcess.Result ended, String counter) {

@@ -5,7 +5,7 @@ import com.google.gson.JsonParser;
 
 import dev.granary.cache.support.FileTrees;
 import dev.granary.cli.Main;
-import dev.granary.demo.DriverCacheSettings;
+import dev.granary.demo.DriverVariables;
 import dev.granary.testing.ChildJvm;
 
 import java.io.IOException;
@@ -56,7 +56,7 @@ final class GranaryProcess {
     static ChildJvm environment(ChildJvm jvm, Path driverCache, Map<String, String> variables) {
         return jvm.shortLived()
                 .withoutVariables("GRANARY_", "AWS_")
-                .variables(DriverCacheSettings.variables(driverCache))
+                .variables(DriverVariables.withoutCaches(driverCache))
                 .variables(Map.of("XDG_CONFIG_HOME", "/nonexistent"))
                 // hits are expected, however busy the machine is
                 .variables(Map.of("GRANARY_BUCKET_WAIT", "1m"))

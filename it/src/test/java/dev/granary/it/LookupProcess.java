@@ -12,13 +12,12 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.coordinator.Granary;
-import dev.granary.coordinator.claim.ClaimCoordinator;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.machine.MachineClaims;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
-import dev.granary.demo.kernels.DemoKernel;
-import dev.granary.demo.kernels.DemoKernels;
-import dev.granary.demo.kernels.KernelCheckResult;
+import dev.granary.demo.Program;
+import dev.granary.demo.Programs;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
@@ -41,7 +40,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A process that gets some of the demo's kernels through Granary, launches them and checks the
+ * A process that gets some of the demo's programs through Granary, launches them and checks the
  * results, controlled by a test. It prints {@link #READY}, waits for a line, prints the requested
  * events on the way, and at last a {@link Result}.
  */
@@ -56,7 +55,8 @@ final class LookupProcess implements AutoCloseable {
     static final String WAITING = "waiting";
 
     /** The programs of the demo that compile quickly. */
-    static final List<String> QUICK = List.of("vector-add", "saxpy", "transpose", "mandelbrot");
+    static final List<Program> QUICK =
+            Programs.named("vector-add", "saxpy", "transpose", "mandelbrot");
 
     private final InteractiveProcess process;
     private final Path driverCache;
@@ -131,10 +131,7 @@ final class LookupProcess implements AutoCloseable {
 
     /** The main method of the process. */
     public static void main(String[] arguments) throws Exception {
-        List<DemoKernel> kernels = DemoKernels.programs().stream()
-                .filter(kernel -> QUICK.contains(kernel.name()))
-                .limit(Long.parseLong(arguments[0]))
-                .toList();
+        List<Program> programs = QUICK.subList(0, Integer.parseInt(arguments[0]));
         List<String> events = Arrays.asList(arguments[1].split(",", -1));
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
                 Granary granary = Granary.open(GranaryConfig.fromEnvironment());
@@ -146,28 +143,26 @@ final class LookupProcess implements AutoCloseable {
                 printWhenWaiting(Thread.currentThread());
             }
             long right = 0;
-            for (DemoKernel kernel : kernels) {
+            for (Program program : programs) {
                 OpenClPrimitive primitive =
-                        granary.primitive(pausing, kernel.descriptor(engine.target()));
+                        granary.primitive(pausing, program.descriptor(engine.target(), ""));
                 try (OpenClKernels live = engine.load(primitive)) {
-                    right += kernel.verify(engine, live, new SplittableRandom(1))
-                                    instanceof KernelCheckResult.Right
-                            ? 1
-                            : 0;
+                    right +=
+                            program.check(engine, live, new SplittableRandom(1)).isEmpty() ? 1 : 0;
                 }
             }
             granary.flush(Duration.ofMinutes(1));
             GranaryStatistics statistics = granary.statistics();
             System.out.println(new Gson()
                     .toJson(new Result(
-                            statistics.count(LookupCounter.COMPILED),
+                            statistics.count(Counter.COMPILED),
                             statistics.local().hits(),
                             statistics.layers().stream()
                                     .mapToLong(layer -> layer.results().hits())
                                     .sum(),
-                            statistics.count(LookupCounter.WAITED),
-                            statistics.count(LookupCounter.WAITS_GIVEN_UP),
-                            statistics.count(LookupCounter.CLAIMS_UNAVAILABLE),
+                            statistics.count(Counter.CLAIM_HITS),
+                            statistics.count(Counter.CLAIM_WAITS_GIVEN_UP),
+                            statistics.count(Counter.CLAIMS_UNAVAILABLE),
                             right)));
         }
     }
@@ -185,7 +180,7 @@ final class LookupProcess implements AutoCloseable {
     private static boolean isWaiting(Thread thread) {
         return thread.getState() == Thread.State.TIMED_WAITING
                 && Arrays.stream(thread.getStackTrace()).anyMatch(frame -> frame.getClassName()
-                        .equals(ClaimCoordinator.class.getName()));
+                        .equals(MachineClaims.class.getName()));
     }
 
     /** An engine that optionally waits for a line before each compile. */

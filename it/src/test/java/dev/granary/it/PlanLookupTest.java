@@ -6,21 +6,21 @@ import com.google.gson.Gson;
 
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
-import dev.granary.gpu.plan.ArrayCache;
-import dev.granary.gpu.plan.KernelPlan;
-import dev.granary.gpu.plan.MemoryLocation;
-import dev.granary.gpu.plan.ParallelAxis;
-import dev.granary.gpu.plan.nest.ElementType;
-import dev.granary.gpu.plan.nest.KernelArray;
-import dev.granary.gpu.plan.nest.LoopIndex;
-import dev.granary.gpu.plan.nest.LoopNest;
+import dev.granary.plans.ArrayCache;
+import dev.granary.plans.KernelPlan;
+import dev.granary.plans.MemoryLocation;
+import dev.granary.plans.ParallelAxis;
+import dev.granary.plans.nest.ElementType;
+import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.LoopIndex;
+import dev.granary.plans.nest.LoopNest;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.testing.ChildJvm;
 
@@ -132,7 +132,7 @@ class PlanLookupTest {
                     isRight = isRight(engine, kernels, plan(writing));
                 }
                 boolean again =
-                        granary.obtain(engine, descriptor(engine, other)).source()
+                        granary.lookup(engine, descriptor(engine, other)).source()
                                 == PrimitiveSource.MEMORY;
                 if (!granary.flush(Duration.ofMinutes(2))) {
                     throw new IllegalStateException("the kernel was not published");
@@ -142,7 +142,7 @@ class PlanLookupTest {
                         descriptor.getId().toString(),
                         isRight,
                         again,
-                        statistics.count(LookupCounter.COMPILED),
+                        statistics.count(Counter.COMPILED),
                         statistics.local().hits(),
                         statistics.layers().stream()
                                 .mapToLong(layer -> layer.results().hits())

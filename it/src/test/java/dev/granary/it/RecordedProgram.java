@@ -6,11 +6,10 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Primitive;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
-import dev.granary.demo.kernels.DemoKernel;
-import dev.granary.demo.kernels.DemoKernels;
-import dev.granary.demo.kernels.KernelCheckResult;
+import dev.granary.demo.Program;
+import dev.granary.demo.Programs;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.composite.CompositeDescriptor;
@@ -32,7 +31,7 @@ import java.util.SplittableRandom;
 
 /**
  * Programs of users, each in a process of its own: the one of the README, one with composite
- * primitives, and all kernels of the demo or four quick ones. The first argument names it. The
+ * primitives, and all programs of the demo or four quick ones. The first argument names it. The
  * output is the result, and the counters at the end.
  */
 final class RecordedProgram {
@@ -63,14 +62,14 @@ final class RecordedProgram {
                 case "readme" -> readme(granary, engine);
                 case "composite" -> composite(granary, engine);
                 case "quick" -> demo(granary, engine, LookupProcess.QUICK);
-                default -> demo(granary, engine, names(DemoKernels.all()));
+                default -> demo(granary, engine, Programs.all());
             };
             statistics = granary.statistics();
         }
         System.out.println(new Gson()
                 .toJson(new Result(
                         isRight,
-                        statistics.count(LookupCounter.COMPILED),
+                        statistics.count(Counter.COMPILED),
                         statistics.layers().stream()
                                 .mapToLong(layer -> layer.results().hits())
                                 .sum())));
@@ -101,21 +100,15 @@ final class RecordedProgram {
         return result[N - 1] == 7;
     }
 
-    private static List<String> names(List<DemoKernel> kernels) {
-        return kernels.stream().map(DemoKernel::name).toList();
-    }
-
-    private static boolean demo(Granary granary, OpenClEngine engine, List<String> names)
+    private static boolean demo(Granary granary, OpenClEngine engine, List<Program> programs)
             throws Exception {
         boolean isRight = true;
-        for (DemoKernel kernel : DemoKernels.all()) {
-            if (names.contains(kernel.name())) {
-                OpenClPrimitive primitive =
-                        granary.primitive(engine, kernel.descriptor(engine.target()));
-                try (OpenClKernels kernels = engine.load(primitive)) {
-                    isRight &= kernel.verify(engine, kernels, new SplittableRandom(1))
-                            instanceof KernelCheckResult.Right;
-                }
+        for (Program program : programs) {
+            OpenClPrimitive primitive =
+                    granary.primitive(engine, program.descriptor(engine.target(), ""));
+            try (OpenClKernels kernels = engine.load(primitive)) {
+                isRight &=
+                        program.check(engine, kernels, new SplittableRandom(1)).isEmpty();
             }
         }
         return isRight;

@@ -3,7 +3,7 @@ package dev.granary.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.granary.cache.support.FileTrees;
-import dev.granary.demo.kernels.DemoKernels;
+import dev.granary.demo.Programs;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.testing.ChildJvm;
 
@@ -106,11 +106,10 @@ class RecordingTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName(
-            "U1 R7 populate of a recording of the demo's programs and plans, then these on an empty"
-                    + " machine: nothing is compiled")
+    @DisplayName("U1 R7 populate of a recording of the demo's programs, then these on an empty"
+            + " machine: nothing is compiled")
     void demo() throws Exception {
-        int kernels = DemoKernels.all().size();
+        int kernels = Programs.all().size();
         String node = recordedAndPopulated("demo", kernels);
         assertEquals(
                 new RecordedProgram.Result(true, 0, kernels),

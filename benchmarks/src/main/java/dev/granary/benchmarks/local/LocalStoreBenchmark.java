@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 
 /**
  * {@code ./granary bench local}: the local tier beside plain files. All files of a run are deleted
- * at its end. {@code docs/local-benchmark.md} describes the measures.
+ * at its end. {@code docs/measured.md} describes the measures.
  */
 @Command(
         name = "granary bench local",

@@ -1,303 +1,269 @@
 package dev.granary.benchmarks.memory;
 
-import com.github.benmanes.caffeine.cache.Caffeine;
-import com.google.common.cache.CacheBuilder;
-
-import dev.granary.cache.constant.ConstantHold;
-import dev.granary.cache.constant.ConstantKey;
-import dev.granary.cache.constant.ConstantLimits;
-import dev.granary.cache.constant.ConstantTensorCache;
-import dev.granary.cache.constant.ConstantTensorCaches;
-import dev.granary.cache.constant.EngineKind;
+import dev.granary.cache.Backend;
+import dev.granary.cache.BinaryKind;
+import dev.granary.cache.Engine;
+import dev.granary.cache.Id;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.cache.RestoreException;
+import dev.granary.cache.Target;
 import dev.granary.cache.memory.PrimitiveCache;
-import dev.granary.cache.memory.RuntimeParametersCache;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.GranaryBuilder;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.event.GranaryListener;
 
 import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.AuxCounters;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.infra.Blackhole;
 
-import java.util.ArrayList;
+import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
-import java.util.function.Consumer;
 
 /**
- * Benchmark of hits of each candidate, which takes turns of a millisecond with a map: see
- * {@link HitTurns}. 512 keys like descriptors are requested one after the other. Each requested key
- * equals the cached one and is another object. Each candidate has its own JVM, so that no code is
- * compiled for several. Each has its own state class as well, although they look alike: JMH finds
- * state by class.
+ * Benchmark of hits in memory, beside {@link ConcurrentHashMap#get}. Candidate and map take turns
+ * of a millisecond in one JVM, so that other work on the machine affects both alike. 512
+ * descriptors are requested one after the other; each equals the cached one and is another object.
  */
 @BenchmarkMode(Mode.AverageTime)
 public class HitBenchmark {
+    /** The number of hits that are timed together. */
+    static final int BATCH = 1024;
+
     private static final int KEYS = 512;
-    private static final int CAPACITY = PrimitiveCache.DEFAULT_CAPACITY;
+    private static final int TEXT_LENGTH = 200;
+    private static final int TURN_BITS = 20; // of the nanoseconds
+    private static final Target TARGET = new Target(Backend.OPENCL, "granary", "none", "none");
 
     /** A cache whose hits are measured. */
+    @FunctionalInterface
     interface Hit {
-        /** Returns the value of the next key. */
+        /** Returns the cached object of {@code key}. */
         @Nullable
-        Object next(Asked asked);
+        Object get(TextDescriptor key) throws Exception;
     }
 
-    /** Passes all keys to {@code add}. */
-    private static void fill(Consumer<BenchmarkKey> add) {
-        for (int i = 0; i < KEYS; i++) {
-            add.accept(BenchmarkKey.of(i));
-        }
-    }
-
-    /** The keys of one thread. */
-    @State(Scope.Thread)
-    public static class Asked {
-        private final BenchmarkKey[] keys = new BenchmarkKey[KEYS];
-        private int next;
-
-        /** Creates the keys of this thread. */
-        public Asked() {
-            for (int i = 0; i < KEYS; i++) {
-                keys[i] = BenchmarkKey.of(i);
-            }
-        }
-
-        int nextIndex() {
-            next = (next + 1) & (KEYS - 1);
-            return next;
-        }
-
-        BenchmarkKey next() {
-            return keys[nextIndex()];
-        }
-    }
-
-    /** The yardstick: a map without bound, order or counters. */
-    @State(Scope.Benchmark)
-    public static class Yardstick implements Hit {
-        private final ConcurrentHashMap<BenchmarkKey, Object> map = new ConcurrentHashMap<>();
-
-        /** Fills the cache. */
-        public Yardstick() {
-            fill(key -> map.put(key, new Object()));
+    /**
+     * A descriptor with 200 characters that are compared by value, and a hash code that is computed
+     * once. Its id is empty, so it is cached in memory alone.
+     */
+    record TextDescriptor(String text, int hash, Id getId) implements PrimitiveDescriptor {
+        static TextDescriptor of(int number) {
+            // scattered as hash codes of descriptors are
+            String text = new SplittableRandom(number)
+                    .ints(TEXT_LENGTH, 'a', 'z' + 1)
+                    .collect(
+                            StringBuilder::new,
+                            StringBuilder::appendCodePoint,
+                            StringBuilder::append)
+                    .toString();
+            return new TextDescriptor(
+                    text, text.hashCode(), Id.notCacheable("a benchmark of the memory"));
         }
 
         @Override
-        public @Nullable Object next(Asked asked) {
-            return map.get(asked.next());
-        }
-    }
-
-    /** Another such map, which shows the cost of the measurement. */
-    @State(Scope.Benchmark)
-    public static class OfMap extends Yardstick {}
-
-    /** The primitive cache. */
-    @State(Scope.Benchmark)
-    public static class OfPrimitives implements Hit {
-        private final PrimitiveCache<BenchmarkKey, Object> cache = new PrimitiveCache<>(CAPACITY);
-
-        /** Fills the cache. */
-        public OfPrimitives() {
-            fill(key -> cache.get(key, _ -> new Object()));
+        public boolean equals(@Nullable Object other) {
+            return other instanceof TextDescriptor that
+                    && hash == that.hash
+                    && text.equals(that.text);
         }
 
         @Override
-        public Object next(Asked asked) {
-            return cache.get(asked.next(), _ -> new Object());
-        }
-    }
-
-    /** The runtime-parameters cache: each thread has its own. */
-    @State(Scope.Thread)
-    public static class OfRuntimeParameters implements Hit {
-        private final RuntimeParametersCache.Partition<BenchmarkKey, Object> cache =
-                new RuntimeParametersCache(CAPACITY).partition(BenchmarkKey.class, Object.class);
-
-        /** Fills the cache. */
-        public OfRuntimeParameters() {
-            fill(key -> cache.getOrCreate(key, _ -> new Object()));
+        public int hashCode() {
+            return hash;
         }
 
         @Override
-        public Object next(Asked asked) {
-            return cache.getOrCreate(asked.next(), _ -> new Object()).value();
+        public String name() {
+            return "benchmark";
+        }
+
+        @Override
+        public Target target() {
+            return TARGET;
         }
     }
 
-    /** The constant tensor cache, of a device without a limit. */
-    @State(Scope.Benchmark)
-    public static class OfConstants {
-        private final ConstantTensorCache cache =
-                new ConstantTensorCaches(ConstantLimits.NONE).of(EngineKind.GPU, 0);
-
-        /** Fills the cache. */
-        public OfConstants() {
-            fill(key -> get(new ConstantKey<>(Tensor.class, "bench", "context", key))
-                    .close());
+    /** A primitive without binaries. */
+    private record EmptyPrimitive(TextDescriptor descriptor) implements Primitive {
+        @Override
+        public Origin origin() {
+            return Origin.COMPILED;
         }
 
-        ConstantHold<Tensor> get(ConstantKey<Tensor> key) {
-            return cache.get(key, 1, Tensor::new);
+        @Override
+        public KernelBinaries getBinaries(BinaryKind kind) {
+            return KernelBinaries.none();
+        }
+
+        @Override
+        public Duration compileTime() {
+            return Duration.ZERO;
+        }
+
+        @Override
+        public List<String> kernels() {
+            return List.of();
+        }
+
+        @Override
+        public List<String> geometries() {
+            return List.of();
+        }
+
+        @Override
+        public void onBinariesComplete(Runnable action) {
+            action.run();
         }
     }
 
-    /** A piece of device memory. */
-    public static final class Tensor implements AutoCloseable {
+    /** An engine that compiles nothing. */
+    private static final class EmptyEngine implements Engine<TextDescriptor, EmptyPrimitive> {
+        @Override
+        public Target target() {
+            return TARGET;
+        }
+
+        @Override
+        public EmptyPrimitive create(TextDescriptor descriptor) {
+            return new EmptyPrimitive(descriptor);
+        }
+
+        @Override
+        public EmptyPrimitive create(
+                TextDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
+                throws RestoreException {
+            throw new RestoreException("there are no binaries");
+        }
+
         @Override
         public void close() {}
     }
 
-    /** Constants that one thread requests and releases. */
+    /** A candidate; each value has a JVM of its own. */
+    @State(Scope.Benchmark)
+    public static class Candidates {
+        /** The candidate: another map shows the cost of the measurement. */
+        @Param({"map", "cache", "granary", "listener"})
+        private String candidate = "";
+
+        private final Hit yardstick = map();
+        private Hit measured = yardstick;
+
+        /** Opens and fills the candidate. */
+        @Setup
+        public void fill() throws Exception {
+            measured = switch (candidate) {
+                case "map" -> map();
+                case "cache" -> cache();
+                case "granary" -> granary(new GranaryListener() {});
+                default ->
+                    granary(new GranaryListener() {
+                        @Override
+                        public boolean wantsMemoryHits() {
+                            return true;
+                        }
+                    });
+            };
+            for (int i = 0; i < KEYS; i++) {
+                measured.get(TextDescriptor.of(i));
+            }
+        }
+
+        private static Hit map() {
+            Map<TextDescriptor, Object> map = new ConcurrentHashMap<>();
+            for (int i = 0; i < KEYS; i++) {
+                map.put(TextDescriptor.of(i), new Object());
+            }
+            return map::get;
+        }
+
+        private static Hit cache() {
+            PrimitiveCache<TextDescriptor, Object> cache =
+                    new PrimitiveCache<>(PrimitiveCache.DEFAULT_CAPACITY);
+            return key -> cache.get(key, _ -> new Object());
+        }
+
+        /** Opens a Granary without a local tier. */
+        private static Hit granary(GranaryListener listener) throws Exception {
+            GranaryConfig config = GranaryConfig.builder()
+                    .environment(Map.of("XDG_CONFIG_HOME", "/nonexistent", "HOME", "/nonexistent"))
+                    .offline()
+                    .capacity("0")
+                    .build();
+            GranaryBuilder builder = Granary.builder().config(config).listener(listener);
+            Granary granary = builder.open(); // open until its JVM ends
+            EmptyEngine engine = new EmptyEngine();
+            return key -> granary.primitive(engine, key);
+        }
+    }
+
+    /** The keys of one thread, and the times of its hits. */
     @State(Scope.Thread)
-    public static class AskedConstants implements Hit {
-        private final List<ConstantKey<Tensor>> keys = new ArrayList<>(KEYS);
-        private @Nullable OfConstants constants;
+    @AuxCounters(AuxCounters.Type.EVENTS)
+    public static class Turns {
+        private final TextDescriptor[] keys = new TextDescriptor[KEYS];
+        private int next;
+
+        /** Batches of the map. */
+        public long mapBatches;
+
+        /** Nanoseconds of the map. */
+        public long mapNanos;
+
+        /** Batches of the candidate. */
+        public long batches;
+
+        /** Nanoseconds of the candidate. */
+        public long nanos;
 
         /** Creates the keys of this thread. */
         @Setup
-        public void prepare(OfConstants candidate) {
-            fill(key -> keys.add(new ConstantKey<>(Tensor.class, "bench", "context", key)));
-            constants = candidate;
-        }
-
-        @Override
-        public Object next(Asked asked) {
-            try (ConstantHold<Tensor> hit =
-                    Objects.requireNonNull(constants).get(keys.get(asked.nextIndex()))) {
-                return hit.buffer();
+        public void prepare() {
+            for (int i = 0; i < KEYS; i++) {
+                keys[i] = TextDescriptor.of(i);
             }
         }
-    }
 
-    /** Constants that one thread holds, and uses as long as they are cached. */
-    @State(Scope.Thread)
-    public static class HeldConstants implements Hit {
-        private final List<ConstantHold<Tensor>> held = new ArrayList<>(KEYS);
-
-        /** Acquires all constants. */
-        @Setup
-        public void hold(OfConstants candidate) {
-            fill(key -> held.add(
-                    candidate.get(new ConstantKey<>(Tensor.class, "bench", "context", key))));
-        }
-
-        @Override
-        public @Nullable Object next(Asked asked) {
-            ConstantHold<Tensor> constant = held.get(asked.nextIndex());
-            return constant.isCached() ? constant.buffer() : null;
+        private TextDescriptor next() {
+            next = (next + 1) & (KEYS - 1);
+            return keys[next];
         }
     }
 
-    /** Caffeine. */
-    @State(Scope.Benchmark)
-    public static class OfCaffeine implements Hit {
-        private final com.github.benmanes.caffeine.cache.Cache<BenchmarkKey, Object> cache =
-                Caffeine.newBuilder().maximumSize(CAPACITY).build();
-
-        /** Fills the cache. */
-        public OfCaffeine() {
-            fill(key -> cache.put(key, new Object()));
-        }
-
-        @Override
-        public Object next(Asked asked) {
-            return cache.get(asked.next(), _ -> new Object());
-        }
-    }
-
-    /** Guava. */
-    @State(Scope.Benchmark)
-    public static class OfGuava implements Hit {
-        private final com.google.common.cache.Cache<BenchmarkKey, Object> cache =
-                CacheBuilder.newBuilder().maximumSize(CAPACITY).build();
-
-        /** Fills the cache. */
-        public OfGuava() {
-            fill(key -> cache.put(key, new Object()));
-        }
-
-        @Override
-        public Object next(Asked asked) {
-            try {
-                return cache.get(asked.next(), Object::new);
-            } catch (ExecutionException e) {
-                throw new IllegalStateException(e);
+    /**
+     * A batch of the cache whose turn it is, by the clock that all threads share. Each cache has a
+     * loop of its own, which is compiled for it alone.
+     */
+    @Benchmark
+    public void hits(Candidates caches, Turns turns, Blackhole hole) throws Exception {
+        long start = System.nanoTime();
+        if ((start >> TURN_BITS & 1) == 0) {
+            Hit map = caches.yardstick;
+            for (int i = 0; i < BATCH; i++) {
+                hole.consume(map.get(turns.next()));
             }
+            turns.mapNanos += System.nanoTime() - start;
+            turns.mapBatches++;
+        } else {
+            Hit candidate = caches.measured;
+            for (int i = 0; i < BATCH; i++) {
+                hole.consume(candidate.get(turns.next()));
+            }
+            turns.nanos += System.nanoTime() - start;
+            turns.batches++;
         }
-    }
-
-    /** Hits of another map. */
-    @Benchmark
-    public void concurrentHashMap(
-            Yardstick yardstick, OfMap candidate, Asked asked, HitTurns turns, Blackhole hole) {
-        turns.take(yardstick, candidate, asked, hole);
-    }
-
-    /** Hits of the primitive cache. */
-    @Benchmark
-    public void primitive(
-            Yardstick yardstick,
-            OfPrimitives candidate,
-            Asked asked,
-            HitTurns turns,
-            Blackhole hole) {
-        turns.take(yardstick, candidate, asked, hole);
-    }
-
-    /** Hits of the runtime-parameters cache. */
-    @Benchmark
-    public void runtimeParameters(
-            Yardstick yardstick,
-            OfRuntimeParameters candidate,
-            Asked asked,
-            HitTurns turns,
-            Blackhole hole) {
-        turns.take(yardstick, candidate, asked, hole);
-    }
-
-    /** Hits of the constant tensor cache, each released at once. */
-    @Benchmark
-    public void constant(
-            Yardstick yardstick,
-            AskedConstants candidate,
-            Asked asked,
-            HitTurns turns,
-            Blackhole hole) {
-        turns.take(yardstick, candidate, asked, hole);
-    }
-
-    /** Hits of constants that are held. */
-    @Benchmark
-    public void constantHeld(
-            Yardstick yardstick,
-            HeldConstants candidate,
-            Asked asked,
-            HitTurns turns,
-            Blackhole hole) {
-        turns.take(yardstick, candidate, asked, hole);
-    }
-
-    /** Hits of Caffeine. */
-    @Benchmark
-    public void caffeine(
-            Yardstick yardstick,
-            OfCaffeine candidate,
-            Asked asked,
-            HitTurns turns,
-            Blackhole hole) {
-        turns.take(yardstick, candidate, asked, hole);
-    }
-
-    /** Hits of Guava. */
-    @Benchmark
-    public void guava(
-            Yardstick yardstick, OfGuava candidate, Asked asked, HitTurns turns, Blackhole hole) {
-        turns.take(yardstick, candidate, asked, hole);
     }
 }

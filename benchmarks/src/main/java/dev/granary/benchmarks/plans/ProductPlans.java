@@ -1,16 +1,16 @@
 package dev.granary.benchmarks.plans;
 
-import dev.granary.gpu.plan.ArrayCache;
-import dev.granary.gpu.plan.KernelPlan;
-import dev.granary.gpu.plan.MemoryLocation;
-import dev.granary.gpu.plan.ParallelAxis;
-import dev.granary.gpu.plan.nest.ElementType;
-import dev.granary.gpu.plan.nest.KernelArray;
-import dev.granary.gpu.plan.nest.LoopIndex;
-import dev.granary.gpu.plan.nest.LoopNest;
-import dev.granary.gpu.plan.nest.LoopSchedule;
-import dev.granary.gpu.plan.tuning.PlanParameters;
-import dev.granary.gpu.plan.tuning.PlanSpace;
+import dev.granary.plans.ArrayCache;
+import dev.granary.plans.KernelPlan;
+import dev.granary.plans.MemoryLocation;
+import dev.granary.plans.ParallelAxis;
+import dev.granary.plans.nest.ElementType;
+import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.LoopIndex;
+import dev.granary.plans.nest.LoopNest;
+import dev.granary.plans.nest.LoopSchedule;
+import dev.granary.plans.tuning.PlanParameters;
+import dev.granary.plans.tuning.PlanSpace;
 
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;

@@ -4,7 +4,7 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
-import dev.granary.gpu.plan.KernelPlan;
+import dev.granary.plans.KernelPlan;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -12,7 +12,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
@@ -66,21 +65,6 @@ final class ProductTurns implements AutoCloseable {
         add(name, () -> kernels.launch(plan.name(), geometry, a, b, c));
     }
 
-    /** Launches the kernel of a plan once, and waits for its result. */
-    void launch(OpenClKernels kernels, KernelPlan plan) {
-        kernels.launch(plan.name(), plan.geometry(), a, b, c);
-    }
-
-    /** Adds the product of CLBlast; returns false if it is not installed. */
-    boolean addClBlast(String name) {
-        Optional<ClBlast> library = ClBlast.open(c);
-        library.ifPresent(present -> {
-            closers.add(present::close);
-            add(name, () -> present.multiply(shape, a, b, c));
-        });
-        return library.isPresent();
-    }
-
     private void add(String name, Runnable launch) {
         float[] result = result(launch);
         if (!turns.isEmpty() && !Arrays.equals(result, result(turns.getFirst().launch()))) {
@@ -131,11 +115,6 @@ final class ProductTurns implements AutoCloseable {
         double[] sorted = values.clone();
         Arrays.sort(sorted);
         return sorted[sorted.length / 2];
-    }
-
-    @Override
-    public String toString() {
-        return shape.toString();
     }
 
     @Override

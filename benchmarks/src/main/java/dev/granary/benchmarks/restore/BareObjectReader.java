@@ -1,15 +1,19 @@
 package dev.granary.benchmarks.restore;
 
-import dev.granary.benchmarks.bucket.transport.BareSdkClient;
 import dev.granary.cache.Id;
 import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.s3.config.AwsEnvironment;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.store.ConnectionSettings;
 
+import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
+import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
 import software.amazon.awssdk.core.sync.ResponseTransformer;
+import software.amazon.awssdk.http.apache5.Apache5HttpClient;
 import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.S3ClientBuilder;
 import software.amazon.awssdk.services.s3.model.NoSuchKeyException;
 
 /**
@@ -33,10 +37,17 @@ final class BareObjectReader implements AutoCloseable {
         bucket.endpoint().ifPresent(settings::endpoint);
         bucket.region().ifPresent(settings::region);
         ConnectionSettings connection = settings.build().connection();
+        S3ClientBuilder client = S3Client.builder()
+                .region(AwsEnvironment.region(connection))
+                .credentialsProvider(AwsEnvironment.credentials(connection))
+                .overrideConfiguration(built -> built.retryStrategy(AwsRetryStrategy.doNotRetry()))
+                .responseChecksumValidation(ResponseChecksumValidation.WHEN_REQUIRED)
+                .forcePathStyle(connection.endpoint().isPresent())
+                .httpClientBuilder(
+                        Apache5HttpClient.builder().socketTimeout(connection.requestTimeout()));
+        connection.endpoint().ifPresent(client::endpointOverride);
         return new BareObjectReader(
-                BareSdkClient.open(connection, BareSdkClient.apache(connection)),
-                connection.bucket(),
-                new BucketLayout(bucket.location()));
+                client.build(), connection.bucket(), new BucketLayout(bucket.location()));
     }
 
     /**

@@ -9,10 +9,9 @@ import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.demo.DeviceSimulation;
-import dev.granary.demo.DriverCacheSettings;
-import dev.granary.demo.kernels.DemoKernel;
-import dev.granary.demo.kernels.DemoKernels;
+import dev.granary.demo.DriverVariables;
+import dev.granary.demo.Program;
+import dev.granary.demo.Programs;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.levelzero.LevelZero;
 import dev.granary.gpu.levelzero.LevelZeroDevice;
@@ -52,6 +51,13 @@ import java.util.Optional;
         mixinStandardHelpOptions = true,
         description = "Compare compiling, the driver's restore and lookups in each tier.")
 public final class RestoreBenchmark extends BenchmarkCommand {
+    /**
+     * The variables of a process without driver caches. With several threads that compile or take
+     * binaries, PoCL 3.1 would abort.
+     */
+    static final Map<String, String> CACHES_OFF = Map.of(
+            "POCL_KERNEL_CACHE", "0", "NEO_CACHE_PERSISTENT", "0", "CUDA_CACHE_DISABLE", "1");
+
     private static final int USAGE = 2;
 
     @Option(
@@ -101,13 +107,15 @@ public final class RestoreBenchmark extends BenchmarkCommand {
         if (bucket != null) {
             checkClient(bucket);
         }
-        List<String> known =
-                DemoKernels.programs().stream().map(DemoKernel::name).toList();
+        List<String> known = Programs.all().stream().map(Program::name).toList();
         if (!known.containsAll(kernels)) {
             throw wrong("--kernel must be one of " + String.join(", ", known));
         }
-        if (DriverCacheSettings.remedy().isPresent()) {
-            throw wrong(DriverCacheSettings.remedy().get());
+        for (Map.Entry<String, String> off : CACHES_OFF.entrySet()) {
+            if (!off.getValue().equals(System.getenv(off.getKey()))) {
+                throw wrong("Set " + off.getKey() + "=" + off.getValue()
+                        + " in the environment: the driver's own cache would be measured");
+            }
         }
         if (backend.equals(Backend.OPENCL.path())) {
             measureOpenCl();
@@ -171,7 +179,7 @@ public final class RestoreBenchmark extends BenchmarkCommand {
      * into the working directory of the process.
      */
     private void simulate(String cause) throws Exception {
-        if (DeviceSimulation.digest(System.getenv()).isPresent()) {
+        if (DriverVariables.simulationDigest().isPresent()) {
             throw wrong(cause);
         }
         progress().println("No device of Level Zero: Intel's driver simulates one ...");
@@ -184,7 +192,7 @@ public final class RestoreBenchmark extends BenchmarkCommand {
             ProcessBuilder builder = new ProcessBuilder(command)
                     .directory(directory.path().toFile())
                     .inheritIO();
-            builder.environment().putAll(DeviceSimulation.variables(directory.path()));
+            builder.environment().putAll(DriverVariables.simulation(directory.path()));
             int exitCode = builder.start().waitFor();
             if (exitCode == USAGE) {
                 throw wrong("the driver simulates no device either");
@@ -202,7 +210,7 @@ public final class RestoreBenchmark extends BenchmarkCommand {
     private <P extends Primitive> void measure(
             KernelEngine<P> engine, Optional<SpirvCompiler> frontEnd, String device)
             throws Exception {
-        Optional<String> simulation = DeviceSimulation.digest(System.getenv());
+        Optional<String> simulation = DriverVariables.simulationDigest();
         RestoreTurns<P> turns = new RestoreTurns<>(engine, frontEnd, simulation);
         try (RestoreStores stores = new RestoreStores(
                 parent(null), Optional.ofNullable(bucket), endpoint, progress())) {
@@ -212,7 +220,7 @@ public final class RestoreBenchmark extends BenchmarkCommand {
             report.heading(heading(device, simulation.isPresent(), stores.bucketName()));
             stores.say("building each program " + RestoreTurns.BUILD_ROUNDS + " times");
             try (Granary filler = stores.openForFilling()) {
-                for (DemoKernel kernel : DemoKernels.programs()) {
+                for (Program kernel : Programs.all()) {
                     if (kernels.isEmpty() || kernels.contains(kernel.name())) {
                         turns.build(kernel, filler);
                     }
@@ -236,8 +244,7 @@ public final class RestoreBenchmark extends BenchmarkCommand {
     private static String[] heading(String device, boolean isSimulated, String bucketName) {
         List<String> lines = new ArrayList<>(List.of(
                 "Device: " + device + (isSimulated ? ", simulated" : "") + ".",
-                "Lower caches off: " + DriverCacheSettings.ONE_THREAD + ". Bucket: " + bucketName
-                        + ".",
+                "Lower caches off: " + CACHES_OFF + ". Bucket: " + bucketName + ".",
                 isSimulated
                         ? "Milliseconds with loading; the device computes nothing, so nothing is"
                                 + " launched."

@@ -7,8 +7,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.demo.kernels.DemoKernel;
-import dev.granary.demo.kernels.KernelCheckResult;
+import dev.granary.demo.Program;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.LoadedKernels;
@@ -41,7 +40,7 @@ final class RestoreTurns<P extends Primitive> {
     private final KernelEngine<P> engine;
     private final Optional<SpirvCompiler> frontEnd;
     private final Optional<String> simulation;
-    private final Map<DemoKernel, Stored> programs = new LinkedHashMap<>();
+    private final Map<Program, Stored> programs = new LinkedHashMap<>();
 
     /** A program with its binaries and its times. */
     private record Stored(
@@ -62,7 +61,7 @@ final class RestoreTurns<P extends Primitive> {
     }
 
     /** Adds a program: builds it, and stores it through {@code filler}. */
-    void build(DemoKernel kernel, Granary filler) throws Exception {
+    void build(Program kernel, Granary filler) throws Exception {
         KernelDescriptor descriptor = kernel.descriptor(engine.target(), simulation.orElse(""));
         RestoreTimes times = new RestoreTimes();
         for (int i = 0; i < BUILD_ROUNDS; i++) {
@@ -88,7 +87,7 @@ final class RestoreTurns<P extends Primitive> {
                 .build();
     }
 
-    private void buildFromSpirv(KernelDescriptor spirv, DemoKernel kernel, RestoreTimes times)
+    private void buildFromSpirv(KernelDescriptor spirv, Program kernel, RestoreTimes times)
             throws Exception {
         for (int i = 0; i < BUILD_ROUNDS; i++) {
             times.record(
@@ -97,7 +96,7 @@ final class RestoreTurns<P extends Primitive> {
     }
 
     /** Stores the program in all tiers of the cache, and returns its binaries. */
-    private KernelBinaries store(Granary filler, DemoKernel kernel, KernelDescriptor descriptor)
+    private KernelBinaries store(Granary filler, Program kernel, KernelDescriptor descriptor)
             throws Exception {
         P primitive = filler.primitive(engine, descriptor);
         ready(kernel, () -> primitive);
@@ -111,7 +110,7 @@ final class RestoreTurns<P extends Primitive> {
     /** Restores every program in each way; the order of the ways changes with the round. */
     void restore(int round, Granary local, Granary bucket, BareObjectReader objects)
             throws Exception {
-        for (Map.Entry<DemoKernel, Stored> program : programs.entrySet()) {
+        for (Map.Entry<Program, Stored> program : programs.entrySet()) {
             for (int i = 0; i < RESTORES.size(); i++) {
                 RestoreWay way = RESTORES.get((round + i) % RESTORES.size());
                 program.getValue()
@@ -133,7 +132,7 @@ final class RestoreTurns<P extends Primitive> {
 
     private double restore(
             RestoreWay way,
-            DemoKernel kernel,
+            Program kernel,
             Stored stored,
             Granary local,
             Granary bucket,
@@ -158,9 +157,9 @@ final class RestoreTurns<P extends Primitive> {
         return engine.create(stored.descriptor(), stored.binaries(), BinaryKind.KERNEL);
     }
 
-    private P lookup(Granary granary, DemoKernel kernel, Stored stored, PrimitiveSource expected)
+    private P lookup(Granary granary, Program kernel, Stored stored, PrimitiveSource expected)
             throws Exception {
-        var found = granary.obtain(engine, stored.descriptor());
+        var found = granary.lookup(engine, stored.descriptor());
         if (found.source() != expected) {
             throw new IllegalStateException(
                     kernel.name() + " came from " + found.source() + ", not " + expected);
@@ -172,7 +171,7 @@ final class RestoreTurns<P extends Primitive> {
      * Returns the milliseconds until every kernel of the program has run once, or on a simulated
      * device until it can be launched.
      */
-    private double ready(DemoKernel kernel, Callable<P> way) throws Exception {
+    private double ready(Program kernel, Callable<P> way) throws Exception {
         long start = System.nanoTime();
         P primitive = way.call();
         try (LoadedKernels live = engine.load(primitive)) {
@@ -181,10 +180,10 @@ final class RestoreTurns<P extends Primitive> {
                 return (System.nanoTime() - start) / 1e6;
             }
             long loaded = System.nanoTime() - start;
-            if (kernel.verify(engine, live, new SplittableRandom(1))
-                    instanceof KernelCheckResult.Wrong wrong) {
+            String difference = kernel.check(engine, live, new SplittableRandom(1));
+            if (!difference.isEmpty()) {
                 throw new IllegalStateException(
-                        kernel.name() + " computes wrong results: " + wrong.difference());
+                        kernel.name() + " computes wrong results: " + difference);
             }
             return (loaded + live.firstLaunchTime().toNanos()) / 1e6;
         }

@@ -10,7 +10,6 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 
 import dev.granary.benchmarks.bucket.server.BucketWorkspace;
-import dev.granary.benchmarks.bucket.transport.TransportCandidate;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -53,15 +52,7 @@ class BucketBenchmarkTest {
                     + " counts the requests")
     void warm() throws Exception {
         JsonArray sections = sections(
-                "warm",
-                "--entries",
-                "40",
-                "--rounds",
-                "1",
-                "--delays",
-                "5",
-                "--content",
-                "kernels");
+                "--entries", "40", "--rounds", "1", "--delays", "5", "--content", "kernels");
         for (String way : delayed() ? List.of("direct", "5ms") : List.of("direct")) {
             JsonObject section = named(sections, "warm-" + way);
             for (String row : List.of("warm", "warm, running JVM")) {
@@ -74,70 +65,24 @@ class BucketBenchmarkTest {
     }
 
     @Test
-    @DisplayName("O10 loose: a hit takes as long as its parts, which are reported")
-    void loose() throws Exception {
-        JsonObject section = named(sections("loose", "--calls", "100", "--delays", "5"), "loose");
-        for (String column :
-                List.of("bareMicros", "transportMicros", "decodeMicros", "tierMicros")) {
-            assertTrue(figure(section, "direct", column) > 0, column);
-        }
-        assertTrue(figure(section, "direct", "tierMicros")
-                > figure(section, "direct", "decodeMicros"));
-    }
-
-    @Test
-    @DisplayName("O10 transports: every client reads objects, in a new process and many at once")
-    void transports() throws Exception {
-        JsonArray sections =
-                sections("transports", "--entries", "20", "--rounds", "1", "--delays", "5");
-        for (TransportCandidate transport : TransportCandidate.values()) {
-            assertTrue(
-                    figure(named(sections, "first-object"), transport.label(), "millis") > 0,
-                    transport.label());
-            assertTrue(
-                    figure(named(sections, "transports-direct"), transport.label(), "perSecond32")
-                            > 0,
-                    transport.label());
-        }
-    }
-
-    @Test
-    @DisplayName("O10 fleet: packs need fewer requests, and a node that retries until it is granted"
-            + " loses no entry")
-    void fleet() throws Exception {
-        JsonArray sections =
-                sections("fleet", "--kernels", "300", "--nodes", "50", "--delays", "5");
-        JsonObject simulated = named(sections, "fleet");
-        assertTrue(figure(simulated, "packed, at once", "requests")
-                < figure(simulated, "loose, at once", "requests"));
-        assertEquals(0, figure(simulated, "loose, at once", "lostPercent"));
-        assertEquals(300 + 1, figure(named(sections, "fleet-paper"), "loose", "requestsPerNode"));
-    }
-
-    @Test
-    @DisplayName(
-            "O10 an unknown measure, server or delay, or a count out of range: usage, exit code 2,"
-                    + " nothing written")
+    @DisplayName("O10 an unknown server or delay, or a count out of range: usage, exit code 2,"
+            + " nothing written")
     void wrongUsage() {
         Path work = directory.resolve("work");
-        assertEquals(USAGE, run("heat", "--dir", work.toString()));
-        assertTrue(err.toString().contains("'heat'"), err::toString);
         assertEquals(USAGE, run("--server", "floppy", "--dir", work.toString()));
         assertEquals(USAGE, run("--delays", "0", "--dir", work.toString()));
         assertEquals(USAGE, run("--entries", "1", "--dir", work.toString()));
         assertEquals(USAGE, run("--entries", "50001", "--dir", work.toString()));
-        assertEquals(USAGE, run("--nodes", "524289", "--dir", work.toString()));
         assertTrue(Files.notExists(work));
     }
 
-    private JsonArray sections(String measure, String... options) throws Exception {
+    private JsonArray sections(String... options) throws Exception {
         assumeTrue(
                 BucketWorkspace.program("setpriv") != null,
                 "the embedded server's script needs util-linux");
         Path json = directory.resolve("figures.json");
         List<String> arguments = Stream.concat(
                         Stream.of(
-                                measure,
                                 "--server",
                                 "embedded",
                                 "--dir",

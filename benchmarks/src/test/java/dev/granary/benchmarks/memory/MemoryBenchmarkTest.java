@@ -28,27 +28,17 @@ class MemoryBenchmarkTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName("O10 hit, churn, oneDNN and events, tiny: figures for each candidate in the JSON,"
-            + " goals on the terminal, no line too long")
+    @DisplayName("A tiny run has figures of each candidate in the JSON, and goals on the terminal")
     void small() throws Exception {
         Path json = directory.resolve("figures.json");
-        String text = inOwnJvm(
-                "--rounds",
-                "1",
-                "--iterations",
-                "1",
-                "--millis",
-                "10",
-                "--capacities",
-                "16,64",
-                "--json",
-                json.toString());
+        String text = inOwnJvm("--iterations", "1", "--millis", "10", "--json", json.toString());
         JsonArray sections = JsonParser.parseString(Files.readString(json))
                 .getAsJsonObject()
                 .getAsJsonArray("sections");
-        assertEquals(4, sections.size(), text);
-        for (HitCandidate candidate : HitCandidate.values()) {
-            JsonObject row = row(sections, "hit", candidate.label());
+        assertEquals(1, sections.size(), text);
+        for (String candidate :
+                List.of("another map", "PrimitiveCache", "Granary", "with an event")) {
+            JsonObject row = row(sections, "hit", candidate);
             for (String column : List.of("oneNanos", "oneRatio", "twoNanos", "twoRatio")) {
                 assertTrue(
                         row.get(column).getAsDouble() > 0,
@@ -56,22 +46,14 @@ class MemoryBenchmarkTest {
             }
             assertTrue(row.get("bytes").getAsDouble() >= 0, row::toString);
         }
-        assertTrue(row(sections, "churn", "64 of 128").get("primitive").getAsDouble() > 0);
-        for (String candidate : List.of("cache", "unobserved", "observed", "followed")) {
-            assertTrue(row(sections, "events", candidate).get("nanos").getAsDouble() > 0);
-        }
-        assertTrue(text.contains("goal: primitive, threads: 2, hit / map"), text);
+        assertTrue(text.contains("goal: PrimitiveCache / map, threads: 2"), text);
         assertTrue(text.lines().allMatch(line -> line.length() <= 110), text);
     }
 
     @Test
-    @DisplayName("O10 an unknown measure, or capacities that do not ascend, iterations too short:"
-            + " usage, exit code 2")
+    @DisplayName("Too few or too short iterations are wrong usage, exit code 2")
     void wrongUsage() {
-        assertEquals(USAGE, run("--only", "hits"));
-        assertEquals(USAGE, run("--capacities", "64,16"));
-        assertEquals(USAGE, run("--capacities", "0"));
-        assertEquals(USAGE, run("--rounds", "0"));
+        assertEquals(USAGE, run("--iterations", "0"));
         assertEquals(USAGE, run("--millis", "9"));
     }
 

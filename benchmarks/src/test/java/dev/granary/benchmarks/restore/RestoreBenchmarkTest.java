@@ -12,8 +12,7 @@ import dev.granary.benchmarks.harness.BenchmarkCommand;
 import dev.granary.benchmarks.harness.Goal;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.demo.DeviceSimulation;
-import dev.granary.demo.DriverCacheSettings;
+import dev.granary.demo.DriverVariables;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.testing.ChildJvm;
 
@@ -48,7 +47,7 @@ class RestoreBenchmarkTest {
             throws Exception {
         Path json = directory.resolve("figures.json");
         ChildJvm.Result result = ChildJvm.of(RestoreBenchmark.class)
-                .variables(DriverCacheSettings.ONE_THREAD)
+                .variables(RestoreBenchmark.CACHES_OFF)
                 .variables(variables)
                 .directory(directory)
                 .mergeErrors()
@@ -89,7 +88,7 @@ class RestoreBenchmarkTest {
                 Files.exists(INTEL), "Intel's driver, on Debian: apt-get install intel-opencl-icd");
         Path vendors = Files.createDirectory(directory.resolve("vendors"));
         Files.copy(INTEL, vendors.resolve("intel.icd")); // two in one process may clash
-        Map<String, String> variables = new HashMap<>(DeviceSimulation.variables(directory));
+        Map<String, String> variables = new HashMap<>(DriverVariables.simulation(directory));
         variables.put("OCL_ICD_VENDORS", vendors.toString());
         row("opencl", WITH_SPIRV, variables);
     }

@@ -8,7 +8,8 @@ import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.stores.LocalTierFactory;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
+import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.local.LocalTier;
 
 import picocli.CommandLine.Mixin;
@@ -26,9 +27,9 @@ public abstract class LocalTierCommand extends OutputCommand {
     private LocalOptions local = new LocalOptions();
 
     @Override
-    public final Integer call() throws Exception {
+    public Integer call() throws Exception {
         check();
-        GranaryConfig config = local.builder().build();
+        GranaryConfig config = configure(local.builder()).build();
         try (LocalTier tier = open(config)) {
             return run(tier, config);
         } catch (IOException e) {
@@ -37,11 +38,16 @@ public abstract class LocalTierCommand extends OutputCommand {
     }
 
     /** Rejects invalid options before anything is opened. */
-    protected void check() throws UsageException {}
+    protected void check() throws UsageException, ConfigException {}
+
+    /** Returns a configuration with the arguments of the command, by default as it is. */
+    protected GranaryConfigBuilder configure(GranaryConfigBuilder options) throws ConfigException {
+        return options;
+    }
 
     /** Opens the tier, by default without eviction. */
     protected LocalTier open(GranaryConfig config) throws ConfigException {
-        return LocalTierFactory.openWithoutEviction(config);
+        return TierFactory.localWithoutEviction(config);
     }
 
     /** Returns the message for a failed operation on files. */

@@ -4,7 +4,7 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cli.command.LocalTierCommand;
 import dev.granary.cli.output.EntryFormatter;
 import dev.granary.cli.output.JsonOutput;
-import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
 
@@ -29,11 +29,11 @@ public final class ClearCommand extends LocalTierCommand {
 
     @Override
     protected int run(LocalTier tier, GranaryConfig config) throws Exception {
-        List<EntryCatalog.Listed> before = TierInventory.entries(tier);
+        List<EntryCatalog.Listed> before = Place.entries(tier);
         if (isConfirmed) {
             tier.clear();
         }
-        List<EntryCatalog.Listed> after = isConfirmed ? TierInventory.entries(tier) : before;
+        List<EntryCatalog.Listed> after = isConfirmed ? Place.entries(tier) : before;
         if (isJson()) {
             JsonOutput.print(
                     out(),

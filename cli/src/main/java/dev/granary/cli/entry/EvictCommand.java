@@ -8,7 +8,7 @@ import dev.granary.cli.output.EntryFormatter;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Units;
-import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
@@ -63,7 +63,7 @@ public final class EvictCommand extends LocalTierCommand {
 
     @Override
     protected int run(LocalTier tier, GranaryConfig config) throws Exception {
-        List<EntryCatalog.Listed> all = TierInventory.entries(tier);
+        List<EntryCatalog.Listed> all = Place.entries(tier);
         List<EntryCatalog.Listed> victims =
                 victims(selection.from(all, Instant.now()), remaining());
         List<EntryCatalog.Listed> removed = isDry ? victims : remove(tier, victims);

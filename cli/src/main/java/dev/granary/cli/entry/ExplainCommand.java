@@ -13,14 +13,13 @@ import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.TierOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
-import dev.granary.coordinator.admin.IntermediateExplainer;
-import dev.granary.coordinator.admin.IntermediateOutcome;
-import dev.granary.coordinator.admin.LookupExplainer;
-import dev.granary.coordinator.admin.LookupExplanation;
-import dev.granary.coordinator.admin.LookupExplanation.Outcome;
-import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.cli.output.Units;
+import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.lookup.Explainer;
+import dev.granary.coordinator.tier.Tiers;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
@@ -75,22 +74,22 @@ public final class ExplainCommand extends TierCommand {
                 : named.withTarget(selected.get().target());
         Optional<EngineKind> kind = selected.map(HostDevice::kind);
         List<Target> readable = selected.map(HostDevice::readableTargets).orElse(List.of());
-        LookupExplainer explainer = new LookupExplainer(config, InstantSource.system());
-        LookupExplanation explanation = explainer.explain(id, readable, kind);
-        boolean isCompared = !id.isEmpty() && !(explanation.outcome() instanceof Outcome.Restore);
-        Optional<IntermediateOutcome> intermediate =
-                isCompared && descriptor.filter(ExplainCommand::needsSpirv).isPresent()
-                        ? Optional.of(new IntermediateExplainer(explainer, SpirvCompiler.onPath())
-                                .explain(descriptor.get()))
-                        : Optional.empty();
+        Optional<KernelDescriptor> compiled = descriptor.filter(ExplainCommand::needsSpirv);
+        Target target = id.isEmpty() ? descriptor.orElseThrow().target() : id.target();
+        Explainer.Explanation explanation = Explainer.explain(
+                config,
+                SpirvCompiler.onPath(),
+                InstantSource.system(),
+                new Explainer.Request(id, target, readable, kind, compiled));
+        Explained explained = new Explained(id, target, explanation);
+        boolean isCompared = !id.isEmpty() && explanation.entry().isEmpty();
         if (isJson()) {
             Optional<NearestEntry> nearest = isCompared ? nearest(config, id) : Optional.empty();
-            JsonOutput.print(out(), ExplanationJson.of(explanation, intermediate, nearest));
+            JsonOutput.print(out(), ExplanationJson.of(explained, nearest));
             return 0;
         }
         ExplanationText text = new ExplanationText(out());
-        text.print(explanation); // before the search, which may take long or fail
-        intermediate.ifPresent(text::print);
+        text.print(explained); // before the search, which may take long or fail
         if (isCompared) {
             nearest(config, id)
                     .ifPresentOrElse(
@@ -100,13 +99,77 @@ public final class ExplainCommand extends TierCommand {
         return 0;
     }
 
+    /**
+     * An explained lookup.
+     *
+     * @param target the target of the engine
+     */
+    record Explained(Id id, Target target, Explainer.Explanation explanation) {
+        /** Returns the outcome in words. */
+        String outcome() {
+            return explanation
+                            .waitLimit()
+                            .map(limit -> "a lookup waits for the other process, at most "
+                                    + Units.time(limit) + "; otherwise ")
+                            .orElse("")
+                    + found();
+        }
+
+        private String found() {
+            Optional<GranaryEvent.Restore> restored = explanation.entry().isEmpty()
+                    ? Optional.empty()
+                    : explanation.events().stream()
+                            .filter(this::isOwn)
+                            .filter(GranaryEvent.Restore.class::isInstance)
+                            .map(GranaryEvent.Restore.class::cast)
+                            .reduce((_, last) -> last);
+            if (restored.isPresent()) {
+                String tier = restored.get().tier();
+                return "a lookup restores the entry of "
+                        + (tier.equals(Tiers.LOCAL)
+                                ? "the local tier"
+                                : tier + ", and stores it in the local tier");
+            }
+            return "a lookup compiles: " + reason();
+        }
+
+        private String reason() {
+            if (id.isEmpty()) {
+                return "the kernel is not cacheable: " + id.reason();
+            }
+            return explanation.events().stream().noneMatch(GranaryEvent.Load.class::isInstance)
+                    ? "the setting enabled switches its engine off"
+                    : "no tier has an entry that it may use"
+                            + explanation.failure().map(cause -> "; " + cause).orElse("");
+        }
+
+        /** Returns false for an event of the lookup of an intermediate program. */
+        boolean isOwn(GranaryEvent event) {
+            String digest = id.isEmpty() ? "" : id.hash().hex();
+            return switch (event) {
+                // an entry of another namespace has another id
+                case GranaryEvent.Load load -> load.id().equals(digest);
+                case GranaryEvent.Restore restore ->
+                    restore.id().equals(digest)
+                            || explanation
+                                    .entry()
+                                    .filter(entry -> entry.id().hash().hex().equals(restore.id()))
+                                    .isPresent();
+                case GranaryEvent.Wait wait -> wait.id().equals(digest);
+                case GranaryEvent.Compile compile -> compile.id().equals(digest);
+                case GranaryEvent.Lookup lookup -> lookup.id().equals(digest);
+                case GranaryEvent.Store _, GranaryEvent.Upload _, GranaryEvent.Eviction _ -> false;
+            };
+        }
+    }
+
     /** Returns true if a compile of the kernel has the step from OpenCL C to SPIR-V. */
     private static boolean needsSpirv(KernelDescriptor kernel) {
         return kernel.target().backend() == Backend.LEVEL_ZERO && kernel.spirv().isEmpty();
     }
 
     /** Opens the selected tier, but creates no directory. */
-    private TierInventory openTier(GranaryConfig config)
+    private Place openTier(GranaryConfig config)
             throws ConfigException, UsageException, CommandFailedException {
         if (isMissing(config)) {
             throw new CommandFailedException("there is no " + config.directory());
@@ -126,7 +189,7 @@ public final class ExplainCommand extends TierCommand {
         if (isMissing(config)) {
             return Optional.empty();
         }
-        try (TierInventory inventory = openTier(config)) {
+        try (Place inventory = openTier(config)) {
             return NearestEntry.find(
                     inventory, id, tier.isLocal() ? MAX_COMPARED : MAX_COMPARED_IN_BUCKET);
         } catch (IOException e) {

@@ -13,15 +13,12 @@ import dev.granary.cli.key.KeyText;
 import dev.granary.cli.key.NearestEntry;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.Units;
-import dev.granary.coordinator.admin.IntermediateOutcome;
-import dev.granary.coordinator.admin.LookupExplanation;
-import dev.granary.coordinator.admin.LookupExplanation.Outcome;
-import dev.granary.coordinator.admin.LookupExplanation.Result;
-import dev.granary.coordinator.admin.LookupExplanation.TierAnswer;
-import dev.granary.coordinator.admin.TierVerifier;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.lookup.Explainer;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
-import dev.granary.gpu.spirv.SpirvCompiler;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -31,13 +28,11 @@ final class ExplanationJson {
     private ExplanationJson() {}
 
     /** Returns the object of an explanation. */
-    static JsonObject of(
-            LookupExplanation explanation,
-            Optional<IntermediateOutcome> intermediate,
-            Optional<NearestEntry> nearest) {
-        Id id = explanation.id();
-        JsonArray answers = new JsonArray();
-        explanation.answers().forEach(answer -> answers.add(of(answer)));
+    static JsonObject of(ExplainCommand.Explained explained, Optional<NearestEntry> nearest) {
+        Id id = explained.id();
+        Explainer.Explanation explanation = explained.explanation();
+        JsonArray steps = new JsonArray();
+        explanation.events().forEach(event -> step(event).ifPresent(steps::add));
         return JsonOutput.object(
                 "id",
                 id.isEmpty()
@@ -45,23 +40,82 @@ final class ExplanationJson {
                         : JsonOutput.object("hash", id.hash().hex()).get("hash"),
                 "key",
                 key(id),
-                "namespaces",
-                JsonOutput.strings(
-                        explanation.namespaces().stream().map(Target::path).toList()),
-                "answers",
-                answers,
-                "claim",
+                "steps",
+                steps,
+                "entry",
                 explanation
-                        .claim()
-                        .<JsonElement>map(claim -> JsonOutput.object(
-                                "state", name(claim.state()), "detail", claim.detail()))
+                        .entry()
+                        .<JsonElement>map(entry -> of(entry, explained.target()))
                         .orElse(JsonNull.INSTANCE),
+                "waitLimitMillis",
+                explanation.waitLimit().map(Duration::toMillis).orElse(0L),
                 "outcome",
-                of(explanation.outcome()),
-                "intermediate",
-                intermediate.<JsonElement>map(ExplanationJson::of).orElse(JsonNull.INSTANCE),
+                explained.outcome(),
                 "nearest",
                 nearest.<JsonElement>map(ExplanationJson::of).orElse(JsonNull.INSTANCE));
+    }
+
+    /** Returns an event of the lookup; empty for those after it. */
+    private static Optional<JsonObject> step(GranaryEvent event) {
+        return switch (event) {
+            case GranaryEvent.Load load ->
+                Optional.of(
+                        step("load", load.id(), load.tier(), load.outcome().name(), load.cause()));
+            case GranaryEvent.Restore restore ->
+                Optional.of(step(
+                        "restore",
+                        restore.id(),
+                        restore.tier(),
+                        restore.outcome().name(),
+                        restore.cause()));
+            case GranaryEvent.Wait wait ->
+                Optional.of(step("wait", wait.id(), "", "taken", Optional.empty()));
+            case GranaryEvent.Compile compile ->
+                Optional.of(step(
+                        "compile",
+                        compile.id(),
+                        "",
+                        compile.failure().isEmpty() ? "compiled" : "failed",
+                        compile.failure()));
+            case GranaryEvent.Lookup _,
+                    GranaryEvent.Store _,
+                    GranaryEvent.Upload _,
+                    GranaryEvent.Eviction _ -> Optional.empty();
+        };
+    }
+
+    private static JsonObject step(
+            String kind, String id, String tier, String outcome, Optional<String> cause) {
+        return JsonOutput.object(
+                "step",
+                kind,
+                "id",
+                id,
+                "tier",
+                tier,
+                "outcome",
+                outcome.toLowerCase(Locale.ROOT),
+                "cause",
+                cause.orElse(""));
+    }
+
+    private static JsonObject of(Entry entry, Target target) {
+        JsonObject object = JsonOutput.object(
+                "namespace",
+                entry.id().target().path(),
+                "bytes",
+                entry.binaries().byteSize(),
+                "compileMillis",
+                Units.millis(entry.compileTime()),
+                "contentSha256",
+                entry.contentHash().hex());
+        entry.metadata().ifPresent(metadata -> object.addProperty("producer", metadata.producer()));
+        BinaryCompatibility judged = CompatibilityChecker.check(target, entry.binaries());
+        object.addProperty(
+                "compatibility",
+                judged instanceof BinaryCompatibility.Compatible ? "compatible" : "undetermined");
+        object.addProperty("reason", judged.reason());
+        return object;
     }
 
     private static JsonArray key(Id id) {
@@ -72,90 +126,6 @@ final class ExplanationJson {
                             JsonOutput.object("name", field.name(), "value", KeyText.of(field))));
         }
         return fields;
-    }
-
-    private static JsonObject of(TierAnswer answer) {
-        JsonObject object = JsonOutput.object(
-                "tier", answer.tier(), "namespace", answer.namespace().path());
-        switch (answer.result()) {
-            case Result.Usable usable -> {
-                object.addProperty("answer", "hit");
-                addEntry(object, usable.entry(), usable.place());
-                boolean isCompatible =
-                        usable.compatibility() instanceof BinaryCompatibility.Compatible;
-                object.addProperty("compatibility", isCompatible ? "compatible" : "undetermined");
-                object.addProperty("reason", usable.compatibility().reason());
-            }
-            case Result.Quarantined quarantined -> {
-                object.addProperty("answer", "quarantined");
-                addEntry(object, quarantined.entry(), quarantined.place());
-                object.addProperty("reason", quarantined.reason());
-            }
-            case Result.Incompatible incompatible -> {
-                object.addProperty("answer", "incompatible");
-                addEntry(object, incompatible.entry(), incompatible.place());
-                object.addProperty("compatibility", "incompatible");
-                object.addProperty("reason", incompatible.reason());
-            }
-            case Result.Absent(String place) -> {
-                object.addProperty("answer", "absent");
-                object.addProperty("place", place);
-            }
-            case Result.Damaged damaged -> {
-                object.addProperty("answer", "damaged");
-                object.addProperty("damage", TierVerifier.name(damaged.kind()));
-                object.addProperty("reason", damaged.detail());
-            }
-            case Result.Unavailable(String cause) -> {
-                object.addProperty("answer", "unavailable");
-                object.addProperty("reason", cause);
-            }
-        }
-        return object;
-    }
-
-    private static void addEntry(JsonObject object, Entry entry, String place) {
-        object.addProperty("place", place);
-        object.addProperty("bytes", entry.binaries().byteSize());
-        object.addProperty("compileMillis", Units.millis(entry.compileTime()));
-        object.addProperty("contentSha256", entry.contentHash().hex());
-        entry.metadata().ifPresent(metadata -> object.addProperty("producer", metadata.producer()));
-    }
-
-    private static JsonObject of(Outcome outcome) {
-        return switch (outcome) {
-            case Outcome.Restore restore ->
-                JsonOutput.object(
-                        "kind",
-                        "restore",
-                        "tier",
-                        restore.tier(),
-                        "from",
-                        restore.from().path());
-            case Outcome.Compile(String reason) ->
-                JsonOutput.object("kind", "compile", "reason", reason);
-            case Outcome.Wait wait ->
-                JsonOutput.object(
-                        "kind",
-                        "wait",
-                        "limitMillis",
-                        wait.limit().toMillis(),
-                        "otherwise",
-                        of(wait.otherwise()));
-        };
-    }
-
-    private static JsonObject of(IntermediateOutcome outcome) {
-        return switch (outcome) {
-            case IntermediateOutcome.Stored stored ->
-                JsonOutput.object(
-                        "kind", "stored", "tier", stored.tier(), "frontEnd", stored.frontEnd());
-            case IntermediateOutcome.Compiled(String frontEnd) ->
-                JsonOutput.object("kind", "compiled", "frontEnd", frontEnd);
-            case IntermediateOutcome.CompiledOnly _ -> JsonOutput.object("kind", "compiled-only");
-            case IntermediateOutcome.Missing _ ->
-                JsonOutput.object("kind", "missing", "reason", SpirvCompiler.REMEDY);
-        };
     }
 
     private static JsonObject of(NearestEntry nearest) {
@@ -174,9 +144,5 @@ final class ExplanationJson {
                 "b",
                 JsonOutput.strings(difference.b()))));
         return fields;
-    }
-
-    private static String name(LookupExplanation.ClaimState state) {
-        return state.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 }

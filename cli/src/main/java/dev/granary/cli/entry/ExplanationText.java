@@ -3,28 +3,23 @@ package dev.granary.cli.entry;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
+import dev.granary.cache.Target;
 import dev.granary.cli.key.KeyDifference;
 import dev.granary.cli.key.KeyText;
 import dev.granary.cli.key.NearestEntry;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.output.WrappedText;
-import dev.granary.coordinator.admin.IntermediateOutcome;
-import dev.granary.coordinator.admin.LookupExplanation;
-import dev.granary.coordinator.admin.LookupExplanation.Outcome;
-import dev.granary.coordinator.admin.LookupExplanation.Result;
-import dev.granary.coordinator.admin.LookupExplanation.TierAnswer;
-import dev.granary.coordinator.admin.TierVerifier;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.lookup.Explainer;
+import dev.granary.coordinator.tier.Tiers;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
-import dev.granary.gpu.spirv.SpirvCompiler;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 
 import java.io.PrintWriter;
 
 /** The explanation of a lookup as text for people. */
 final class ExplanationText {
-    /** The length of a stored text that is shown. */
-    private static final int FRONT_END_CHARACTERS = 200;
-
     private final PrintWriter out;
 
     ExplanationText(PrintWriter out) {
@@ -32,8 +27,8 @@ final class ExplanationText {
     }
 
     /** Prints the id with its fields, the steps, and the outcome. */
-    void print(LookupExplanation explanation) {
-        Id id = explanation.id();
+    void print(ExplainCommand.Explained explained) {
+        Id id = explained.id();
         if (!id.isEmpty()) {
             WrappedText.print(out, "id", id.hash().hex());
             WrappedText.print(out, "device", id.target().device());
@@ -43,62 +38,76 @@ final class ExplanationText {
             if (left > 0) {
                 out.println("  ... and " + left + " more fields of the key; --json shows all");
             }
-            explanation
-                    .namespaces()
-                    .forEach(target -> WrappedText.print(out, "namespace", target.path()));
+            WrappedText.print(out, "namespace", id.target().path());
             out.println();
-        }
-        if (!explanation.answers().isEmpty()) {
             WrappedText.print(out, "memory", "not examined: each process has its own");
         }
-        boolean isClaimShown = false;
-        for (TierAnswer answer : explanation.answers()) {
-            boolean isLocal = answer.tier().equals("local");
-            if (!isLocal && !isClaimShown) {
-                printClaim(explanation);
-                isClaimShown = true;
+        Explainer.Explanation explanation = explained.explanation();
+        for (GranaryEvent event : explanation.events()) {
+            String prefix = explained.isOwn(event) ? "" : "SPIR-V: ";
+            switch (event) {
+                case GranaryEvent.Load load ->
+                    WrappedText.print(
+                            out, label(load.tier()), prefix + tier(load.tier()) + text(load));
+                case GranaryEvent.Restore restore ->
+                    WrappedText.print(
+                            out,
+                            label(restore.tier()),
+                            prefix + tier(restore.tier()) + text(restore, explained));
+                case GranaryEvent.Wait _ ->
+                    WrappedText.print(
+                            out, "claim", prefix + "another process is compiling or storing it");
+                case GranaryEvent.Compile compile -> {
+                    if (!prefix.isEmpty()) {
+                        WrappedText.print(
+                                out,
+                                "SPIR-V",
+                                compile.failure()
+                                        .map(cause -> "none, so the compile fails: " + cause)
+                                        .orElse("compiled, and stored if its compiler is known"));
+                    }
+                }
+                case GranaryEvent.Lookup _,
+                        GranaryEvent.Store _,
+                        GranaryEvent.Upload _,
+                        GranaryEvent.Eviction _ -> {}
             }
-            WrappedText.print(
-                    out,
-                    isLocal ? "local" : "bucket",
-                    (isLocal ? "" : answer.tier() + ": ")
-                            + (explanation.namespaces().size() > 1
-                                    ? "in " + answer.namespace().backend().path() + ": "
-                                    : "")
-                            + text(answer.result()));
         }
-        if (!isClaimShown) {
-            printClaim(explanation);
-        }
-        WrappedText.print(out, "outcome", text(explanation.outcome()));
+        WrappedText.print(out, "outcome", explained.outcome());
         out.flush();
     }
 
-    private void printClaim(LookupExplanation explanation) {
-        explanation.claim().ifPresent(claim -> WrappedText.print(out, "claim", claim.detail()));
+    private static String label(String tier) {
+        return tier.equals(Tiers.LOCAL) ? Tiers.LOCAL : "bucket";
     }
 
-    /** Prints where the SPIR-V of the compile comes from. */
-    void print(IntermediateOutcome outcome) {
-        WrappedText.print(out, "SPIR-V", text(outcome));
-        out.flush();
+    private static String tier(String name) {
+        return name.equals(Tiers.LOCAL) ? "" : name + ": ";
     }
 
-    private static String text(IntermediateOutcome outcome) {
-        return switch (outcome) {
-            case IntermediateOutcome.Stored stored ->
-                "the driver builds from the intermediate program of "
-                        + (stored.tier().equals("local") ? "the local tier" : stored.tier())
-                        + ", by "
-                        + Units.cut(stored.frontEnd(), FRONT_END_CHARACTERS);
-            case IntermediateOutcome.Compiled(String frontEnd) ->
-                "compiled by " + frontEnd + ", since no tier has an intermediate program that it"
-                        + " may use; stored afterwards";
-            case IntermediateOutcome.CompiledOnly _ ->
-                "compiled, and not stored: the compiler to SPIR-V prints no version";
-            case IntermediateOutcome.Missing _ ->
-                "none, so the compile fails: no tier has the intermediate program, and "
-                        + SpirvCompiler.REMEDY;
+    private static String text(GranaryEvent.Load load) {
+        String cause = load.cause().orElse("");
+        return switch (load.outcome()) {
+            case HIT -> "hit: " + Units.bytes(load.bytes()) + ", key and checksums right";
+            case ABSENT -> "absent";
+            case DAMAGED -> "damaged, a miss: " + cause;
+            case UNAVAILABLE -> "unavailable, a miss: " + cause;
+            case SKIPPED -> cause;
+        };
+    }
+
+    private static String text(GranaryEvent.Restore restore, ExplainCommand.Explained explained) {
+        Explainer.Explanation explanation = explained.explanation();
+        return switch (restore.outcome()) {
+            case RESTORED, RECOMPILED ->
+                explanation
+                        .entry()
+                        .filter(_ -> explained.isOwn(restore))
+                        .map(entry -> facts(entry, explained.target()))
+                        .orElse("the driver builds from this program");
+            case QUARANTINED -> "not used: " + explanation.quarantine().orElse("in quarantine");
+            case INCOMPATIBLE -> "discarded as incompatible: " + restore.cause().orElse("");
+            case REFUSED, FAILED -> "not used: " + restore.cause().orElse("");
         };
     }
 
@@ -119,31 +128,17 @@ final class ExplanationText {
         out.flush();
     }
 
-    private static String text(Result result) {
-        return switch (result) {
-            case Result.Usable usable ->
-                "hit: " + facts(usable.entry(), usable.place()) + "; container "
-                        + text(usable.compatibility());
-            case Result.Quarantined quarantined ->
-                "not used: " + quarantined.reason() + "; "
-                        + facts(quarantined.entry(), quarantined.place());
-            case Result.Incompatible incompatible ->
-                "discarded as incompatible: " + incompatible.reason() + "; "
-                        + facts(incompatible.entry(), incompatible.place());
-            case Result.Absent(String place) -> "absent: " + place;
-            case Result.Damaged damaged ->
-                "damaged, a miss (" + TierVerifier.name(damaged.kind()) + "): " + damaged.detail();
-            case Result.Unavailable(String cause) -> "unavailable, a miss: " + cause;
-        };
-    }
-
-    private static String facts(Entry entry, String place) {
-        return place + ", " + Units.bytes(entry.binaries().byteSize()) + ", key and checksums right"
-                + ", compiled in " + Units.time(entry.compileTime())
+    private static String facts(Entry entry, Target target) {
+        return "compiled in " + Units.time(entry.compileTime())
                 + entry.metadata()
                         .map(EntryMetadata::producer)
                         .map(producer -> " by " + producer)
-                        .orElse("");
+                        .orElse("")
+                + (entry.id().target().equals(target)
+                        ? ""
+                        : ", for " + entry.id().target().backend().path())
+                + "; container "
+                + text(CompatibilityChecker.check(target, entry.binaries()));
     }
 
     private static String text(BinaryCompatibility compatibility) {
@@ -152,20 +147,6 @@ final class ExplanationText {
             case BinaryCompatibility.Incompatible no -> "incompatible (" + no.reason() + ")";
             case BinaryCompatibility.Undetermined unknown ->
                 "undetermined (" + unknown.reason() + "): the driver decides";
-        };
-    }
-
-    private static String text(Outcome outcome) {
-        return switch (outcome) {
-            case Outcome.Restore restore ->
-                "a lookup restores the entry of "
-                        + (restore.tier().equals("local")
-                                ? "the local tier"
-                                : restore.tier() + ", and stores it in the local tier");
-            case Outcome.Compile(String reason) -> "a lookup compiles: " + reason;
-            case Outcome.Wait wait ->
-                "a lookup waits for the other process, at most " + Units.time(wait.limit())
-                        + "; otherwise " + text(wait.otherwise());
         };
     }
 }

@@ -18,12 +18,13 @@ import dev.granary.cli.output.EntryFormatter;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
-import dev.granary.coordinator.admin.TierInventory;
-import dev.granary.coordinator.admin.TierVerifier;
+import dev.granary.cli.place.EntryVerifier;
+import dev.granary.cli.place.Place;
 import dev.granary.gpu.binary.BinaryContainer;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
+import dev.granary.plans.tuning.TuningDescriptor;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -57,7 +58,7 @@ public final class InspectCommand extends TierCommand {
     @Override
     public Integer call() throws Exception {
         prefix = IdPrefixConverter.parse(prefix);
-        try (TierInventory inventory = tier.open(stores());
+        try (Place inventory = tier.open(stores());
                 Arena memory = Arena.ofConfined()) {
             EntryCatalog.Listed listed = EntryFinder.find(inventory, prefix);
             return switch (inventory.read(listed, memory)) {
@@ -68,7 +69,7 @@ public final class InspectCommand extends TierCommand {
                 case LoadResult.Damaged damaged -> {
                     if (isJson()) {
                         JsonObject object = EntryFormatter.json(listed);
-                        object.addProperty("damage", TierVerifier.name(damaged.damage()));
+                        object.addProperty("damage", EntryVerifier.name(damaged.damage()));
                         object.addProperty("detail", damaged.detail());
                         JsonOutput.print(out(), object);
                     }
@@ -87,7 +88,7 @@ public final class InspectCommand extends TierCommand {
     }
 
     private static String message(EntryCatalog.Listed listed, LoadResult.Damaged damaged) {
-        return TierVerifier.isOtherVersion(damaged.damage())
+        return EntryVerifier.isOtherVersion(damaged.damage())
                 ? "entry " + listed.hash() + " is of another version (" + damaged.damage() + ": "
                         + damaged.detail()
                         + "); this version does not use it, and replaces it only when it stores"
@@ -108,14 +109,14 @@ public final class InspectCommand extends TierCommand {
             return;
         }
         TextTable table = new TextTable("id", "<" + entry.id().hash());
-        table.row("verified", "yes: full key, checksums, SHA-256 of the content");
+        table.row("intact", "yes: full key, checksums, SHA-256 of the content");
         table.row("target", entry.id().target().path());
         table.row("device", entry.id().target().device());
         table.row("driver", entry.id().target().driver());
         table.row(
                 "binaries",
                 entry.binaries().count() + ", " + Units.bytes(entry.binaries().byteSize()));
-        boolean isTuning = EntryFormatter.isTuning(entry.id());
+        boolean isTuning = TuningDescriptor.isTuning(entry.id());
         if (isTuning) {
             outcome(entry).forEach(line -> table.row("outcome", line));
         } else if (IntermediateDescriptor.isIntermediate(entry.id())) {
@@ -183,7 +184,7 @@ public final class InspectCommand extends TierCommand {
                 entry.contentHash().hex(),
                 "key",
                 fields);
-        if (EntryFormatter.isTuning(entry.id())) {
+        if (TuningDescriptor.isTuning(entry.id())) {
             object.add("outcome", JsonOutput.strings(outcome(entry)));
         }
         if (IntermediateDescriptor.isIntermediate(entry.id())

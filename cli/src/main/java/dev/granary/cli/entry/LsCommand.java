@@ -15,13 +15,15 @@ import dev.granary.cli.output.EntryFormatter;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Units;
-import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.cli.place.Place;
+import dev.granary.cli.place.Places;
 
 import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
 import java.time.Instant;
@@ -35,7 +37,7 @@ import java.util.function.Predicate;
 @Command(
         name = "ls",
         mixinStandardHelpOptions = true,
-        description = "List the entries of the local tier or of the bucket.")
+        description = "List the entries of the local tier, of the bucket, or of any place.")
 public final class LsCommand extends TierCommand {
     /** The sort order of the list. */
     enum Order {
@@ -44,6 +46,12 @@ public final class LsCommand extends TierCommand {
         COMPILE,
         NAME
     }
+
+    @Parameters(
+            arity = "0..1",
+            paramLabel = "PLACE",
+            description = "a directory or s3://NAME/PREFIX instead of a tier")
+    private @Nullable String place;
 
     @Mixin
     private TierOption tier = new TierOption();
@@ -76,13 +84,14 @@ public final class LsCommand extends TierCommand {
             throw new UsageException("--limit must be a positive number of entries, not " + limit);
         }
         boolean isReading = isLong || order == Order.COMPILE;
-        if (isReading && !tier.isLocal()) {
+        if (isReading && (place == null ? !tier.isLocal() : Places.isBucket(place))) {
             throw new UsageException(
                     "--long and --sort compile read every entry, which would download the bucket;"
                             + " they work on the local tier");
         }
         Predicate<EntryCatalog.Listed> isSelected = selection.predicate(Instant.now());
-        try (TierInventory inventory = tier.open(stores())) {
+        try (Place inventory =
+                place == null ? tier.open(stores()) : Places.source(place, stores().builder())) {
             // Compile times are known only after all entries have been read.
             BoundedEntryList first = new BoundedEntryList(
                     comparator(Map.of()),
@@ -138,7 +147,7 @@ public final class LsCommand extends TierCommand {
     }
 
     private Map<EntryCatalog.Listed, EntryDetails> read(
-            TierInventory inventory, List<EntryCatalog.Listed> entries) {
+            Place inventory, List<EntryCatalog.Listed> entries) {
         Map<EntryCatalog.Listed, EntryDetails> details = new LinkedHashMap<>();
         try (ProgressLine progress = new ProgressLine(err(), "reading", entries.size())) {
             for (EntryCatalog.Listed entry : entries) {

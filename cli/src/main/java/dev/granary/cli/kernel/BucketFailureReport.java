@@ -1,11 +1,11 @@
 package dev.granary.cli.kernel;
 
-import dev.granary.cache.TierStatistics;
 import dev.granary.cli.output.Units;
-import dev.granary.coordinator.admin.BucketTrial;
+import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.TierStatistics;
 
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -50,6 +50,9 @@ final class BucketFailureReport {
                                 + counts(
                                         layers.get(i),
                                         uploadFailure.isPresent() ? published.failed() : 0));
+            } else if (layers.get(i).late() > 0 && !hasAnswered(layers.get(i))) {
+                lines.put(
+                        i, Units.plural(layers.get(i).late(), "lookup") + " got no answer in time");
             } else if (hasOnlyDamaged(layers.get(i))) {
                 suspicions.put(
                         i,
@@ -89,9 +92,8 @@ final class BucketFailureReport {
     }
 
     private static boolean hasAnswered(LayerStatistics layer) {
-        TierStatistics.Snapshot results = layer.results();
-        return layer.lateAnswers()
-                        + results.hits()
+        TierStatistics results = layer.results();
+        return results.hits()
                         + results.misses()
                         - results.unavailable()
                         + results.stored()
@@ -109,7 +111,7 @@ final class BucketFailureReport {
         for (int i = 0; i < layers.size(); i++) {
             if (!lines.containsKey(i)
                     && (!hasAnswered(layers.get(i)) || suspicions.containsKey(i))) {
-                Optional<String> problem = BucketTrial.problem(buckets.get(i));
+                Optional<String> problem = Places.problem(buckets.get(i));
                 if (problem.isPresent()) {
                     suspicions.remove(i);
                     lines.put(i, problem.get());

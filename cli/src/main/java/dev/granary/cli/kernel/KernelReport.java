@@ -9,9 +9,9 @@ import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 
 import java.io.PrintWriter;
@@ -151,7 +151,7 @@ final class KernelReport {
                 count(PrimitiveSource.COMPILED),
                 count(PrimitiveSource.BUCKET),
                 count(PrimitiveSource.LOCAL),
-                count(PrimitiveSource.MEMORY),
+                count(PrimitiveSource.MEMORY) + count(PrimitiveSource.JOINED),
                 failures());
         results.stream()
                 .filter(Result.Obtained.class::isInstance)
@@ -174,8 +174,8 @@ final class KernelReport {
                     "%s skipped a bucket that had cost more time than it saved%n",
                     Units.plural(skippedLookups, "lookup"));
         }
-        long waited = statistics.count(LookupCounter.WAITED);
-        long givenUp = statistics.count(LookupCounter.WAITS_GIVEN_UP);
+        long waited = statistics.count(Counter.CLAIM_HITS);
+        long givenUp = statistics.count(Counter.CLAIM_WAITS_GIVEN_UP);
         if (waited + givenUp > 0) {
             out.printf(
                     "other processes of this machine compiled too: %d waits obtained an entry, %d"

@@ -17,8 +17,11 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
+import dev.granary.s3.store.SecretRedactor;
 
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -96,7 +99,9 @@ final class KernelRunner {
         /** The compiler did not end within its limit. */
         TIMED_OUT,
         /** The compiled binary is for another device by its container, or malformed. */
-        INCOMPATIBLE;
+        INCOMPATIBLE,
+        /** Granary is at fault, not the kernel. */
+        INTERNAL;
 
         static FailureKind of(CompileException e) {
             return e.getCause() instanceof CompilerProcessException process
@@ -163,13 +168,20 @@ final class KernelRunner {
 
     private Result runOne(KernelSpec kernel) {
         long start = System.nanoTime();
-        KernelSources sources = new KernelSources(kernel.sources().getFirst(), Map.of());
+        KernelSourceResolver.Resolved resolved;
         try {
-            KernelSourceResolver.Resolved resolved =
-                    KernelSourceResolver.resolve(kernel, engine.target());
-            sources = resolved.sources();
-            KernelDescriptor descriptor = resolved.descriptor();
-            LookupResult<? extends Primitive> lookup = granary.obtain(engine, descriptor);
+            resolved = KernelSourceResolver.resolve(kernel, engine.target());
+        } catch (IOException | IllegalArgumentException e) {
+            return failed(
+                    kernel,
+                    start,
+                    e instanceof IOException ? FailureKind.UNREADABLE : FailureKind.COMPILE,
+                    String.valueOf(e.getMessage()),
+                    new BuildLog("", new KernelSources(kernel.sources().getFirst(), Map.of())));
+        }
+        KernelDescriptor descriptor = resolved.descriptor();
+        try {
+            LookupResult<? extends Primitive> lookup = granary.lookup(engine, descriptor);
             // makes some drivers finish compiling
             long bytes = lookup.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
             // stores the entry for other processes now, not at the end
@@ -190,14 +202,16 @@ final class KernelRunner {
                     start,
                     FailureKind.of(e),
                     message.lines().findFirst().orElse(message),
-                    new BuildLog(e.buildLog(), sources));
-        } catch (IOException | RuntimeException e) {
+                    new BuildLog(e.buildLog(), resolved.sources()));
+        } catch (RuntimeException e) {
+            StringWriter trace = new StringWriter();
+            e.printStackTrace(new PrintWriter(trace, true));
             return failed(
                     kernel,
                     start,
-                    e instanceof IOException ? FailureKind.UNREADABLE : FailureKind.COMPILE,
-                    e.getMessage() == null ? e.toString() : e.getMessage(),
-                    new BuildLog("", sources));
+                    FailureKind.INTERNAL,
+                    "internal error of Granary, not of the kernel; please report it",
+                    new BuildLog(SecretRedactor.redact(trace.toString()), resolved.sources()));
         }
     }
 

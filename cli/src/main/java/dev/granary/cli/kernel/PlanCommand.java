@@ -14,10 +14,10 @@ import dev.granary.cli.output.Units;
 import dev.granary.cli.plan.PlanFile;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.opencl.OpenClDevice;
-import dev.granary.gpu.plan.CacheReport;
-import dev.granary.gpu.plan.KernelPlan;
-import dev.granary.gpu.plan.PlanReport;
-import dev.granary.gpu.plan.picture.PlanPicture;
+import dev.granary.plans.CacheReport;
+import dev.granary.plans.KernelPlan;
+import dev.granary.plans.PlanReport;
+import dev.granary.plans.picture.PlanPicture;
 
 import org.jspecify.annotations.Nullable;
 

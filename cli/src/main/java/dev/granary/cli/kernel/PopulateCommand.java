@@ -18,14 +18,13 @@ import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.place.Places;
 import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
-import dev.granary.coordinator.admin.BucketTrial;
-import dev.granary.coordinator.admin.ReadbackVerifier;
+import dev.granary.coordinator.GranaryBuilder;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 
@@ -180,14 +179,14 @@ public final class PopulateCommand extends TierCommand {
         PrintWriter err = err();
         List<KernelSpec> kernels = part.of(all);
         PublishResults published = new PublishResults();
-        PublishMode mode = isUnpacked ? PublishMode.UNPACKED : PublishMode.IN_PACKS;
+        GranaryBuilder builder = Granary.builder().config(config).published(published);
         try (PopulateEngines engines = selection.open(
                         KernelRunner.geometries(kernels), Duration.ofSeconds(compileLimit));
-                Granary granary = Granary.open(config, mode, published)) {
+                Granary granary = (isUnpacked ? builder : builder.inPacks()).open()) {
             List<KernelRunner.Result> results = new ArrayList<>();
             for (Engine<KernelDescriptor, ?> engine : engines.all()) {
-                try (ProgressLine progress = new ProgressLine(err, "populating", kernels.size())
-                        .watching(granary.waits())) {
+                try (ProgressLine progress =
+                        new ProgressLine(err, "populating", kernels.size()).watching(granary)) {
                     results.addAll(new KernelRunner(granary, engine)
                             .runAll(kernels, progress, Math.clamp(kernels.size(), 1, threads)));
                 }
@@ -235,7 +234,7 @@ public final class PopulateCommand extends TierCommand {
     private Optional<String> findProblem(BucketConfig bucket) throws ConfigException {
         try (ProgressLine progress = new ProgressLine(err(), "checking", 0)) {
             progress.passing(bucket.name());
-            return BucketTrial.problem(bucket);
+            return Places.problem(bucket);
         }
     }
 
@@ -251,8 +250,7 @@ public final class PopulateCommand extends TierCommand {
     private void flush(Granary granary, PublishResults published) {
         long start = System.nanoTime();
         long limit = TimeUnit.SECONDS.toNanos(uploadLimit);
-        try (ProgressLine progress =
-                new ProgressLine(err(), "publishing", 0).watching(granary.waits())) {
+        try (ProgressLine progress = new ProgressLine(err(), "publishing", 0).watching(granary)) {
             for (long elapsed = 0; elapsed < limit; elapsed = System.nanoTime() - start) {
                 if (granary.flush(Duration.ofNanos(Math.min(limit - elapsed, PROGRESS_NANOS)))) {
                     return;

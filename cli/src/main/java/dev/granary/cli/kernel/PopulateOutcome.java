@@ -22,6 +22,8 @@ enum PopulateOutcome {
     TIMED_OUT(false),
     /** The compiled binary is not for the target, and was not published. */
     INCOMPATIBLE(false),
+    /** Granary is at fault, not the kernel. */
+    INTERNAL_ERROR(false),
     /** The id cannot cover all inputs. */
     NOT_CACHEABLE(false),
     /** The bucket has not confirmed it. */

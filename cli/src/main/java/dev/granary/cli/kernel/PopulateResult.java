@@ -7,7 +7,6 @@ import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
-import dev.granary.coordinator.admin.ReadbackVerifier;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 
@@ -122,6 +121,7 @@ final class PopulateResult {
                     case CRASHED -> PopulateOutcome.CRASHED;
                     case TIMED_OUT -> PopulateOutcome.TIMED_OUT;
                     case INCOMPATIBLE -> PopulateOutcome.INCOMPATIBLE;
+                    case INTERNAL -> PopulateOutcome.INTERNAL_ERROR;
                 };
             case KernelRunner.Result.Obtained obtained -> {
                 Id id = obtained.descriptor().getId();
@@ -138,7 +138,7 @@ final class PopulateResult {
                     case COMPILED -> PopulateOutcome.COMPILED;
                     case LOCAL, BUCKET ->
                         published.isStored(id) ? PopulateOutcome.RESTORED : PopulateOutcome.PRESENT;
-                    case MEMORY -> PopulateOutcome.SAME_AS_ANOTHER;
+                    case MEMORY, JOINED -> PopulateOutcome.SAME_AS_ANOTHER;
                 };
             }
         };

@@ -2,20 +2,20 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
+import dev.granary.coordinator.event.PublicationListener;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
 
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BiConsumer;
 
 /** Results of publishing, by id. Thread-safe. */
-final class PublishResults implements BiConsumer<Id, StoreResult> {
+final class PublishResults implements PublicationListener {
     private final Map<Id, StoreResult> results = new ConcurrentHashMap<>();
 
     @Override
-    public void accept(Id id, StoreResult result) {
+    public void published(String layer, Id id, StoreResult result) {
         results.put(id, result);
     }
 

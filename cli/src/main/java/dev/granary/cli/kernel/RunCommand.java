@@ -10,7 +10,6 @@ import dev.granary.cli.output.ProgressLine;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.LayerStatistics;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.opencl.OpenCl;
@@ -25,7 +24,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * {@code granary run}: gets every kernel of a manifest through the cache, as a node does. A bucket
@@ -41,7 +39,6 @@ public final class RunCommand extends TierCommand {
     /** Of the 10 s that a silent bucket may cost, the other 2 s are for closing connections. */
     private static final long MAX_LOST_NANOS = TimeUnit.SECONDS.toNanos(8);
 
-    private static final long CAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
@@ -77,16 +74,15 @@ public final class RunCommand extends TierCommand {
         OpenCl.expectLaunches(KernelRunner.geometries(kernels.kernels()));
         PublishResults published = new PublishResults();
         try (KernelEngine<?> engine = device.device().open();
-                Granary granary = Granary.open(config, PublishMode.UNPACKED, published)) {
+                Granary granary =
+                        Granary.builder().config(config).published(published).open()) {
             KernelRunner runner = new KernelRunner(granary, engine);
-            try (ProgressLine progress = new ProgressLine(
-                            err, "getting", kernels.kernels().size())
-                    .watching(granary.waits())) {
+            try (ProgressLine progress =
+                    new ProgressLine(err, "getting", kernels.kernels().size()).watching(granary)) {
                 runner.runAll(kernels.kernels(), progress);
             }
             long start = System.nanoTime();
             flush(granary, start);
-            awaitCauses(granary, start);
             BucketFailureReport bucketFailures = new BucketFailureReport(
                     config.buckets(), granary.statistics().layers(), published);
             if (isBucketRequired) {
@@ -110,8 +106,7 @@ public final class RunCommand extends TierCommand {
      * together have waited for {@link #MAX_LOST_NANOS}.
      */
     private void flush(Granary granary, long start) {
-        try (ProgressLine progress =
-                new ProgressLine(err(), "uploading", 0).watching(granary.waits())) {
+        try (ProgressLine progress = new ProgressLine(err(), "uploading", 0).watching(granary)) {
             while (!Thread.currentThread().isInterrupted()) {
                 List<LayerStatistics> layers = granary.statistics().layers();
                 long limit = BucketFailureReport.hasAnyAnswered(layers)
@@ -133,20 +128,5 @@ public final class RunCommand extends TierCommand {
                 - layers.stream()
                         .mapToLong(layer -> layer.results().loadNanos())
                         .sum();
-    }
-
-    /**
-     * Waits, within the same limit, for late answers that no lookup has waited for: they show the
-     * cause of a failure, or that there was none.
-     */
-    private static void awaitCauses(Granary granary, long start) {
-        List<LayerStatistics> layers = granary.statistics().layers();
-        while (layers.stream()
-                        .anyMatch(layer -> layer.late() > 0 && layer.failure().isPresent())
-                && System.nanoTime() - start < remainingLossNanos(layers)
-                && !Thread.currentThread().isInterrupted()) {
-            LockSupport.parkNanos(CAUSE_NANOS);
-            layers = granary.statistics().layers();
-        }
     }
 }

@@ -15,16 +15,16 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.PublishMode;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.plan.tuning.PlanSpace;
-import dev.granary.gpu.plan.tuning.PlanTuner;
-import dev.granary.gpu.plan.tuning.TunedPlan;
-import dev.granary.gpu.plan.tuning.TuningSettings;
-import dev.granary.gpu.plan.tuning.TuningTrial;
+import dev.granary.plans.tuning.PlanSpace;
+import dev.granary.plans.tuning.PlanTuner;
+import dev.granary.plans.tuning.TunedPlan;
+import dev.granary.plans.tuning.TunedPlans;
+import dev.granary.plans.tuning.TuningSettings;
+import dev.granary.plans.tuning.TuningTrial;
 
 import org.jspecify.annotations.Nullable;
 
@@ -112,9 +112,10 @@ public final class TuneCommand extends TierCommand {
         GranaryConfig config = stores().builder().build();
         PublishResults published = new PublishResults();
         try (OpenClEngine engine = OpenClEngine.open(device.openClDevice());
-                Granary granary = Granary.open(config, PublishMode.UNPACKED, published)) {
+                Granary granary =
+                        Granary.builder().config(config).published(published).open()) {
             LookupResult<TunedPlan> result =
-                    isShowing ? show(granary, engine, space) : obtain(granary, engine, space);
+                    isShowing ? show(granary, engine, space) : lookup(granary, engine, space);
             TunedPlan tuned = result.primitive();
             KernelDescriptor kernel =
                     tuned.plan().descriptor(engine.target(), engine.device().limits());
@@ -162,7 +163,7 @@ public final class TuneCommand extends TierCommand {
     private static LookupResult<TunedPlan> show(
             Granary granary, OpenClEngine engine, PlanSpace space) throws CommandFailedException {
         long start = System.nanoTime();
-        TunedPlan stored = granary.plans()
+        TunedPlan stored = new TunedPlans(granary)
                 .find(space, engine.target())
                 .orElseThrow(() ->
                         new CommandFailedException("no tier has an outcome for this space and "
@@ -175,7 +176,7 @@ public final class TuneCommand extends TierCommand {
                 Duration.ofNanos(System.nanoTime() - start));
     }
 
-    private LookupResult<TunedPlan> obtain(Granary granary, OpenClEngine engine, PlanSpace space)
+    private LookupResult<TunedPlan> lookup(Granary granary, OpenClEngine engine, PlanSpace space)
             throws CompileException {
         long chosen = seed == null ? new SplittableRandom().nextInt(MAX_SEED) : seed;
         TuningSettings settings =
@@ -186,10 +187,10 @@ public final class TuneCommand extends TierCommand {
                     .listener((values, trial, counts) ->
                             progress.at(counts.tried() - 1, best.after(trial) + ", " + values));
             if (!isAgain) {
-                return granary.plans().obtain(tuner, space);
+                return new TunedPlans(granary).lookup(tuner, space);
             }
             long start = System.nanoTime();
-            TunedPlan plan = granary.plans().tuneAgain(tuner, space);
+            TunedPlan plan = new TunedPlans(granary).tuneAgain(tuner, space);
             return new LookupResult<>(
                     plan,
                     plan.origin() == TunedPlan.Origin.COMPILED
@@ -210,13 +211,12 @@ public final class TuneCommand extends TierCommand {
             Granary granary, OpenClEngine engine, TunedPlan tuned, KernelDescriptor kernel)
             throws CompileException {
         OpenCl.expectLaunches(List.of(tuned.plan().geometry()));
-        return granary.obtain(engine, kernel).source();
+        return granary.lookup(engine, kernel).source();
     }
 
     /** Waits for stores and uploads. Returns false if some have not ended within the limit. */
     private boolean flush(Granary granary, KernelDescriptor kernel) {
-        try (ProgressLine progress =
-                new ProgressLine(err(), "publishing", 0).watching(granary.waits())) {
+        try (ProgressLine progress = new ProgressLine(err(), "publishing", 0).watching(granary)) {
             progress.passing(kernel.name());
             return granary.flush(Duration.ofSeconds(uploadLimit));
         }

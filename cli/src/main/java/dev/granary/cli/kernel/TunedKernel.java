@@ -12,9 +12,10 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.Launch;
 import dev.granary.gpu.opencl.OpenClDevice;
-import dev.granary.gpu.plan.KernelPlan;
-import dev.granary.gpu.plan.tuning.PlanSpace;
-import dev.granary.gpu.plan.tuning.TunedPlan;
+import dev.granary.plans.KernelPlan;
+import dev.granary.plans.tuning.PlanSpace;
+import dev.granary.plans.tuning.TunedPlan;
+import dev.granary.plans.tuning.TunedPlans;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -38,7 +39,7 @@ record TunedKernel(Id outcome, KernelSpec spec) {
             throws KernelManifestException, ConfigException, CommandFailedException, IOException {
         PlanSpace space = PlanFile.readSpace(file);
         try (Granary granary = Granary.open(config)) {
-            TunedPlan tuned = granary.plans()
+            TunedPlan tuned = new TunedPlans(granary)
                     .find(space, device.target())
                     .orElseThrow(() -> new CommandFailedException("no tier has an outcome for "
                             + file + " and " + device + "; run granary tune " + file

@@ -8,9 +8,9 @@ import dev.granary.cli.output.Units;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.plan.tuning.PlanSpace;
-import dev.granary.gpu.plan.tuning.TunedPlan;
-import dev.granary.gpu.plan.tuning.TuningOutcome;
+import dev.granary.plans.tuning.PlanSpace;
+import dev.granary.plans.tuning.TunedPlan;
+import dev.granary.plans.tuning.TuningOutcome;
 
 import java.io.PrintWriter;
 import java.util.Locale;

@@ -3,7 +3,7 @@ package dev.granary.cli.key;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.output.BoundedEntryList;
-import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.cli.place.Place;
 
 import java.io.IOException;
 import java.util.Comparator;
@@ -17,7 +17,7 @@ public final class EntryFinder {
      *
      * @throws CommandFailedException if there is none, or more than one
      */
-    public static EntryCatalog.Listed find(TierInventory inventory, String prefix)
+    public static EntryCatalog.Listed find(Place inventory, String prefix)
             throws IOException, CommandFailedException {
         BoundedEntryList found =
                 new BoundedEntryList(Comparator.comparing(entry -> entry.hash().hex()), 1);

@@ -11,8 +11,8 @@ import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.IdPrefixConverter;
 import dev.granary.cli.option.UsageException;
+import dev.granary.cli.place.Place;
 import dev.granary.cli.source.KernelSourceResolver;
-import dev.granary.coordinator.admin.TierInventory;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.gpu.KernelDescriptor;
@@ -37,14 +37,13 @@ import java.util.stream.Collectors;
  */
 public record IdArgument(TierOpener tier, DeviceOption device) {
     private static final String DIGITS = "[0-9a-fA-F]{1,64}";
-    private static final String KEY_FILE = "key.bin";
     private static final char KERNEL_MARK = '#';
 
     /** Opener of a tier. */
     @FunctionalInterface
     public interface TierOpener {
         /** Opens the tier for inspection. */
-        TierInventory open() throws ConfigException, UsageException, CommandFailedException;
+        Place open() throws ConfigException, UsageException, CommandFailedException;
     }
 
     /**
@@ -136,7 +135,7 @@ public record IdArgument(TierOpener tier, DeviceOption device) {
 
     private Id ofEntry(String prefix)
             throws ConfigException, UsageException, CommandFailedException {
-        try (TierInventory inventory = tier.open();
+        try (Place inventory = tier.open();
                 Arena memory = Arena.ofConfined()) {
             EntryCatalog.Listed listed = EntryFinder.find(inventory, prefix);
             return switch (inventory.read(listed, memory)) {
@@ -156,9 +155,7 @@ public record IdArgument(TierOpener tier, DeviceOption device) {
         }
     }
 
-    /** Reads an entry as stored in a bucket, or a key as exported; also by the directory of one. */
-    private static Id ofFile(Path named) throws CommandFailedException {
-        Path file = Files.isDirectory(named) ? named.resolve(KEY_FILE) : named;
+    private static Id ofFile(Path file) throws CommandFailedException {
         if (!Files.isRegularFile(file)) { // opening a pipe blocks until a writer opens it
             throw new CommandFailedException(file + " is not a file with an entry");
         }

@@ -6,7 +6,7 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cli.output.BoundedEntryList;
-import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.cli.place.Place;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -40,7 +40,7 @@ public record NearestEntry(Id id, List<KeyDifference> differences) {
      * @return empty if none is of the same kernel
      * @throws IOException if the tier cannot be listed
      */
-    public static Optional<NearestEntry> find(TierInventory inventory, Id id, int limit)
+    public static Optional<NearestEntry> find(Place inventory, Id id, int limit)
             throws IOException {
         BoundedEntryList recent = new BoundedEntryList(
                 Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis)

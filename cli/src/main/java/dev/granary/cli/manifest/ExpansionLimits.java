@@ -1,5 +1,7 @@
 package dev.granary.cli.manifest;
 
+import java.util.concurrent.atomic.AtomicInteger;
+
 /**
  * Limits of one manifest with all that it includes, since a short text may stand for many programs
  * or a whole file system. Each method counts, and returns false beyond its limit. Not thread-safe.
@@ -22,7 +24,7 @@ final class ExpansionLimits {
     private int manifests;
     private long kernels;
     private long options;
-    private long files;
+    private final AtomicInteger filesLeft = new AtomicInteger(MAX_FILES);
 
     boolean addManifest() {
         return ++manifests <= MAX_MANIFESTS;
@@ -40,7 +42,7 @@ final class ExpansionLimits {
         return options <= MAX_OPTIONS;
     }
 
-    boolean addFile() {
-        return ++files <= MAX_FILES;
+    AtomicInteger filesLeft() {
+        return filesLeft;
     }
 }

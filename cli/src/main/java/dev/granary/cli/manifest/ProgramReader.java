@@ -1,6 +1,5 @@
 package dev.granary.cli.manifest;
 
-import dev.granary.cli.manifest.SourcePattern.TooManyFilesException;
 import dev.granary.coordinator.toml.TomlFile;
 
 import org.jspecify.annotations.Nullable;
@@ -134,18 +133,19 @@ record ProgramReader(ManifestTable table, ExpansionLimits limits) {
     private List<Path> matches(SourcePattern pattern, String text) throws KernelManifestException {
         List<Path> files;
         try {
-            files = pattern.matches(limits);
-        } catch (TooManyFilesException e) {
-            throw table.error(
-                    "source",
-                    "patterns reach more than " + ExpansionLimits.MAX_FILES + " files, here below "
-                            + TomlFile.harmless(pattern.base().toString())
-                            + "; name a smaller directory");
+            files = pattern.matches(limits.filesLeft());
         } catch (IOException e) {
             throw table.error(
                     "source",
                     "a directory of the pattern '" + TomlFile.harmless(text) + "' cannot be read: "
                             + TomlFile.harmless(e.toString()));
+        }
+        if (limits.filesLeft().get() < 0) {
+            throw table.error(
+                    "source",
+                    "patterns reach more than " + ExpansionLimits.MAX_FILES + " files, here below "
+                            + TomlFile.harmless(pattern.base().toString())
+                            + "; name a smaller directory");
         }
         if (files.isEmpty()) {
             throw table.error(

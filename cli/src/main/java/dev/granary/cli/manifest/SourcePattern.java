@@ -6,53 +6,31 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.PathMatcher;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.SortedSet;
+import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.PatternSyntaxException;
 
 /**
- * A path with wildcards: a text that contains {@code *} or {@code ?}. In it {@code *}, {@code ?},
- * {@code [abc]} and {@code {a,b}} match within one name, as in the globs of the JDK. The part
- * <code>**</code> matches any number of directories, none included.
+ * A path with wildcards: a text that contains {@code *} or {@code ?}. Its parts between slashes are
+ * globs of the JDK, and the part <code>**</code> matches any number of directories, none included.
  *
  * <p>As in a shell, names that begin with a dot are matched only by parts that do so too, and
  * <code>**</code> does not follow symbolic links.
+ *
+ * @param base the directory below which files are searched: the path before the first wildcard
+ * @param parts the parts after it
  */
-final class SourcePattern {
+record SourcePattern(Path base, List<String> parts) {
     private static final String ANY_DEPTH = "**";
-
-    private final Path base;
-    private final List<Part> parts;
-
-    /** A part of the pattern between two slashes. */
-    private record Part(boolean isAnyDepth, boolean isHidden, PathMatcher matcher) {
-        static Part of(String text) {
-            return new Part(
-                    text.equals(ANY_DEPTH),
-                    text.startsWith("."),
-                    FileSystems.getDefault().getPathMatcher("glob:" + text));
-        }
-
-        boolean matches(Path name) {
-            return isHidden == SourcePattern.isHidden(name) && matcher.matches(name);
-        }
-    }
-
-    private SourcePattern(Path base, List<Part> parts) {
-        this.base = base;
-        this.parts = parts;
-    }
 
     /** Returns true if a text is a pattern, and not a plain path. */
     static boolean isPattern(String text) {
-        return isWild(text);
-    }
-
-    private static boolean isWild(String text) {
         return text.indexOf('*') >= 0 || text.indexOf('?') >= 0;
     }
 
@@ -64,7 +42,7 @@ final class SourcePattern {
      * @throws InvalidPathException if the part before the first wildcard is not a path
      */
     static SourcePattern parse(Path directory, String text) {
-        List<String> texts = new ArrayList<>();
+        List<String> parts = new ArrayList<>();
         Path base = text.startsWith("/") ? directory.resolve("/") : directory;
         for (String part : text.split("/", -1)) {
             if (part.isEmpty() || part.equals(".")) {
@@ -74,111 +52,81 @@ final class SourcePattern {
                     != part.chars().filter(c -> c == '}').count()) {
                 throw new PatternSyntaxException("braces cannot contain a slash", text, -1);
             }
-            if (texts.isEmpty() && !isWild(part)) {
+            if (parts.isEmpty() && !isPattern(part)) {
                 base = base.resolve(part);
             } else if (part.equals("..")) {
                 throw new PatternSyntaxException("'..' follows a wildcard", text, -1);
-            } else if (!part.equals(ANY_DEPTH)
-                    || texts.isEmpty()
-                    || !texts.getLast().equals(ANY_DEPTH)) {
-                texts.add(part);
+            } else {
+                glob(part); // reports a wrong one, whether or not a file is compared with it
+                parts.add(part);
             }
         }
-        if (!texts.isEmpty() && texts.getLast().equals(ANY_DEPTH)) {
-            texts.add("*"); // every file at any depth
+        if (parts.getLast().equals(ANY_DEPTH)) {
+            parts.add("*"); // every file at any depth
         }
-        return new SourcePattern(base.normalize(), texts.stream().map(Part::of).toList());
+        return new SourcePattern(base.normalize(), List.copyOf(parts));
     }
 
-    /** Returns the directory below which files are searched: the path before the first wildcard. */
-    Path base() {
-        return base;
+    private static PathMatcher glob(String part) {
+        return FileSystems.getDefault().getPathMatcher("glob:" + part);
     }
 
     /**
      * Returns the regular files that match, sorted by path.
      *
+     * @param filesLeft the number of files and directories that may be read; the search subtracts
+     *     those that it read, and ends when the number is negative
      * @throws IOException if a directory cannot be read
-     * @throws TooManyFilesException if {@code limits} end the search
      */
-    List<Path> matches(ExpansionLimits limits) throws IOException, TooManyFilesException {
-        List<Path> matches = new ArrayList<>();
-        if (Files.isDirectory(base)) {
-            search(base, new TreeSet<>(List.of(0)), limits, matches);
-        }
-        matches.sort(null);
-        return matches;
-    }
-
-    /**
-     * Searches a directory. All parts that its names may match are tried at once, so that each
-     * directory is read once, however many parts have any depth.
-     *
-     * @param positions the indexes of these parts
-     */
-    private void search(
-            Path directory,
-            SortedSet<Integer> positions,
-            ExpansionLimits limits,
-            List<Path> matches)
-            throws IOException, TooManyFilesException {
-        TreeSet<Integer> open = new TreeSet<>(positions);
-        for (int position : positions) {
-            if (parts.get(position).isAnyDepth()) {
-                open.add(position + 1);
-            }
-        }
-        for (Path entry : entries(directory, limits)) {
-            Path name = entry.getFileName();
-            TreeSet<Integer> below = new TreeSet<>();
-            boolean isMatch = false;
-            boolean isLink = false;
-            for (int position : open) {
-                Part part = parts.get(position);
-                if (part.isAnyDepth()) {
-                    if (!isHidden(name)) {
-                        isLink = isLink || Files.isSymbolicLink(entry);
-                        if (!isLink) {
-                            below.add(position);
-                        }
-                    }
-                } else if (part.matches(name)) {
-                    isMatch |= position == parts.size() - 1;
-                    if (position < parts.size() - 1) {
-                        below.add(position + 1);
-                    }
+    List<Path> matches(AtomicInteger filesLeft) throws IOException {
+        Set<Path> found = Set.of(base);
+        for (String part : parts) {
+            Set<Path> next = new TreeSet<>();
+            PathMatcher glob = glob(part);
+            for (Path directory : found) {
+                if (part.equals(ANY_DEPTH)) {
+                    addTree(directory, next, filesLeft);
+                } else {
+                    entries(directory, part.startsWith("."), filesLeft).stream()
+                            .filter(entry -> glob.matches(entry.getFileName()))
+                            .forEach(next::add);
                 }
             }
-            if (isMatch && Files.isRegularFile(entry)) {
-                matches.add(entry);
-            } else if (!below.isEmpty() && Files.isDirectory(entry)) {
-                search(entry, below, limits, matches);
+            found = next;
+        }
+        return found.stream().filter(Files::isRegularFile).toList();
+    }
+
+    private static void addTree(Path directory, Set<Path> found, AtomicInteger filesLeft)
+            throws IOException {
+        if (found.add(directory)) {
+            for (Path entry : entries(directory, false, filesLeft)) {
+                if (Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS)) {
+                    addTree(entry, found, filesLeft);
+                }
             }
         }
     }
 
-    private static List<Path> entries(Path directory, ExpansionLimits limits)
-            throws IOException, TooManyFilesException {
+    /** Returns either the hidden or the other entries of a directory; none if it is not one. */
+    private static List<Path> entries(Path directory, boolean isHidden, AtomicInteger filesLeft)
+            throws IOException {
         List<Path> entries = new ArrayList<>();
+        if (filesLeft.get() < 0 || !Files.isDirectory(directory)) {
+            return entries;
+        }
         try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory)) {
             for (Path entry : stream) {
-                if (!limits.addFile()) {
-                    throw new TooManyFilesException();
+                if (filesLeft.decrementAndGet() < 0) {
+                    break;
                 }
-                entries.add(entry);
+                if (isHidden == entry.getFileName().toString().startsWith(".")) {
+                    entries.add(entry);
+                }
             }
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }
         return entries;
-    }
-
-    private static boolean isHidden(Path name) {
-        return name.toString().startsWith(".");
-    }
-
-    /** Thrown if the patterns of a manifest reach more files than {@link ExpansionLimits} allow. */
-    static final class TooManyFilesException extends Exception {
-        private static final long serialVersionUID = 1L;
     }
 }

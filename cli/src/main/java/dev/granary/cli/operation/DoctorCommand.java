@@ -7,10 +7,9 @@ import dev.granary.cache.CheckResult.Notice;
 import dev.granary.cache.CheckResult.Problem;
 import dev.granary.cache.CheckResult.Sound;
 import dev.granary.cli.command.TierCommand;
+import dev.granary.cli.operation.Doctor.Check;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.output.JsonOutput;
-import dev.granary.coordinator.admin.Doctor;
-import dev.granary.coordinator.admin.Doctor.Check;
 import dev.granary.coordinator.config.GranaryConfig;
 
 import picocli.CommandLine.Command;
@@ -35,7 +34,7 @@ public final class DoctorCommand extends TierCommand {
     public Integer call() throws Exception {
         PrintWriter out = out();
         GranaryConfig config = stores().config();
-        List<Check> checks = Doctor.examine(config, DeviceExaminer.examine(device.selection()));
+        List<Check> checks = Doctor.examine(config, device.selection());
         boolean isHealthy = checks.stream().map(Check::result).noneMatch(Problem.class::isInstance);
         if (isJson()) {
             JsonArray array = new JsonArray();

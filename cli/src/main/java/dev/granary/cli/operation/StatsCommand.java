@@ -15,10 +15,10 @@ import dev.granary.cli.output.PrometheusText;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.TierSummary;
 import dev.granary.cli.output.Units;
-import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.LibraryVersion;
-import dev.granary.coordinator.statistics.LifetimeStatistics;
+import dev.granary.coordinator.machine.Totals;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -75,7 +75,7 @@ public final class StatsCommand extends TierCommand {
                     "--reset has no effect with --tier bucket: a bucket has no counters");
         }
         PrintWriter out = out();
-        try (TierInventory inventory = tier.open(stores())) {
+        try (Place inventory = tier.open(stores())) {
             GranaryConfig config = stores().config();
             Map<String, Usage> usage = usage(inventory);
             Map<String, Long> totals = tier.isLocal() ? totals(config) : Map.of();
@@ -103,7 +103,7 @@ public final class StatsCommand extends TierCommand {
 
     /** Returns the counters of all processes, and sets them to 0 if {@code --reset} was given. */
     private Map<String, Long> totals(GranaryConfig config) throws Exception {
-        LifetimeStatistics statistics = new LifetimeStatistics(config.directory());
+        Totals statistics = new Totals(config.directory());
         if (!isReset) {
             return statistics.read();
         }
@@ -116,7 +116,7 @@ public final class StatsCommand extends TierCommand {
 
     private void printMetrics(
             PrometheusText text,
-            TierInventory inventory,
+            Place inventory,
             GranaryConfig config,
             Map<String, Usage> usage,
             Map<String, Long> totals) {
@@ -145,11 +145,11 @@ public final class StatsCommand extends TierCommand {
         text.counters(totals);
     }
 
-    private String tierLabel(TierInventory inventory) {
+    private String tierLabel(Place inventory) {
         return tier.isLocal() ? "local" : inventory.name();
     }
 
-    private Map<String, Usage> usage(TierInventory inventory) throws IOException {
+    private Map<String, Usage> usage(Place inventory) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
         try (ProgressLine progress =
                 new ProgressLine(err(), "counting", 0).watching(inventory.waits())) {
@@ -172,10 +172,7 @@ public final class StatsCommand extends TierCommand {
     }
 
     private void printUsage(
-            PrintWriter out,
-            TierInventory inventory,
-            GranaryConfig config,
-            Map<String, Usage> usage) {
+            PrintWriter out, Place inventory, GranaryConfig config, Map<String, Usage> usage) {
         long bytes =
                 usage.values().stream().mapToLong(Usage::bytes).reduce(0, EntryFormatter::sumOf);
         out.println(inventory.name() + ": "
@@ -215,7 +212,7 @@ public final class StatsCommand extends TierCommand {
      * bucket.
      */
     private JsonObject json(
-            TierInventory inventory,
+            Place inventory,
             GranaryConfig config,
             Map<String, Usage> usage,
             Map<String, Long> totals) {

@@ -11,8 +11,8 @@ import dev.granary.cli.output.EntryFormatter;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Units;
-import dev.granary.coordinator.admin.WarmReport;
-import dev.granary.coordinator.admin.Warmer;
+import dev.granary.cli.place.EntryCopier;
+import dev.granary.cli.place.Warmer;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -22,10 +22,10 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -70,20 +70,32 @@ public final class WarmCommand extends TierCommand {
             for (BucketConfig layer : config.buckets()) {
                 for (String target : namespaces) {
                     long start = System.nanoTime();
-                    Warmer.Outcome outcome = from(warmer, layer, target);
-                    Duration elapsed = Duration.ofNanos(System.nanoTime() - start);
-                    isSuccess &= outcome instanceof Warmer.Outcome.Done done
-                            && done.report().isWhole();
-                    if (!(outcome instanceof Warmer.Outcome.Done(WarmReport report))
-                            || report.entries() + report.present() + report.skippedEntries() > 0) {
+                    JsonObject result = JsonOutput.object("bucket", layer.name(), "target", target);
+                    results.add(result);
+                    try {
+                        Warmer.Report report = from(warmer, layer, target);
+                        Duration elapsed = Duration.ofNanos(System.nanoTime() - start);
+                        isSuccess &= report.isWhole();
+                        if (report.wanted()
+                                        + report.present()
+                                        + report.entries().failed()
+                                > 0) {
+                            empty.remove(target);
+                        }
+                        if (isJson()) {
+                            add(result, elapsed, report);
+                        } else {
+                            print(layer, target, elapsed, report);
+                        }
+                        printProblems(config, layer, report);
+                    } catch (IOException e) {
+                        isSuccess = false;
                         empty.remove(target);
+                        result.addProperty("unavailable", e.getMessage());
+                        err().println("granary: nothing was received from " + layer.name() + ": "
+                                + e.getMessage());
+                        err().flush();
                     }
-                    if (isJson()) {
-                        results.add(json(layer, target, elapsed, outcome));
-                    } else {
-                        print(layer, target, elapsed, outcome);
-                    }
-                    printProblems(config, layer, outcome);
                 }
             }
         }
@@ -121,34 +133,32 @@ public final class WarmCommand extends TierCommand {
         return true;
     }
 
-    private Warmer.Outcome from(Warmer warmer, BucketConfig layer, String target)
-            throws ConfigException, InterruptedException {
+    private Warmer.Report from(Warmer warmer, BucketConfig layer, String target)
+            throws ConfigException, IOException, InterruptedException {
         try (ProgressLine progress =
                 new ProgressLine(err(), "warming", 0).watching(warmer.waits())) {
             return warmer.from(
                     layer,
                     target,
-                    (bytes, of) -> progress.passing(Units.bytes(bytes) + " of " + Units.bytes(of)));
+                    (entries, of) -> progress.passing(
+                            Units.bytes(entries.receivedBytes()) + " of " + Units.bytes(of)));
         }
     }
 
-    private void print(
-            BucketConfig layer, String target, Duration elapsed, Warmer.Outcome outcome) {
-        if (!(outcome instanceof Warmer.Outcome.Done(WarmReport report))) {
-            return;
-        }
+    private void print(BucketConfig layer, String target, Duration elapsed, Warmer.Report report) {
+        EntryCopier entries = report.entries();
         out().println("from " + layer.name());
         out().println("for  " + target);
-        out().println(EntryFormatter.inSentence(report.installed(), report.installedBytes())
+        out().println(EntryFormatter.inSentence(entries.copied(), entries.copiedBytes())
                 + " installed, " + Units.count(report.present()) + " there already, "
-                + Units.count(report.skippedEntries()) + " skipped");
-        report.skipped().forEach((cause, skipped) -> out().println(
+                + Units.count(entries.failed()) + " skipped");
+        entries.failures().forEach((cause, skipped) -> out().println(
                         EntryFormatter.inSentence(skipped.entries(), skipped.bytes()) + " skipped: "
                                 + cause));
-        out().println(Units.bytes(report.receivedBytes()) + " received in "
+        out().println(Units.bytes(entries.receivedBytes()) + " received in "
                 + Units.plural(report.requests(), "request") + ", " + Units.time(elapsed));
-        if (report.unpackedEntries() > 0) {
-            out().println(Units.plural(report.unpackedEntries(), "entry")
+        if (report.unpacked() > 0) {
+            out().println(Units.plural(report.unpacked(), "entry")
                     + " needed a request each; granary compact moves them into packs");
         }
         out().println();
@@ -156,57 +166,29 @@ public final class WarmCommand extends TierCommand {
     }
 
     /** Prints one line for each problem, with what to do about it. */
-    private void printProblems(GranaryConfig config, BucketConfig layer, Warmer.Outcome outcome) {
-        switch (outcome) {
-            case Warmer.Outcome.Unavailable unavailable ->
-                err().println("granary: nothing was received from " + layer.name() + ": "
-                        + unavailable.cause());
-            case Warmer.Outcome.Done(WarmReport report) -> {
-                report.unlisted().ifPresent(cause -> err().println(
-                                "granary: unpacked entries could not be listed in " + layer.name()
-                                        + " (" + cause + "); --packs-only leaves them out"));
-                if (report.displaced() > 0) {
-                    err().println("granary: " + Units.plural(report.displaced(), "entry")
-                            + " evicted from " + config.directory()
-                            + " again because of its capacity of "
-                            + Units.bytes(config.capacityBytes())
-                            + "; raise --capacity (GRANARY_CAPACITY)");
-                }
-            }
+    private void printProblems(GranaryConfig config, BucketConfig layer, Warmer.Report report) {
+        report.unlisted().ifPresent(cause -> err().println(
+                        "granary: unpacked entries could not be listed in " + layer.name() + " ("
+                                + cause + "); --packs-only leaves them out"));
+        if (report.displaced() > 0) {
+            err().println("granary: " + Units.plural(report.displaced(), "entry")
+                    + " evicted from " + config.directory() + " again because of its capacity of "
+                    + Units.bytes(config.capacityBytes()) + "; raise --capacity"
+                    + " (GRANARY_CAPACITY)");
         }
         err().flush();
     }
 
-    private static JsonObject json(
-            BucketConfig layer, String target, Duration elapsed, Warmer.Outcome outcome) {
-        JsonObject object = JsonOutput.object(
-                "bucket", layer.name(), "target", target, "millis", Units.millis(elapsed));
-        switch (outcome) {
-            case Warmer.Outcome.Unavailable unavailable ->
-                object.addProperty("unavailable", unavailable.cause());
-            case Warmer.Outcome.Done(WarmReport report) -> {
-                object.addProperty("installed", report.installed());
-                object.addProperty("installedBytes", report.installedBytes());
-                object.addProperty("present", report.present());
-                object.addProperty("alone", report.unpackedEntries());
-                object.addProperty("receivedBytes", report.receivedBytes());
-                object.addProperty("requests", report.requests());
-                object.addProperty("displaced", report.displaced());
-                JsonArray skipped = new JsonArray();
-                for (Map.Entry<String, WarmReport.Skipped> each :
-                        report.skipped().entrySet()) {
-                    skipped.add(JsonOutput.object(
-                            "cause",
-                            each.getKey(),
-                            "entries",
-                            each.getValue().entries(),
-                            "bytes",
-                            each.getValue().bytes()));
-                }
-                object.add("skipped", skipped);
-                report.unlisted().ifPresent(cause -> object.addProperty("unlisted", cause));
-            }
-        }
-        return object;
+    private static void add(JsonObject object, Duration elapsed, Warmer.Report report) {
+        object.addProperty("millis", Units.millis(elapsed));
+        object.addProperty("installed", report.entries().copied());
+        object.addProperty("installedBytes", report.entries().copiedBytes());
+        object.addProperty("present", report.present());
+        object.addProperty("alone", report.unpacked());
+        object.addProperty("receivedBytes", report.entries().receivedBytes());
+        object.addProperty("requests", report.requests());
+        object.addProperty("displaced", report.displaced());
+        object.add("skipped", EntryFormatter.json(report.entries().failures()));
+        report.unlisted().ifPresent(cause -> object.addProperty("unlisted", cause));
     }
 }

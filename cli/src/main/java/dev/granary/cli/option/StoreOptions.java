@@ -4,8 +4,6 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 
-import org.jspecify.annotations.Nullable;
-
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -24,24 +22,15 @@ public final class StoreOptions {
                             + " them in this order")
     private List<String> buckets = List.of();
 
-    @Option(
-            names = "--endpoint",
-            paramLabel = "URL",
-            description = "the object store's address (GRANARY_S3_ENDPOINT)")
-    private @Nullable String endpoint;
-
-    @Option(
-            names = "--client",
-            paramLabel = "aws|minio",
-            description = "the client library (GRANARY_S3_CLIENT)")
-    private @Nullable String client;
+    @Mixin
+    private BucketOptions settings = new BucketOptions();
 
     @Mixin
     private LocalOptions local = new LocalOptions();
 
     /** Returns true if an option for buckets was given. */
     boolean hasBucketOption() {
-        return !buckets.isEmpty() || endpoint != null || client != null;
+        return !buckets.isEmpty() || settings.isGiven();
     }
 
     public GranaryConfigBuilder builder() throws ConfigException {
@@ -49,13 +38,7 @@ public final class StoreOptions {
         for (String bucket : buckets) {
             builder.bucket(bucket);
         }
-        if (endpoint != null) {
-            builder.endpoint(endpoint);
-        }
-        if (client != null) {
-            builder.client(client);
-        }
-        return builder;
+        return settings.set(builder);
     }
 
     public GranaryConfig config() throws ConfigException {

@@ -1,6 +1,7 @@
 package dev.granary.cli.option;
 
-import dev.granary.coordinator.admin.TierInventory;
+import dev.granary.cli.place.Place;
+import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -29,21 +30,16 @@ public final class TierOption {
      * Opens the tier. Options for buckets are rejected for the local tier, since they would have no
      * effect.
      */
-    public TierInventory open(StoreOptions stores) throws ConfigException, UsageException {
+    public Place open(StoreOptions stores) throws ConfigException, UsageException {
         Optional<BucketConfig> bucket = bucket(stores);
-        return bucket.isPresent()
-                ? TierInventory.ofBucket(bucket.get())
-                : TierInventory.ofLocal(stores.config());
+        return bucket.isPresent() ? Places.of(bucket.get()) : Places.local(stores.config());
     }
 
     /** Opens the tier for a command that uses the buckets with any tier. */
-    public TierInventory openBesideBuckets(StoreOptions stores)
-            throws ConfigException, UsageException {
+    public Place openBesideBuckets(StoreOptions stores) throws ConfigException, UsageException {
         GranaryConfig config = stores.config();
         Optional<BucketConfig> bucket = selected(config);
-        return bucket.isPresent()
-                ? TierInventory.ofBucket(bucket.get())
-                : TierInventory.ofLocal(config);
+        return bucket.isPresent() ? Places.of(bucket.get()) : Places.local(config);
     }
 
     /** Returns the bucket; empty for the local tier, for which options for buckets are rejected. */

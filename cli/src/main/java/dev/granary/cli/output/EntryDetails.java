@@ -4,8 +4,8 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.LoadResult;
-import dev.granary.coordinator.admin.TierInventory;
-import dev.granary.coordinator.admin.TierVerifier;
+import dev.granary.cli.place.EntryVerifier;
+import dev.granary.cli.place.Place;
 
 import java.lang.foreign.Arena;
 import java.time.Duration;
@@ -22,7 +22,7 @@ import java.util.List;
 public record EntryDetails(Duration compileTime, List<String> kernels, String damage) {
     public static final EntryDetails NONE = new EntryDetails(Duration.ZERO, List.of(), "");
 
-    public static EntryDetails read(TierInventory inventory, EntryCatalog.Listed listed) {
+    public static EntryDetails read(Place inventory, EntryCatalog.Listed listed) {
         try (Arena memory = Arena.ofConfined()) {
             return switch (inventory.read(listed, memory)) {
                 case LoadResult.Hit(Entry entry) ->
@@ -31,7 +31,8 @@ public record EntryDetails(Duration compileTime, List<String> kernels, String da
                             entry.metadata().map(EntryMetadata::kernels).orElse(List.of()),
                             "");
                 case LoadResult.Damaged damaged ->
-                    new EntryDetails(Duration.ZERO, List.of(), TierVerifier.name(damaged.damage()));
+                    new EntryDetails(
+                            Duration.ZERO, List.of(), EntryVerifier.name(damaged.damage()));
                 case LoadResult.Absent _ -> new EntryDetails(Duration.ZERO, List.of(), "gone");
                 case LoadResult.Unavailable _ ->
                     new EntryDetails(Duration.ZERO, List.of(), "unreadable");

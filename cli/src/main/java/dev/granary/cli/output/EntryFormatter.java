@@ -4,9 +4,8 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cache.Id;
-import dev.granary.coordinator.admin.TierVerifier;
-import dev.granary.gpu.plan.tuning.TuningDescriptor;
+import dev.granary.cli.place.EntryCopier;
+import dev.granary.cli.place.EntryVerifier;
 
 import java.io.PrintWriter;
 import java.time.Instant;
@@ -15,6 +14,7 @@ import java.time.format.DateTimeFormatter;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /** Formatter of listed entries, as text and as JSON. */
 public final class EntryFormatter {
@@ -23,15 +23,11 @@ public final class EntryFormatter {
     private static final int MAX_LISTED = 20;
     private static final int WIDTH = 80;
     private static final int KERNELS_CHARACTERS = 24;
+    private static final int CAUSE_CHARACTERS = 68;
+    private static final Pattern ID =
+            Pattern.compile("\\b([0-9a-f]{" + Units.SHORT_ID + "})[0-9a-f]{48}\\b");
 
     private EntryFormatter() {}
-
-    /** Returns true for the id of the outcome of a tuning. */
-    public static boolean isTuning(Id id) {
-        return id.fields().stream()
-                .anyMatch(field ->
-                        field.name().equals("kind") && field.text().equals(TuningDescriptor.KIND));
-    }
 
     public static long bytes(List<EntryCatalog.Listed> entries) {
         return entries.stream()
@@ -135,9 +131,9 @@ public final class EntryFormatter {
     }
 
     /** Prints the first entries that are not sound. */
-    public static void print(PrintWriter out, List<TierVerifier.Bad> bad) {
+    public static void print(PrintWriter out, List<EntryVerifier.Bad> bad) {
         TextTable table = new TextTable("id", "<found", "<where");
-        List<TierVerifier.Bad> listed = bad.stream().limit(MAX_LISTED).toList();
+        List<EntryVerifier.Bad> listed = bad.stream().limit(MAX_LISTED).toList();
         int reasonWidth =
                 listed.stream().mapToInt(one -> one.reason().length()).max().orElse(0);
         // two spaces between columns
@@ -150,13 +146,41 @@ public final class EntryFormatter {
         }
     }
 
-    public static JsonArray badJson(List<TierVerifier.Bad> bad) {
+    /**
+     * Prints the first causes for which entries failed, with shortened ids; nothing if none did.
+     */
+    public static void print(PrintWriter out, Map<String, EntryCopier.Failures> failures) {
+        if (failures.isEmpty()) {
+            return;
+        }
+        out.println();
+        TextTable causes = new TextTable("failed", "<cause");
+        failures.entrySet().stream()
+                .limit(MAX_LISTED)
+                .forEach(each -> causes.row(
+                        Units.count(each.getValue().entries()),
+                        Units.cut(ID.matcher(each.getKey()).replaceAll("$1"), CAUSE_CHARACTERS)));
+        causes.print(out);
+        if (failures.size() > MAX_LISTED) {
+            out.println("... and " + (failures.size() - MAX_LISTED) + " more; --json lists all");
+        }
+    }
+
+    /** Returns the entries that failed, by cause. */
+    public static JsonArray json(Map<String, EntryCopier.Failures> failures) {
+        JsonArray array = new JsonArray();
+        failures.forEach((cause, each) -> array.add(JsonOutput.object(
+                "cause", cause, "entries", each.entries(), "bytes", each.bytes())));
+        return array;
+    }
+
+    public static JsonArray badJson(List<EntryVerifier.Bad> bad) {
         JsonArray array = new JsonArray();
         bad.forEach(one -> {
             JsonObject object = json(one.listed());
             object.addProperty("found", one.reason());
             object.addProperty("detail", one.detail());
-            object.addProperty("removed", one.action() == TierVerifier.Action.REMOVED);
+            object.addProperty("removed", one.action() == EntryVerifier.Action.REMOVED);
             array.add(object);
         });
         return array;

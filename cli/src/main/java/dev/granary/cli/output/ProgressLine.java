@@ -1,10 +1,12 @@
 package dev.granary.cli.output;
 
-import dev.granary.coordinator.stores.SilenceMonitor;
+import dev.granary.cli.place.SilenceMonitor;
+import dev.granary.coordinator.Granary;
 
 import org.jspecify.annotations.Nullable;
 
 import java.io.PrintWriter;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -46,8 +48,14 @@ public final class ProgressLine implements AutoCloseable {
         return watching(waits::longest);
     }
 
-    /** Equivalent to {@link #watching(SilenceMonitor)}. */
-    synchronized ProgressLine watching(Supplier<Optional<String>> waits) {
+    /** Starts to show the layer that is waited for whenever one is silent. */
+    public ProgressLine watching(Granary granary) {
+        return watching(() -> SilenceMonitor.longest(granary.statistics().layers().stream()
+                .map(layer -> Map.entry(layer.name(), layer.quiet()))));
+    }
+
+    /** Starts to show the wait that {@code waits} returns in words, whenever there is one. */
+    public synchronized ProgressLine watching(Supplier<Optional<String>> waits) {
         if (isShown && watcher == null) {
             watcher =
                     Thread.ofPlatform().daemon().name("granary-progress").start(() -> watch(waits));

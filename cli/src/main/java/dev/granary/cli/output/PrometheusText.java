@@ -1,18 +1,16 @@
 package dev.granary.cli.output;
 
-import dev.granary.coordinator.statistics.Metric;
-import dev.granary.coordinator.statistics.TierCounter;
+import dev.granary.coordinator.statistics.Counter;
 
 import java.io.PrintWriter;
 import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * Writer of metrics in the text exposition format 0.0.4 of Prometheus, for the textfile collector
  * of its node exporter.
  */
 public final class PrometheusText {
-    private static final String PER_LAYER = TierCounter.BUCKET_HITS.label() + " ";
-
     private final PrintWriter out;
 
     /** Creates a writer to {@code out}. */
@@ -29,21 +27,30 @@ public final class PrometheusText {
                     "processes that used the directory and ended in order");
             sample("granary_processes_total", totals.getOrDefault("processes", 0L));
         }
-        for (Metric metric : Metric.all()) {
-            if (totals.containsKey(metric.label())) {
-                family(metric.prometheusName(), "counter", metric.description());
-                sample(metric.prometheusName(), metric.value(totals));
+        for (Counter counter : Counter.values()) {
+            Long total = totals.get(counter.label());
+            if (total != null) {
+                String name = counter.prometheusName();
+                family(name, "counter", counter.description());
+                Map<String, Long> layers = ofLayers(totals, counter.label() + " ");
+                layers.forEach(
+                        (layer, value) -> sample(name, counter.inBaseUnit(value), "layer", layer));
+                if (layers.isEmpty()) {
+                    sample(name, counter.inBaseUnit(total));
+                }
             }
         }
-        if (totals.keySet().stream().anyMatch(label -> label.startsWith(PER_LAYER))) {
-            String name = "granary_layer_hits_total";
-            family(name, "counter", "lookups that found a verified entry in this layer");
-            totals.forEach((label, count) -> {
-                if (label.startsWith(PER_LAYER)) {
-                    sample(name, count, "layer", label.substring(PER_LAYER.length()));
-                }
-            });
-        }
+    }
+
+    /** Returns the parts of the layers by their names; empty if there was only one. */
+    private static Map<String, Long> ofLayers(Map<String, Long> totals, String prefix) {
+        Map<String, Long> layers = new TreeMap<>();
+        totals.forEach((label, value) -> {
+            if (label.startsWith(prefix)) {
+                layers.put(label.substring(prefix.length()), value);
+            }
+        });
+        return layers;
     }
 
     /** Begins a metric; its samples follow. */

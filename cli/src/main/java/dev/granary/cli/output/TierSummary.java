@@ -2,8 +2,7 @@ package dev.granary.cli.output;
 
 import com.google.gson.JsonArray;
 
-import dev.granary.coordinator.statistics.LookupCounter;
-import dev.granary.coordinator.statistics.TierCounter;
+import dev.granary.coordinator.statistics.Counter;
 
 import java.io.PrintWriter;
 import java.util.List;
@@ -24,33 +23,31 @@ public final class TierSummary {
      * @param counters values by label
      */
     public TierSummary(Map<String, Long> counters) {
-        long memoryHits = count(counters, TierCounter.KERNEL_HITS.label());
-        long compiled = count(counters, LookupCounter.COMPILED.label());
+        long memoryHits = count(counters, Counter.PROGRAM_HITS.label());
+        long compiled = count(counters, Counter.COMPILED.label());
         this.rows = List.of(
                 new Row(
                         "memory",
-                        memoryHits + count(counters, TierCounter.KERNEL_MISSES.label()),
+                        memoryHits + count(counters, Counter.PROGRAM_MISSES.label()),
                         memoryHits,
                         OptionalDouble.empty()),
                 tier(
                         "local",
                         counters,
-                        TierCounter.LOCAL_LOOKUPS,
-                        TierCounter.LOCAL_HITS,
-                        TierCounter.LOCAL_TIME),
+                        Counter.LOCAL_LOOKUPS,
+                        Counter.LOCAL_HITS,
+                        Counter.LOCAL_TIME),
                 tier(
                         "buckets",
                         counters,
-                        TierCounter.BUCKET_LOOKUPS,
-                        TierCounter.BUCKET_HITS,
-                        TierCounter.BUCKET_TIME),
+                        Counter.LAYER_LOOKUPS,
+                        Counter.LAYER_HITS,
+                        Counter.LAYER_TIME),
                 new Row(
                         "compiler",
                         compiled,
                         compiled,
-                        mean(
-                                (double) count(counters, LookupCounter.COMPILE_TIME.label()),
-                                compiled)));
+                        mean((double) count(counters, Counter.COMPILE_TIME.label()), compiled)));
     }
 
     /** Lookups in one tier. The compiler has no hit rate. */
@@ -69,9 +66,9 @@ public final class TierSummary {
     private static Row tier(
             String name,
             Map<String, Long> counters,
-            TierCounter lookups,
-            TierCounter hits,
-            TierCounter micros) {
+            Counter lookups,
+            Counter hits,
+            Counter micros) {
         long count = count(counters, lookups.label());
         return new Row(
                 name,

@@ -4,8 +4,8 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
 import dev.granary.cache.DamageKind;
-import dev.granary.coordinator.admin.TierVerifier;
-import dev.granary.coordinator.admin.TierVerifier.Count;
+import dev.granary.cli.place.EntryVerifier;
+import dev.granary.cli.place.EntryVerifier.Count;
 import dev.granary.local.DirectoryUsage;
 
 import org.jspecify.annotations.Nullable;
@@ -22,7 +22,7 @@ import java.util.List;
  * @param verifier the results of reading its entries
  * @param usage the use of space and the foreign files, after repairs
  */
-public record VerifyReport(Path directory, TierVerifier verifier, DirectoryUsage usage) {
+public record VerifyReport(Path directory, EntryVerifier verifier, DirectoryUsage usage) {
     private static final int MAX_LISTED_FILES = 20;
 
     public void print(PrintWriter out) {
@@ -30,7 +30,7 @@ public record VerifyReport(Path directory, TierVerifier verifier, DirectoryUsage
         TextTable table = new TextTable("found", "entries", "bytes");
         row(table, "sound", verifier.sound());
         for (DamageKind damage : DamageKind.values()) {
-            row(table, TierVerifier.name(damage), verifier.damaged(damage));
+            row(table, EntryVerifier.name(damage), verifier.damaged(damage));
         }
         row(table, "unreadable", verifier.unreadable());
         table.print(out);
@@ -96,7 +96,7 @@ public record VerifyReport(Path directory, TierVerifier verifier, DirectoryUsage
         JsonObject reasons = new JsonObject();
         add(reasons, "sound", verifier.sound());
         for (DamageKind damage : DamageKind.values()) {
-            add(reasons, TierVerifier.name(damage), verifier.damaged(damage));
+            add(reasons, EntryVerifier.name(damage), verifier.damaged(damage));
         }
         add(reasons, "unreadable", verifier.unreadable());
         JsonArray foreign = new JsonArray();

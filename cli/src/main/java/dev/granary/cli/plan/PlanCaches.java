@@ -2,13 +2,13 @@ package dev.granary.cli.plan;
 
 import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.coordinator.toml.TomlFile;
-import dev.granary.gpu.plan.ArrayCache;
-import dev.granary.gpu.plan.CopyStrategy;
-import dev.granary.gpu.plan.KernelPlan;
-import dev.granary.gpu.plan.MemoryLocation;
-import dev.granary.gpu.plan.nest.ArrayLayout;
-import dev.granary.gpu.plan.nest.ElementType;
-import dev.granary.gpu.plan.nest.KernelArray;
+import dev.granary.plans.ArrayCache;
+import dev.granary.plans.CopyStrategy;
+import dev.granary.plans.KernelPlan;
+import dev.granary.plans.MemoryLocation;
+import dev.granary.plans.nest.ArrayLayout;
+import dev.granary.plans.nest.ElementType;
+import dev.granary.plans.nest.KernelArray;
 
 import java.util.HashMap;
 import java.util.Map;

@@ -3,9 +3,9 @@ package dev.granary.cli.plan;
 import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.manifest.ManifestTable;
 import dev.granary.coordinator.toml.TomlFile;
-import dev.granary.gpu.plan.KernelPlan;
-import dev.granary.gpu.plan.tuning.PlanParameters;
-import dev.granary.gpu.plan.tuning.PlanSpace;
+import dev.granary.plans.KernelPlan;
+import dev.granary.plans.tuning.PlanParameters;
+import dev.granary.plans.tuning.PlanSpace;
 
 import org.tomlj.TomlArray;
 import org.tomlj.TomlTable;

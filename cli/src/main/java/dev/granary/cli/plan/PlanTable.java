@@ -3,8 +3,8 @@ package dev.granary.cli.plan;
 import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.manifest.ManifestTable;
 import dev.granary.coordinator.toml.TomlFile;
-import dev.granary.gpu.plan.nest.ArrayLayout;
-import dev.granary.gpu.plan.nest.LoopIndex;
+import dev.granary.plans.nest.ArrayLayout;
+import dev.granary.plans.nest.LoopIndex;
 
 import org.jspecify.annotations.Nullable;
 

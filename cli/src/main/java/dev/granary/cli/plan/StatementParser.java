@@ -1,12 +1,12 @@
 package dev.granary.cli.plan;
 
-import dev.granary.gpu.plan.nest.ArrayAccess;
-import dev.granary.gpu.plan.nest.IndexExpression;
-import dev.granary.gpu.plan.nest.KernelArray;
-import dev.granary.gpu.plan.nest.LoopIndex;
-import dev.granary.gpu.plan.nest.NestLogic;
-import dev.granary.gpu.plan.nest.UpdateOperator;
-import dev.granary.gpu.plan.nest.ValueExpression;
+import dev.granary.plans.nest.ArrayAccess;
+import dev.granary.plans.nest.IndexExpression;
+import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.LoopIndex;
+import dev.granary.plans.nest.NestLogic;
+import dev.granary.plans.nest.UpdateOperator;
+import dev.granary.plans.nest.ValueExpression;
 
 import java.util.ArrayList;
 import java.util.List;

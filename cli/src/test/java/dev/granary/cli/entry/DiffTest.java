@@ -11,6 +11,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Sha256;
+import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
@@ -189,7 +190,7 @@ class DiffTest {
 
     @Test
     @DisplayName(
-            "diff reads an entry as stored in a bucket, the key of an export, and an entry in a"
+            "diff reads the file of an entry, as in a bucket and in a directory, and an entry in a"
                     + " bucket")
     void files() throws Exception {
         Entry entry = TestEntries.entry(one(), KernelBinaries.of(new byte[100]));
@@ -197,12 +198,9 @@ class DiffTest {
                 directory.resolve("entry"),
                 EntryFormat.encode(entry, Compression.NONE, WriteAttemptId.random(new Random(1))));
         store(other());
-        String tree = directory.resolve("tree").toString();
-        Cli.run("export", "--dir", local.toString(), tree).exits(0);
-        Path exported = Path.of(tree, other().hash().hex(), "0");
-        for (Path key : List.of(exported, exported.resolve("key.bin"))) {
-            diff(file, key).exits(0).prints("A  " + one().hash(), "B  " + other().hash(), "tag");
-        }
+        diff(file, StoredEntry.in(local).getFirst().file())
+                .exits(0)
+                .prints("A  " + one().hash(), "B  " + other().hash(), "tag");
         try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
             s3.createBucket("kernels");
             System.setProperty("aws.accessKeyId", s3.accessKey());

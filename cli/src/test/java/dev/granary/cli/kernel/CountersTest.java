@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 
-import dev.granary.cache.TierStatistics;
 import dev.granary.cli.Cli;
 import dev.granary.cli.output.BuildLog;
 import dev.granary.coordinator.FakeBucket;
@@ -14,13 +13,12 @@ import dev.granary.coordinator.FakeDescriptor;
 import dev.granary.coordinator.FakeEngine;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestNode;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.statistics.LookupCounter;
-import dev.granary.coordinator.statistics.LookupCounters;
-import dev.granary.coordinator.statistics.TierCounter;
+import dev.granary.coordinator.statistics.TierStatistics;
 import dev.granary.gpu.composite.CompositeStatistics;
-import dev.granary.s3.statistics.BucketTierStatistics;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -28,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -48,10 +47,7 @@ class CountersTest {
     /** Returns the description of each counter by its name. */
     private static Map<String, String> descriptions() {
         Map<String, String> descriptions = new TreeMap<>();
-        for (TierCounter counter : TierCounter.values()) {
-            assertNull(descriptions.put(counter.label(), counter.description()), counter::label);
-        }
-        for (LookupCounter counter : LookupCounter.values()) {
+        for (Counter counter : Counter.values()) {
             assertNull(descriptions.put(counter.label(), counter.description()), counter::label);
         }
         return descriptions;
@@ -78,7 +74,7 @@ class CountersTest {
             assertTrue(rows.contains(name), name);
             assertTrue(json.has(name), name);
         }
-        assertEquals(1, json.get(LookupCounter.COMPILED.label()).getAsLong());
+        assertEquals(1, json.get(Counter.COMPILED.label()).getAsLong());
     }
 
     private static GranaryStatistics statistics(LayerStatistics... layers) {
@@ -86,21 +82,21 @@ class CountersTest {
                 new CompositeStatistics(0, 0, 0, 0, 0, 0, 0),
                 0,
                 0,
-                new TierStatistics().snapshot(),
+                new TierStatistics(0, 0, Map.of(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
                 List.of(layers),
-                new LookupCounters().snapshot());
+                new Counters().snapshot());
     }
 
     private static LayerStatistics layer() {
         return new LayerStatistics(
                 "s3://kernels",
-                new TierStatistics().snapshot(),
+                new TierStatistics(0, 0, Map.of(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
                 0,
                 Optional.empty(),
                 0,
-                0,
+                Duration.ZERO,
                 Optional.of(new LayerStatistics.Requests(
-                        0, 0, BucketTierStatistics.Breaker.CLOSED, 0)));
+                        0, 0, LayerStatistics.Requests.Breaker.CLOSED, 0)));
     }
 
     @Test
@@ -112,7 +108,7 @@ class CountersTest {
         assertEquals(descriptions().keySet(), json.getAsJsonObject("counters").keySet());
         Set<String> ofBuckets = new TreeSet<>(descriptions().keySet());
         ofBuckets.removeAll(statistics().counters().keySet());
-        assertTrue(ofBuckets.contains(TierCounter.BUCKET_HITS.label()), ofBuckets::toString);
+        assertTrue(ofBuckets.contains(Counter.LAYER_HITS.label()), ofBuckets::toString);
         JsonObject bucket = json.getAsJsonArray("buckets").get(0).getAsJsonObject();
         assertEquals(ofBuckets, bucket.getAsJsonObject("counters").keySet());
     }

@@ -229,34 +229,32 @@ class LevelZeroCommandsTest {
                         .replaceAll("\\s+", " ")
                         .contains(
                                 hasCompiler
-                                        ? " SPIR-V compiled by "
-                                        : " SPIR-V none, so the compile fails: no tier has the"
-                                                + " intermediate program, and no compiler from"),
+                                        ? " SPIR-V compiled, and stored "
+                                        : " SPIR-V none, so the compile fails: no compiler from"),
                 text::toString);
     }
 
     @Test
     @Tag("exhaustive")
     @DisplayName(
-            "O11 N13 explain in JSON: the kept program after an eviction of the binary; null for"
-                    + " a kernel that has SPIR-V, and for a hit")
+            "explain in JSON: the steps of a hit, of a kernel that has SPIR-V, and of a compile"
+                    + " from the kept SPIR-V")
     void explainedSpirvInJson() throws Exception {
         assumeTrue(
                 SpirvCompiler.onPath().presence() instanceof SpirvCompiler.Presence.Installed,
                 "ocloc, on Debian: apt-get install intel-opencl-icd");
         runKernel("kept", "", "--backend", "level-zero");
-        Cli hit = explain("kept", manifest + "#twice", "--json");
-        assertTrue(hit.json().get("intermediate").isJsonNull(), hit::toString);
-        Cli module = explain("kept", moduleManifest + "#saxpy", "--json");
-        assertTrue(module.json().get("intermediate").isJsonNull(), module::toString);
-        String target = target("level-zero");
-        run("kept", "", "evict", "--target", target).exits(0);
-        JsonObject kept = explain("kept", manifest + "#twice", "--json")
-                .json()
-                .getAsJsonObject("intermediate");
-        assertEquals("stored", kept.get("kind").getAsString());
-        assertEquals("local", kept.get("tier").getAsString());
-        assertTrue(kept.has("frontEnd"), kept::toString);
+        assertEquals(List.of("load", "restore"), steps(manifest + "#twice"));
+        assertEquals(List.of("load", "compile"), steps(moduleManifest + "#saxpy"));
+        run("kept", "", "evict", "--target", target("level-zero")).exits(0);
+        // of the binary: load; of its SPIR-V: load and restore; then the driver compiles it
+        assertEquals(List.of("load", "load", "restore", "compile"), steps(manifest + "#twice"));
+    }
+
+    private static List<String> steps(String kernel) throws Exception {
+        return explain("kept", kernel, "--json").json().getAsJsonArray("steps").asList().stream()
+                .map(step -> step.getAsJsonObject().get("step").getAsString())
+                .toList();
     }
 
     @Test

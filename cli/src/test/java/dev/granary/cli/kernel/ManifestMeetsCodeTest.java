@@ -8,7 +8,7 @@ import dev.granary.cli.Cli;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.statistics.LookupCounter;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
@@ -113,9 +113,9 @@ class ManifestMeetsCodeTest {
                     OpenClBuffer xs = engine.bufferOf(x);
                     OpenClBuffer ys = engine.bufferOf(y)) {
                 LookupResult<OpenClPrimitive> saxpy =
-                        granary.obtain(engine, readme(engine, SOURCE.strip()));
+                        granary.lookup(engine, readme(engine, SOURCE.strip()));
                 assertEquals(PrimitiveSource.BUCKET, saxpy.source());
-                assertEquals(0, granary.statistics().count(LookupCounter.COMPILED));
+                assertEquals(0, granary.statistics().count(Counter.COMPILED));
                 try (OpenClKernels kernels = engine.load(saxpy.primitive())) {
                     kernels.launch("saxpy", Geometry.of(N).local(64), 2.0f, xs, ys, N);
                 }

@@ -29,7 +29,7 @@ public final class OfflineNodeProgram {
             for (KernelSpec kernel : KernelManifest.read(Path.of(arguments[0])).kernels()) {
                 KernelDescriptor descriptor =
                         KernelSourceResolver.descriptor(kernel, engine.target());
-                var lookup = granary.obtain(engine, descriptor);
+                var lookup = granary.lookup(engine, descriptor);
                 System.out.println(kernel.name() + ".source=" + lookup.source());
                 System.out.println(
                         kernel.name() + ".origin=" + lookup.primitive().origin());

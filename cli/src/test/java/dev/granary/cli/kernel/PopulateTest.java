@@ -74,7 +74,7 @@ class PopulateTest {
     private static void assertSummary(
             JsonObject result, int compiled, int local, int bucket, int failed) {
         assertEquals(
-                Set.of("compiled", "memory", "local", "bucket", "failed"),
+                Set.of("compiled", "memory", "joined", "local", "bucket", "failed"),
                 result.getAsJsonObject("summary").keySet());
         JsonObject summary = result.getAsJsonObject("summary");
         assertEquals(
@@ -149,7 +149,7 @@ class PopulateTest {
             Cli listed =
                     run("ls", "other", bucket, "--tier", "bucket", "--json").exits(0);
             assertEquals(2, listed.json().getAsJsonArray("entries").size());
-            run("stats", "other", List.of()).exits(0).prints("2 entries", "bucket-hits");
+            run("stats", "other", List.of()).exits(0).prints("2 entries", "layer-hits");
             List<String> layers = List.of(
                     "--bucket",
                     "s3://kernels/team",
@@ -174,8 +174,8 @@ class PopulateTest {
             assertEquals(
                     List.of(2, 0),
                     List.of(
-                            second.get("bucket-hits").getAsInt(),
-                            second.get("bucket-skipped").getAsInt()));
+                            second.get("layer-hits").getAsInt(),
+                            second.get("layer-skipped").getAsInt()));
             run("populate", "again", layers, manifest)
                     .exits(0)
                     .prints(
@@ -185,7 +185,7 @@ class PopulateTest {
                     .isNarrow();
             run("ls", "again", layers, "--tier", "s3://kernels/team").exits(0).prints("2 entries");
             run("stats", "again", layers, "--tier", "s3://kernels/ci").exits(0).prints("2 entries");
-            run("stats", "again", List.of()).exits(0).prints("bucket-hits s3://kernels/ci");
+            run("stats", "again", List.of()).exits(0).prints("layer-hits s3://kernels/ci");
             run("doctor", "other", bucket).exits(0).prints("ok       bucket");
         } finally {
             System.clearProperty("aws.accessKeyId");

@@ -10,9 +10,9 @@ import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.gpu.opencl.NeedsPocl;
-import dev.granary.gpu.plan.KernelPlan;
-import dev.granary.gpu.plan.nest.LoopIndex;
-import dev.granary.gpu.plan.tuning.PlanSpace;
+import dev.granary.plans.KernelPlan;
+import dev.granary.plans.nest.LoopIndex;
+import dev.granary.plans.tuning.PlanSpace;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 

@@ -10,8 +10,8 @@ import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.coordinator.toml.TomlFuzz;
 import dev.granary.gpu.DeviceLimits;
-import dev.granary.gpu.plan.KernelPlan;
-import dev.granary.gpu.plan.picture.PlanPicture;
+import dev.granary.plans.KernelPlan;
+import dev.granary.plans.picture.PlanPicture;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;

@@ -40,7 +40,7 @@ public final class Hello {
                     .source(SOURCE)
                     .launch("saxpy", launch)
                     .build();
-            LookupResult<OpenClPrimitive> result = granary.obtain(engine, descriptor);
+            LookupResult<OpenClPrimitive> result = granary.lookup(engine, descriptor);
             try (OpenClKernels kernels = engine.load(result.primitive())) {
                 kernels.launch("saxpy", launch, 2.0f, x, y, N);
             }

@@ -14,7 +14,7 @@ import java.net.URI;
 import java.time.Duration;
 
 /**
- * Computes y = 2 x + y on the first OpenCL device, with a kernel from an exported tree if it is
+ * Computes y = 2 x + y on the first OpenCL device, with a kernel of an exported tree if it is
  * there: {@code java -jar http-layer-1.0.jar http://server/kernels/}.
  */
 public final class HttpLayer {
@@ -32,10 +32,6 @@ public final class HttpLayer {
 
     /** Runs the kernel and prints where it came from. */
     public static void main(String[] arguments) throws Exception {
-        if (arguments.length != 1) {
-            System.err.println("One argument: the address of an exported tree");
-            System.exit(2);
-        }
         Geometry launch = Geometry.of(N).local(64);
         float[] values = new float[N];
         for (int i = 0; i < N; i++) {
@@ -54,7 +50,7 @@ public final class HttpLayer {
                     .source(SOURCE)
                     .launch("saxpy", launch)
                     .build();
-            LookupResult<OpenClPrimitive> result = granary.obtain(engine, descriptor);
+            LookupResult<OpenClPrimitive> result = granary.lookup(engine, descriptor);
             try (OpenClKernels kernels = engine.load(result.primitive())) {
                 kernels.launch("saxpy", launch, 2.0f, x, y, N);
             }

@@ -8,9 +8,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.PersistentCacheContract;
-import dev.granary.coordinator.transfer.TreeException;
-import dev.granary.coordinator.transfer.TreeWriter;
-import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -18,14 +15,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The contract suite for {@link HttpTreeCache} over the JDK's file server. The cache stores
- * nothing, so stores of the suite go into the tree as {@code granary export} writes it. All loads
- * are HTTP.
+ * nothing, so stores of the suite go into the directory as {@code granary copy} writes it. All
+ * loads are HTTP.
  */
 class HttpTreeCacheTest extends PersistentCacheContract {
     private final Path directory;
@@ -50,16 +46,16 @@ class HttpTreeCacheTest extends PersistentCacheContract {
 
     @Override
     protected PersistentCache openCache() {
-        return new ExportedTree(new HttpTreeCache(
-                URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
+        return new ServedDirectory(new HttpTreeCache(
+                URI.create("http://127.0.0.1:" + server.getAddress().getPort() + "/"),
                 Duration.ofMinutes(5)));
     }
 
-    /** A tree with an exporter and a reader. */
-    private final class ExportedTree implements PersistentCache {
+    /** A directory with a writer and a reader. */
+    private final class ServedDirectory implements PersistentCache {
         private final HttpTreeCache reader;
 
-        ExportedTree(HttpTreeCache reader) {
+        ServedDirectory(HttpTreeCache reader) {
             this.reader = reader;
         }
 
@@ -73,18 +69,10 @@ class HttpTreeCacheTest extends PersistentCacheContract {
             if (!(reader.store(entry) instanceof StoreResult.Refused)) {
                 throw new AssertionError("The reader must store nothing");
             }
-            synchronized (server) { // one export at a time
-                try {
-                    TreeWriter.Outcome outcome = TreeWriter.into(
-                                    directory, TreeWriter.Mode.WRITE, RandomGenerator.getDefault())
-                            .write(entry);
-                    return outcome == TreeWriter.Outcome.PRESENT
-                            ? StoreResult.DUPLICATE
-                            : new StoreResult.Stored(entry.binaries().byteSize());
-                } catch (IOException | TreeException e) {
-                    return new StoreResult.Failed(e.toString());
-                }
-            }
+            return reader.load(entry.id()) instanceof LoadResult.Hit(Entry there)
+                            && there.contentHash().equals(entry.contentHash())
+                    ? StoreResult.DUPLICATE
+                    : new ServedFiles(directory).store(entry);
         }
 
         @Override

@@ -59,7 +59,7 @@ public final class LevelZeroAlone {
                 LevelZeroBuffer out = engine.buffer(N * Float.BYTES)) {
             KernelDescriptor descriptor =
                     KernelDescriptor.builder(engine.target(), "scale").source(PROGRAM).build();
-            LookupResult<LevelZeroPrimitive> result = granary.obtain(engine, descriptor);
+            LookupResult<LevelZeroPrimitive> result = granary.lookup(engine, descriptor);
             in.writeFrom(MemorySegment.ofArray(values));
             try (LevelZeroKernels kernels = engine.load(result.primitive())) {
                 kernels.launch("scale", Geometry.of(N).local(64), in, out, 2.0f);

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -63,6 +64,22 @@ final class ExampleProjects {
     /** Returns the jar of a project. */
     Path jar(String project) {
         return project(project).resolve("target").resolve(project + "-1.0.jar");
+    }
+
+    /** Returns the names of the artifacts with which Maven compiles a project. */
+    List<String> compilePath(String project) throws IOException, InterruptedException {
+        Path list = home.resolve(project + ".compile-path");
+        repository.run(
+                project(project),
+                "dependency:build-classpath",
+                "-DincludeScope=compile",
+                "-Dmdep.outputFile=" + list,
+                "-Dmdep.pathSeparator=;");
+        return Arrays.stream(Files.readString(list).split(";"))
+                .map(Path::of)
+                .map(jar -> jar.getName(jar.getNameCount() - 3).toString()) // ARTIFACT/VERSION/JAR
+                .sorted()
+                .toList();
     }
 
     /** Returns the directory with the libraries of a project. */

@@ -36,7 +36,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -84,9 +83,18 @@ class ExamplesTest {
                 first.err()
                         .lines()
                         .allMatch(line -> line.startsWith("WARNING: ")
+                                && !line.contains("kryo")
                                 && (line.contains("sun.misc.Unsafe")
                                         || line.contains("MemoryBackendUnsafe"))),
                 first::toString);
+        InstalledProgram.Result quiet = projects.run(
+                "hello",
+                Map.of(),
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=deny",
+                "-jar",
+                jar);
+        assertEquals("", quiet.err(), "with the flags of docs/embedding.md");
         assertRuns("LOCAL", projects.run("hello", Map.of(), "-jar", jar));
         for (String client : List.of("aws", "minio")) {
             InstalledProgram.Result bucket = projects.run(
@@ -102,6 +110,23 @@ class ExamplesTest {
                                     + " dev.granary:granary-client-" + client
                                     + " to the program"),
                     bucket::toString);
+        }
+    }
+
+    @Test
+    @DisplayName("A program compiles with Granary's own artifacts: what no API shows is on its"
+            + " run-time path only, for the class path and for the module path")
+    void compilePath() throws Exception {
+        for (String project : List.of("hello", "http-layer", ExampleProjects.LEVEL_ZERO)) {
+            List<String> artifacts = projects.compilePath(project);
+            assertTrue(artifacts.contains("granary-coordinator"), artifacts::toString);
+            assertEquals(
+                    List.of(),
+                    artifacts.stream()
+                            .filter(artifact -> !artifact.startsWith("granary-")
+                                    && !artifact.equals("jspecify")) // of annotations
+                            .toList(),
+                    project);
         }
     }
 
@@ -210,11 +235,7 @@ class ExamplesTest {
                 node,
                 variables,
                 "--module-path",
-                // S3Proxy cannot be a module; only the demo and the server inside the JVM use it
-                projects.libraryNames("ci").stream()
-                        .filter(name -> !name.startsWith("s3proxy"))
-                        .map(name -> projects.libraries("ci").resolve(name).toString())
-                        .collect(Collectors.joining(":")),
+                projects.libraries("ci").toString(),
                 "--module",
                 "dev.granary.cli/dev.granary.cli.Main",
                 command,
@@ -249,12 +270,13 @@ class ExamplesTest {
                 String metrics = get(address, "/metrics");
                 assertTrue(
                         metrics.contains("\ngranary_compiled_total " + compiled + ".0\n"), metrics);
-                assertTrue(metrics.contains("\ngranary_kernel_hits_total 1.0\n"), metrics);
+                assertTrue(metrics.contains("\ngranary_program_hits_total 1.0\n"), metrics);
                 assertTrue(metrics.contains("\ngranary_programs 1.0\n"), metrics);
-                String last = compiled == 1
-                        ? "granary_bucket_stored_total 1.0"
-                        : "granary_bucket_hits_total 1.0";
-                Await.holds(() -> get(address, "/metrics").lines().anyMatch(last::equals));
+                String last =
+                        compiled == 1 ? "granary_layer_stored_total{" : "granary_layer_hits_total{";
+                Await.holds(() -> get(address, "/metrics")
+                        .lines()
+                        .anyMatch(line -> line.startsWith(last) && line.endsWith("} 1.0")));
                 process.toHandle().destroy(); // SIGTERM
                 assertEquals(143, process.waitFor());
             }
@@ -335,11 +357,7 @@ class ExamplesTest {
         Path tree = home.resolve("tree");
         ChildJvm.of(Main.class)
                 .shortLived()
-                .run(
-                        "export",
-                        tree.toString(),
-                        "--dir",
-                        home.resolve("exported").toString())
+                .run("copy", home.resolve("exported").toString(), tree.toString())
                 .output();
         HttpServer server = SimpleFileServer.createFileServer(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),

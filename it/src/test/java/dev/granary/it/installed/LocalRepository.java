@@ -27,13 +27,13 @@ final class LocalRepository {
             "bom",
             "cache-api",
             "storage-local",
-            "embedded-s3",
             "storage-s3",
             "client-aws",
             "client-minio",
             "gpu",
             "opencl-lwjgl",
             "coordinator",
+            "plans",
             "metrics-micrometer",
             "cli");
 

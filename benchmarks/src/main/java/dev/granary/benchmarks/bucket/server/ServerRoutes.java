@@ -112,16 +112,6 @@ public final class ServerRoutes implements AutoCloseable {
         return all.getFirst();
     }
 
-    /** Returns the direct route and the one with the shortest delay. */
-    public List<ServerRoute> firstTwo() {
-        return all.subList(0, Math.min(2, all.size()));
-    }
-
-    /** Returns the route with the shortest delay, or the direct one without any. */
-    public ServerRoute delayed() {
-        return firstTwo().getLast();
-    }
-
     @Override
     public void close() throws IOException {
         close(scripts);

@@ -2,7 +2,7 @@ package dev.granary.benchmarks.bucket.warm;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.coordinator.admin.Warmer;
+import dev.granary.cli.place.Warmer;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.s3.pack.warm.BulkEntryReader;
@@ -34,20 +34,13 @@ public final class WarmingProcess {
                     .directory(Path.of(path))
                     .build();
             long start = System.nanoTime();
-            Warmer.Outcome outcome = warm(config, arguments[2]);
+            Warmer.Report report = warm(config, arguments[2]);
             long nanos = System.nanoTime() - start;
-            System.out.println(
-                    switch (outcome) {
-                        case Warmer.Outcome.Done done ->
-                            nanos + " " + done.report().installed() + " "
-                                    + done.report().requests();
-                        case Warmer.Outcome.Unavailable lost ->
-                            throw new IllegalStateException(lost.cause());
-                    });
+            System.out.println(nanos + " " + report.entries().copied() + " " + report.requests());
         }
     }
 
-    private static Warmer.Outcome warm(GranaryConfig config, String target) throws Exception {
+    private static Warmer.Report warm(GranaryConfig config, String target) throws Exception {
         BucketConfig layer = config.buckets().getFirst();
         try (Warmer warm = Warmer.open(config, BulkEntryReader.UnpackedEntries.SKIP)) {
             return warm.from(layer, target, (_, _) -> {});

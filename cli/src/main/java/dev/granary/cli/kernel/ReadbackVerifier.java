@@ -1,0 +1,141 @@
+package dev.granary.cli.kernel;
+
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.support.DaemonThreads;
+import dev.granary.cli.place.SilenceMonitor;
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.tier.TierFactory;
+import dev.granary.s3.BucketTier;
+
+import java.time.Duration;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntConsumer;
+
+/**
+ * Verifier that reads entries back from one bucket, as a process with an empty directory would:
+ * each complete, and without cached state. Not thread-safe.
+ *
+ * <p>Only a complete entry counts. An object with the right name may be damaged, and a cached index
+ * may name a pack that is gone.
+ */
+final class ReadbackVerifier {
+    /** The time without a readable entry after which the verification ends. */
+    static final Duration SILENCE = Duration.ofSeconds(30);
+
+    private static final int MAX_CONCURRENT = 8;
+    private static final int MAX_ROUNDS = 3;
+    private static final Duration PAUSE = Duration.ofSeconds(1);
+
+    private final BucketConfig bucket;
+    private final Duration timeout;
+    private final Duration pause;
+    private final SilenceMonitor waits = new SilenceMonitor();
+    private final AtomicInteger readCount = new AtomicInteger();
+    private final AtomicLong lastReadNanos = new AtomicLong();
+
+    /** Creates a verifier of {@code bucket}. */
+    ReadbackVerifier(BucketConfig bucket) {
+        this(bucket, SILENCE, PAUSE);
+    }
+
+    /**
+     * Creates a verifier of {@code bucket}.
+     *
+     * @param timeout the time without a readable entry after which the verification ends
+     * @param pause the time between two rounds
+     */
+    ReadbackVerifier(BucketConfig bucket, Duration timeout, Duration pause) {
+        this.bucket = bucket;
+        this.timeout = timeout;
+        this.pause = pause;
+    }
+
+    /**
+     * Reads each of {@code ids}. Failed reads are repeated through new clients, at most three
+     * rounds in all.
+     *
+     * @param progress receives the number of entries read so far, on several threads
+     * @return the unreadable ids, each with its cause in one line
+     * @throws ConfigException if the bucket cannot be opened as configured
+     * @throws InterruptedException if the current thread is interrupted
+     */
+    Map<Id, String> unreadable(Collection<Id> ids, IntConsumer progress)
+            throws ConfigException, InterruptedException {
+        lastReadNanos.set(System.nanoTime());
+        Map<Id, String> unreadable = round(new LinkedHashSet<>(ids), progress);
+        for (int round = 2;
+                round <= MAX_ROUNDS && !unreadable.isEmpty() && !isTimedOut();
+                round++) {
+            TimeUnit.NANOSECONDS.sleep(pause.toNanos());
+            unreadable = round(unreadable.keySet(), progress);
+        }
+        return unreadable;
+    }
+
+    /** Returns the monitor of the bucket that this verification may wait for. */
+    SilenceMonitor waits() {
+        return waits;
+    }
+
+    private Map<Id, String> round(Collection<Id> ids, IntConsumer progress)
+            throws ConfigException, InterruptedException {
+        ExecutorService threads = Executors.newFixedThreadPool(
+                MAX_CONCURRENT, DaemonThreads.named("granary-readback"));
+        try (BucketTier reader = TierFactory.bucketForBackground(bucket)) {
+            waits.watch(bucket.name(), reader.traffic()::quiet);
+            Map<Id, Future<Optional<String>>> results = new LinkedHashMap<>();
+            ids.forEach(id -> results.put(id, threads.submit(() -> problem(id, reader, progress))));
+            Map<Id, String> unreadable = new LinkedHashMap<>();
+            for (Map.Entry<Id, Future<Optional<String>>> result : results.entrySet()) {
+                cause(result.getValue()).ifPresent(cause -> unreadable.put(result.getKey(), cause));
+            }
+            return unreadable;
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private static Optional<String> cause(Future<Optional<String>> result)
+            throws InterruptedException {
+        try {
+            return result.get();
+        } catch (ExecutionException e) {
+            return Optional.of(String.valueOf(e.getCause()));
+        }
+    }
+
+    /** Returns the cause why the reader has no sound entry of {@code id}; empty if it has one. */
+    private Optional<String> problem(Id id, BucketTier reader, IntConsumer progress) {
+        if (isTimedOut()) {
+            return Optional.of("nothing could be read for " + timeout.toSeconds() + " s");
+        }
+        return switch (reader.load(id)) {
+            case LoadResult.Hit _ -> {
+                lastReadNanos.set(System.nanoTime());
+                progress.accept(readCount.incrementAndGet());
+                yield Optional.empty();
+            }
+            case LoadResult.Absent _ -> Optional.of("the entry is absent");
+            case LoadResult.Damaged bad ->
+                Optional.of("the entry is damaged (" + bad.detail() + ")");
+            case LoadResult.Unavailable lost -> Optional.of(lost.cause());
+        };
+    }
+
+    private boolean isTimedOut() {
+        return System.nanoTime() - lastReadNanos.get() > timeout.toNanos();
+    }
+}

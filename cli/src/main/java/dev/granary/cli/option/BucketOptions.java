@@ -1,0 +1,45 @@
+package dev.granary.cli.option;
+
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
+
+import org.jspecify.annotations.Nullable;
+
+import picocli.CommandLine.Option;
+
+/** The options of all buckets. Each overrides the environment and the configuration file. */
+public final class BucketOptions {
+    @Option(
+            names = "--endpoint",
+            paramLabel = "URL",
+            description = "the object store's address (GRANARY_S3_ENDPOINT)")
+    private @Nullable String endpoint;
+
+    @Option(
+            names = "--client",
+            paramLabel = "aws|minio",
+            description = "the client library (GRANARY_S3_CLIENT)")
+    private @Nullable String client;
+
+    /** Returns true if an option was given. */
+    public boolean isGiven() {
+        return endpoint != null || client != null;
+    }
+
+    /** Returns a configuration with the given options. */
+    public GranaryConfigBuilder builder() throws ConfigException {
+        return set(GranaryConfig.builder());
+    }
+
+    /** Sets the given options in a configuration. */
+    GranaryConfigBuilder set(GranaryConfigBuilder builder) throws ConfigException {
+        if (endpoint != null) {
+            builder.endpoint(endpoint);
+        }
+        if (client != null) {
+            builder.client(client);
+        }
+        return builder;
+    }
+}

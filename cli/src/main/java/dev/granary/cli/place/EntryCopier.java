@@ -1,0 +1,215 @@
+package dev.granary.cli.place;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.StoreResult;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
+import dev.granary.s3.pack.warm.BulkEntryReader;
+import dev.granary.s3.pack.warm.BulkReadPlan;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+
+/**
+ * Copier of verified entries into one place, with counters. An entry that cannot be copied is
+ * counted by its cause and does not affect the others. Thread-safe.
+ */
+public final class EntryCopier implements BulkEntryReader.Receiver {
+    private final BiConsumer<Entry, Consumer<StoreResult>> store;
+    private final Consumer<EntryCopier> progress;
+    private final Semaphore stores;
+    private final LongAdder copied = new LongAdder();
+    private final LongAdder copiedBytes = new LongAdder();
+    private final LongAdder present = new LongAdder();
+    private final LongAdder otherVersion = new LongAdder();
+    private final LongAdder receivedBytes = new LongAdder();
+    private final LongAdder failed = new LongAdder();
+    private final Map<String, Failures> failures = new TreeMap<>(); // guarded by itself
+
+    /**
+     * Entries that failed for one cause.
+     *
+     * @param entries the number of entries
+     * @param bytes their stored length in the source, in bytes, as far as it is known
+     */
+    public record Failures(long entries, long bytes) {
+        Failures plus(Failures other) {
+            return new Failures(entries + other.entries, bytes + other.bytes);
+        }
+    }
+
+    /**
+     * Creates a copier.
+     *
+     * @param store stores an entry and calls its argument with the result, perhaps later
+     * @param threads the number of stores at once
+     * @param progress receives this copier whenever its counters change
+     */
+    EntryCopier(
+            BiConsumer<Entry, Consumer<StoreResult>> store,
+            int threads,
+            Consumer<EntryCopier> progress) {
+        this.store = store;
+        this.stores = new Semaphore(threads);
+        this.progress = progress;
+    }
+
+    /**
+     * Creates a copier into a place, which refuses a binary whose container shows that it is not
+     * for the target of its entry.
+     *
+     * @param progress receives the copier whenever its counters change
+     */
+    public static EntryCopier into(Place to, Consumer<EntryCopier> progress) {
+        return new EntryCopier(
+                (entry, whenDone) -> {
+                    if (CompatibilityChecker.check(entry.id().target(), entry.binaries())
+                            instanceof BinaryCompatibility.Incompatible(String reason)) {
+                        whenDone.accept(new StoreResult.Refused(
+                                StoreResult.Scope.ENTRY, "incompatible: " + reason));
+                    } else {
+                        to.store(entry, whenDone);
+                    }
+                },
+                to.writers(),
+                progress);
+    }
+
+    /**
+     * Creates a copier that stores nothing, and counts the entries that are intact as present.
+     *
+     * @param progress receives the copier whenever its counters change
+     */
+    public static EntryCopier ofNone(Consumer<EntryCopier> progress) {
+        return new EntryCopier(
+                (_, whenDone) -> whenDone.accept(StoreResult.DUPLICATE),
+                Runtime.getRuntime().availableProcessors(),
+                progress);
+    }
+
+    /**
+     * Copies the entries of a place that another lacks.
+     *
+     * @param entries the entries of {@code from}
+     * @throws InterruptedException if the current thread is interrupted
+     */
+    public void copy(List<EntryCatalog.Listed> entries, Place from, Place to)
+            throws InterruptedException {
+        List<EntryCatalog.Listed> missing =
+                entries.parallelStream().filter(entry -> !to.contains(entry)).toList();
+        present.add(entries.size() - (long) missing.size());
+        from.read(missing, this);
+        to.finish();
+    }
+
+    @Override
+    public void entries(List<BulkEntryReader.Arrival> batch) {
+        stores.acquireUninterruptibly();
+        try {
+            batch.forEach(arrival -> copy(arrival.entry()));
+        } finally {
+            stores.release();
+        }
+    }
+
+    private void copy(Entry entry) {
+        String id = entry.id().hash().hex();
+        long bytes = entry.id().length() + entry.binaries().byteSize();
+        store.accept(entry, result -> count(id, bytes, result));
+    }
+
+    private void count(String id, long bytes, StoreResult result) {
+        switch (result) {
+            case StoreResult.Stored stored -> {
+                copied.increment();
+                copiedBytes.add(stored.bytes());
+                progress.accept(this);
+            }
+            case StoreResult.Duplicate _, StoreResult.Divergent _ -> present.increment();
+            case StoreResult.Refused refused ->
+                skipped(
+                        1,
+                        bytes,
+                        refused.scope() == StoreResult.Scope.STORE
+                                ? refused.reason()
+                                : id + ": " + refused.reason());
+            case StoreResult.Failed failed -> skipped(1, bytes, id + ": " + failed.cause());
+            case StoreResult.Unknown unknown -> skipped(1, bytes, id + ": " + unknown.cause());
+        }
+    }
+
+    @Override
+    public void skipped(int entries, long bytes, String cause) {
+        failed.add(entries);
+        synchronized (failures) {
+            failures.merge(cause, new Failures(entries, bytes), Failures::plus);
+        }
+        progress.accept(this);
+    }
+
+    /** Counts the entries of packs that cannot be read. */
+    void skipLost(BulkReadPlan plan) {
+        plan.lost()
+                .forEach(pack -> skipped(
+                        pack.entries(), pack.bytes(), "a pack cannot be read: " + pack.cause()));
+    }
+
+    /** Counts an entry of another version of Granary, which is not copied. */
+    void otherVersion() {
+        otherVersion.increment();
+    }
+
+    @Override
+    public void received(long bytes) {
+        receivedBytes.add(bytes);
+        progress.accept(this);
+    }
+
+    /** Returns the number of entries that were copied. */
+    public long copied() {
+        return copied.sum();
+    }
+
+    /** Returns the length of the copied entries as stored, in bytes. */
+    public long copiedBytes() {
+        return copiedBytes.sum();
+    }
+
+    /** Returns the number of entries that the destination had already. */
+    public long present() {
+        return present.sum();
+    }
+
+    /** Returns the number of entries that another version of Granary wrote; they are left out. */
+    public long otherVersions() {
+        return otherVersion.sum();
+    }
+
+    /** Returns the number of bytes received from a bucket. */
+    public long receivedBytes() {
+        return receivedBytes.sum();
+    }
+
+    /** Returns the entries that could not be copied, by cause. */
+    public Map<String, Failures> failures() {
+        synchronized (failures) {
+            return new TreeMap<>(failures);
+        }
+    }
+
+    /** Returns the number of entries that are copied, or need not or cannot be. */
+    public long done() {
+        return copied() + present() + otherVersions() + failed();
+    }
+
+    /** Returns the number of entries that could not be copied. */
+    public long failed() {
+        return failed.sum();
+    }
+}

@@ -1,0 +1,77 @@
+package dev.granary.cli.place;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.StoreResult;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * Place of entries that a command line names: a directory or a bucket. It is the source or the
+ * destination of a copy. Thread-safe.
+ */
+public sealed interface Place extends AutoCloseable permits DirectoryPlace, BucketPlace {
+    /** Returns the text that names the place. */
+    String name();
+
+    /** Returns the catalogue of its entries. */
+    EntryCatalog catalog();
+
+    /** Returns the monitor of the buckets that an operation on this place may wait for. */
+    SilenceMonitor waits();
+
+    /**
+     * Reads and verifies all of {@code wanted}, and passes each to {@code copier} once, on several
+     * threads. Entries that were removed meanwhile are left out.
+     *
+     * @throws InterruptedException if the current thread is interrupted; the rest is left out
+     */
+    void read(List<EntryCatalog.Listed> wanted, EntryCopier copier) throws InterruptedException;
+
+    /** Prepares this place for {@link #contains}. */
+    void prepare() throws IOException;
+
+    /** Returns whether this place has an entry; one that is known to be damaged does not count. */
+    boolean contains(EntryCatalog.Listed entry);
+
+    /** Returns the number of stores at once that are fastest. */
+    int writers();
+
+    /**
+     * Stores an entry, whose bytes need not be valid after the call.
+     *
+     * @param whenDone is called with the result, at the latest by {@link #finish}
+     */
+    void store(Entry entry, Consumer<StoreResult> whenDone);
+
+    /** Completes the stores so far. */
+    void finish();
+
+    /** Passes each entry to {@code visitor} once, in no particular order. */
+    default void list(Consumer<EntryCatalog.Listed> visitor) throws IOException {
+        catalog().list(visitor);
+    }
+
+    /** Reads and verifies an entry, which is valid as long as {@code memory} is open. */
+    default LoadResult read(EntryCatalog.Listed listed, Arena memory) {
+        return catalog().read(listed, memory);
+    }
+
+    /** Returns all entries of a catalogue, most recently used first. */
+    static List<EntryCatalog.Listed> entries(EntryCatalog catalog) throws IOException {
+        List<EntryCatalog.Listed> entries = new ArrayList<>();
+        catalog.list(entries::add);
+        entries.sort(
+                Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis).reversed());
+        return entries;
+    }
+
+    @Override
+    void close();
+}

@@ -1,0 +1,151 @@
+package dev.granary.cli.place;
+
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
+import dev.granary.coordinator.tier.TierFactory;
+import dev.granary.coordinator.toml.SafeText;
+import dev.granary.local.LocalDirectoryException;
+import dev.granary.local.LocalTier;
+import dev.granary.local.PrivateSubdirectory;
+import dev.granary.s3.BucketTier;
+
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Opener of the places that a command line names: {@code s3://} and a bucket, with options as in
+ * {@code --bucket}, or else a directory, which is the one that {@code --dir} would use.
+ */
+public final class Places {
+    private static final String SCHEME_END = "://";
+    private static final String BUCKET = "s3" + SCHEME_END;
+
+    private Places() {}
+
+    /**
+     * Opens a place to read from. A directory is not created, and may be read-only.
+     *
+     * @param builder the settings for buckets
+     * @throws ConfigException if it is neither a bucket nor a directory with entries
+     */
+    public static Place source(String text, GranaryConfigBuilder builder) throws ConfigException {
+        if (isBucket(text)) {
+            return forCopy(bucket(text, builder));
+        }
+        Path named = path(text);
+        DirectoryPlace place = new DirectoryPlace(PrivateSubdirectory.resolve(named));
+        if (!place.exists()) {
+            place = new DirectoryPlace(named); // written by another user
+        }
+        if (!place.exists()) {
+            throw new ConfigException(SafeText.of(text)
+                    + (Files.isDirectory(named)
+                            ? " has no entries: it has no subdirectory v3"
+                            : " is not a directory"));
+        }
+        return place;
+    }
+
+    /**
+     * Opens a place to write to.
+     *
+     * @param builder the settings for buckets
+     * @throws ConfigException if it is a read-only bucket or not a directory
+     */
+    public static Place destination(String text, GranaryConfigBuilder builder)
+            throws ConfigException {
+        if (isBucket(text)) {
+            BucketConfig bucket = bucket(text, builder);
+            if (!bucket.isWritable()) {
+                throw new ConfigException(bucket.name() + " is configured as read-only");
+            }
+            return forCopy(bucket);
+        }
+        Path directory = PrivateSubdirectory.resolve(path(text));
+        if (Files.exists(directory) && !Files.isDirectory(directory)) {
+            throw new ConfigException(SafeText.of(text) + " is not a directory");
+        }
+        return new DirectoryPlace(directory);
+    }
+
+    /**
+     * Returns the place of the local directory, which need not exist and is not created.
+     *
+     * @throws ConfigException if programs cannot use it
+     */
+    public static Place local(GranaryConfig config) throws ConfigException {
+        try {
+            if (Files.exists(config.directory())) {
+                LocalTier.prepareDirectory(config.directory());
+            }
+            return new DirectoryPlace(config.directory());
+        } catch (LocalDirectoryException e) {
+            throw new ConfigException(String.valueOf(e.getMessage()));
+        }
+    }
+
+    /**
+     * Opens the place of a bucket. Sends nothing.
+     *
+     * @throws ConfigException if it cannot be opened as configured
+     */
+    public static Place of(BucketConfig bucket) throws ConfigException {
+        return new BucketPlace(bucket.name(), TierFactory.bucket(bucket, Optional.empty()));
+    }
+
+    /** Opens the place of a bucket for a copy: its requests may take longer. */
+    private static Place forCopy(BucketConfig bucket) throws ConfigException {
+        return new BucketPlace(bucket.name(), TierFactory.bucketForBackground(bucket));
+    }
+
+    /**
+     * Sends one small request, which needs the server, the credentials and the bucket.
+     *
+     * @return the cause and the cure in one line; empty if the bucket can be used
+     * @throws ConfigException if the bucket cannot be opened as configured
+     */
+    public static Optional<String> problem(BucketConfig bucket) throws ConfigException {
+        try (BucketTier tier = TierFactory.bucketForBackground(bucket)) {
+            return tier.reach().map(problem -> problem.cause() + "; " + problem.cure());
+        }
+    }
+
+    /**
+     * Returns whether a text names a bucket, not a directory.
+     *
+     * @throws ConfigException if it names another kind of place
+     */
+    public static boolean isBucket(String text) throws ConfigException {
+        if (text.contains(SCHEME_END) && !text.startsWith(BUCKET)) {
+            throw new ConfigException(SafeText.of(text.substring(0, text.indexOf(SCHEME_END)))
+                    + ": is no kind of place; give a directory or s3://NAME/PREFIX");
+        }
+        return text.startsWith(BUCKET);
+    }
+
+    private static BucketConfig bucket(String text, GranaryConfigBuilder builder)
+            throws ConfigException {
+        List<BucketConfig> buckets = builder.bucket(text).build().buckets();
+        if (buckets.size() != 1) {
+            throw new ConfigException("FROM and TO are one bucket each");
+        }
+        return buckets.getFirst();
+    }
+
+    private static Path path(String text) throws ConfigException {
+        if (text.startsWith("~")) {
+            throw new ConfigException(
+                    SafeText.of(text) + " is a directory with ~, which only a shell expands");
+        }
+        try {
+            return Path.of(text).toAbsolutePath().normalize();
+        } catch (InvalidPathException e) {
+            throw new ConfigException(SafeText.of(text) + " is not the name of a directory");
+        }
+    }
+}
