@@ -35,11 +35,7 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
     // lacks the kernel too, the entry is sound, and other descriptors with this id use it.
     private final List<Runnable> rejections = new ArrayList<>();
 
-    Lookup(
-            LookupContext context,
-            Engine<D, P> engine,
-            D descriptor,
-            LookupContext.Step step) {
+    Lookup(LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
         this.context = context;
         this.engine = engine;
         this.descriptor = descriptor;

@@ -3,8 +3,8 @@ package dev.granary.coordinator.tier;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Deadline;
 import dev.granary.cache.BinaryKind;
+import dev.granary.cache.Deadline;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.FakeCatalog;
@@ -264,7 +264,8 @@ class TiersTest {
                     opened.local(), opened.layers(), opened.compileTimes(), Duration.ofSeconds(3));
             assertEquals(
                     Optional.empty(),
-                    tiers.search(List.of(A.getId()), Deadline.NONE, (entry, _) -> Optional.of(entry)));
+                    tiers.search(
+                            List.of(A.getId()), Deadline.NONE, (entry, _) -> Optional.of(entry)));
             assertEquals(
                     List.of(1L, 1L, 1L),
                     tiers.layers().stream()

@@ -112,8 +112,7 @@ public final class TunedPlans {
     }
 
     /** Tunes, unless only the first outcome is lost: a rule of age removes it before the others. */
-    private TunedPlan tuneFirst(
-            PlanTuner tuner, TuningDescriptor first, Optional<TunedPlan> later)
+    private TunedPlan tuneFirst(PlanTuner tuner, TuningDescriptor first, Optional<TunedPlan> later)
             throws CompileException {
         return later.isPresent() ? later.get().revision(0) : tune(tuner, first);
     }
@@ -158,8 +157,8 @@ public final class TunedPlans {
     }
 
     /**
-     * Returns the newest usable revision from that of {@code first}. Revisions are consecutive; only
-     * the first one may be absent before others.
+     * Returns the newest usable revision from that of {@code first}. Revisions are consecutive;
+     * only the first one may be absent before others.
      */
     private Optional<TunedPlan> newest(TuningDescriptor first, Deadline deadline) {
         Optional<TunedPlan> newest = Optional.empty();
