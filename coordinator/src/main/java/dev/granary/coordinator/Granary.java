@@ -12,9 +12,9 @@ import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.support.Closer;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.LibraryVersion;
-import dev.granary.coordinator.lookup.EngineSwitch;
 import dev.granary.coordinator.lookup.LookupContext;
 import dev.granary.coordinator.machine.Claims;
 import dev.granary.coordinator.machine.Machine;
@@ -65,7 +65,7 @@ public final class Granary implements AutoCloseable {
     private final Counters counters = new Counters();
     private final Uploads uploads;
     private final WriteBehindQueue writeBehind;
-    private final EngineSwitch engines;
+    private volatile EnabledEngines engines; // whose lookups go beyond memory; written under this
     private final LookupContext context;
     private final Optional<KernelRecorder> recorder;
     private final EventDispatcher events;
@@ -93,7 +93,7 @@ public final class Granary implements AutoCloseable {
             this.uploads = opened.add(Uploads.open(tiers, machine, how.isInPacks(), counters));
             this.writeBehind = opened.add(new WriteBehindQueue(
                     tiers, uploads, counters, how.clock(), how.whenPublished()));
-            this.engines = new EngineSwitch(config.enabled());
+            this.engines = config.enabled();
             this.context = new LookupContext(
                     tiers,
                     LookupContext.Quarantine.of(machine.quarantine()),
@@ -108,7 +108,7 @@ public final class Granary implements AutoCloseable {
                     writeBehind,
                     counters,
                     events,
-                    engines::isOn);
+                    engine -> engines.contains(engine));
             this.recorder =
                     config.recording().map(file -> opened.add(new KernelRecorder(file, counters)));
             this.memory = new MemoryTier(config, this::primitive, counters, recorder, events);
@@ -239,7 +239,7 @@ public final class Granary implements AutoCloseable {
      */
     public boolean isEnabled(Backend backend, EngineKind kind) {
         memory.requireOpen();
-        return engines.isEnabled(backend, kind);
+        return engines.contains(backend, kind);
     }
 
     /**
@@ -248,15 +248,16 @@ public final class Granary implements AutoCloseable {
      * {@link Counter#DISABLED}; nothing is loaded or stored. Stores and uploads of earlier lookups
      * go on, and stored entries stay.
      */
-    public void setEnabled(Backend backend, EngineKind kind, boolean isEnabled) {
+    public synchronized void setEnabled(Backend backend, EngineKind kind, boolean isEnabled) {
         memory.requireOpen();
-        engines.setEnabled(backend, kind, isEnabled);
+        engines = engines.with(
+                new EnabledEngines.Family(backend, Optional.of(kind)), isEnabled);
     }
 
     /** Enables or disables the tiers beyond memory for all engines. */
-    public void setEnabled(boolean isEnabled) {
+    public synchronized void setEnabled(boolean isEnabled) {
         memory.requireOpen();
-        engines.setEnabled(isEnabled);
+        engines = isEnabled ? EnabledEngines.ALL : EnabledEngines.NONE;
     }
 
     /** Returns the directory of this cache; with the capacity 0 at its opening it is not used. */

@@ -1,7 +1,9 @@
 package dev.granary.coordinator.config;
 
 import dev.granary.cache.Backend;
+import dev.granary.cache.Engine;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.gpu.KernelEngine;
 
 import java.util.Arrays;
 import java.util.HashSet;
@@ -19,6 +21,9 @@ import java.util.stream.Stream;
 public record EnabledEngines(Set<Family> disabled) {
     /** All engines. */
     public static final EnabledEngines ALL = new EnabledEngines(Set.of());
+
+    /** No engine. */
+    public static final EnabledEngines NONE = new EnabledEngines(Set.copyOf(Family.all()));
 
     /** The form of a text, for messages. */
     static final String FORM =
@@ -91,9 +96,25 @@ public record EnabledEngines(Set<Family> disabled) {
         };
     }
 
+    /** Returns true if engines of this backend and kind are enabled. */
+    public boolean contains(Backend backend, EngineKind kind) {
+        return contains(new Family(backend, Optional.of(kind)));
+    }
+
     /** Returns true if engines of that family are enabled. */
     public boolean contains(Family family) {
         return !disabled.contains(family);
+    }
+
+    /** Returns true if {@code engine} is enabled. */
+    public boolean contains(Engine<?, ?> engine) {
+        // usually all are enabled, and the engine need not be identified
+        return disabled.isEmpty()
+                || contains(new Family(
+                        engine.target().backend(),
+                        engine instanceof KernelEngine<?> kernels
+                                ? Optional.of(kernels.kind())
+                                : Optional.empty()));
     }
 
     /** Returns these engines with, or without, a family. */
@@ -107,8 +128,4 @@ public record EnabledEngines(Set<Family> disabled) {
         return new EnabledEngines(changed);
     }
 
-    /** Returns the value with all engines disabled. */
-    public static EnabledEngines none() {
-        return new EnabledEngines(Set.copyOf(Family.all()));
-    }
 }
