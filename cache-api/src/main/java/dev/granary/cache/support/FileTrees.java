@@ -3,16 +3,33 @@ package dev.granary.cache.support;
 import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.List;
+import java.util.stream.Stream;
 
 /** Operations on directories with their content. */
 public final class FileTrees {
     private FileTrees() {}
+
+    /**
+     * Returns the files in a directory, in no particular order; none if there is no such directory.
+     */
+    public static List<Path> list(Path directory) throws IOException {
+        if (!Files.isDirectory(directory)) {
+            return List.of();
+        }
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.toList();
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        }
+    }
 
     /**
      * Deletes a file, or a directory with its content. Follows no link. Files that are missing, or
