@@ -76,7 +76,7 @@ public final class Granary implements AutoCloseable {
         Closer opened = new Closer();
         try {
             this.config = config;
-            this.events = new EventDispatcher(how.listeners(), counters);
+            this.events = new EventDispatcher(how.listeners, counters);
             opened.add(() -> events.close(limited(config.flushLimit())));
             // closed after the tiers, whose last sweep counts
             Closer afterTiers = opened.add(new Closer());
@@ -87,12 +87,12 @@ public final class Granary implements AutoCloseable {
                             .filter(Layer::isWritable)
                             .map(Layer::name)
                             .toList(),
-                    how.isLocalPlugged(),
-                    how.clock());
-            afterTiers.add(() -> machine.close(this::finalStatistics));
-            this.uploads = opened.add(Uploads.open(tiers, machine, how.isInPacks(), counters));
-            this.writeBehind = opened.add(new WriteBehindQueue(
-                    tiers, uploads, counters, how.clock(), how.whenPublished()));
+                    how.local != null,
+                    how.clock);
+            afterTiers.add(machine);
+            this.uploads = opened.add(Uploads.open(tiers, machine, how.isInPacks, counters));
+            this.writeBehind = opened.add(
+                    new WriteBehindQueue(tiers, uploads, counters, how.clock, how.whenPublished));
             this.engines = config.enabled();
             this.context = new LookupContext(
                     tiers,
@@ -113,6 +113,7 @@ public final class Granary implements AutoCloseable {
                     config.recording().map(file -> opened.add(new KernelRecorder(file, counters)));
             this.memory = new MemoryTier(config, this::primitive, counters, recorder, events);
             this.constants = opened.add(new ConstantTensorCaches(config.constantLimits()));
+            afterTiers.add(() -> machine.addTotals(statistics()));
             this.closer = opened;
         } catch (ConfigException | RuntimeException | Error e) {
             opened.close();
@@ -141,6 +142,7 @@ public final class Granary implements AutoCloseable {
      */
     public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(
             Engine<D, P> engine, D descriptor) throws CompileException {
+        requireOpen();
         if (events.observesMemoryHits()) {
             return lookup(engine, descriptor).primitive();
         }
@@ -150,6 +152,7 @@ public final class Granary implements AutoCloseable {
     /** Returns the same as {@link #primitive}, with its source and the time of the lookup. */
     public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> lookup(
             Engine<D, P> engine, D descriptor) throws CompileException {
+        requireOpen();
         LookupResult<P> result = memory.lookup(descriptor, () -> context.find(engine, descriptor));
         boolean isInMemory = result.source() == PrimitiveSource.MEMORY
                 || result.source() == PrimitiveSource.JOINED;
@@ -176,6 +179,7 @@ public final class Granary implements AutoCloseable {
      */
     public <D extends PrimitiveDescriptor, P extends Primitive> Optional<LookupResult<P>> find(
             Engine<D, P> engine, D descriptor, Deadline deadline) {
+        requireOpen();
         try {
             return memory.find(descriptor, () -> context.findStored(engine, descriptor, deadline));
         } catch (CompileException e) {
@@ -201,7 +205,8 @@ public final class Granary implements AutoCloseable {
     /** Returns the composite primitive of a descriptor for two engines, such as a reorder. */
     public CompositePrimitive primitive(EngineSet engines, CompositeDescriptor<?> descriptor)
             throws CompileException {
-        return memory.composite(engines, descriptor);
+        requireOpen();
+        return memory.composites.primitive(engines, descriptor);
     }
 
     /**
@@ -211,7 +216,7 @@ public final class Granary implements AutoCloseable {
      * @return false if no layer is writable
      */
     public boolean publish(Id id) {
-        memory.requireOpen();
+        requireOpen();
         if (uploads.hasTarget()) {
             writeBehind.publish(id);
         }
@@ -224,7 +229,7 @@ public final class Granary implements AutoCloseable {
      * kernels. A plugged layer gets a lookup of an unknown id. Errors are left to the lookups.
      */
     public void connect() {
-        memory.requireOpen();
+        requireOpen();
         tiers.connect();
     }
 
@@ -238,7 +243,7 @@ public final class Granary implements AutoCloseable {
      * engine that is no {@link KernelEngine} has no kind, and is disabled with its backend only.
      */
     public boolean isEnabled(Backend backend, EngineKind kind) {
-        memory.requireOpen();
+        requireOpen();
         return engines.contains(backend, kind);
     }
 
@@ -249,20 +254,19 @@ public final class Granary implements AutoCloseable {
      * go on, and stored entries stay.
      */
     public synchronized void setEnabled(Backend backend, EngineKind kind, boolean isEnabled) {
-        memory.requireOpen();
-        engines = engines.with(
-                new EnabledEngines.Family(backend, Optional.of(kind)), isEnabled);
+        requireOpen();
+        engines = engines.with(new EnabledEngines.Family(backend, Optional.of(kind)), isEnabled);
     }
 
     /** Enables or disables the tiers beyond memory for all engines. */
     public synchronized void setEnabled(boolean isEnabled) {
-        memory.requireOpen();
+        requireOpen();
         engines = isEnabled ? EnabledEngines.ALL : EnabledEngines.NONE;
     }
 
     /** Returns the directory of this cache; with the capacity 0 at its opening it is not used. */
     public Path localDirectory() {
-        memory.requireOpen();
+        requireOpen();
         return config.directory();
     }
 
@@ -283,23 +287,23 @@ public final class Granary implements AutoCloseable {
      * @throws UnsupportedOperationException if the local tier is a plugged cache
      */
     public void setLocalCapacity(long bytes) {
-        memory.requireOpen();
+        requireOpen();
         tiers.local().setCapacity(bytes);
     }
 
     /** Returns the capacity of the memory tier: of programs, and of composite primitives. */
     public int primitiveCacheCapacity() {
-        return memory.capacity();
+        return memory.programs.capacity();
     }
 
     /** Returns the number of programs in the memory tier. */
     public int programCacheSize() {
-        return memory.programCount();
+        return memory.programs.size();
     }
 
     /** Returns the number of composite primitives in the memory tier. */
     public int compositeCacheSize() {
-        return memory.composites().size();
+        return memory.composites.statistics().size();
     }
 
     /**
@@ -310,8 +314,9 @@ public final class Granary implements AutoCloseable {
      * @throws IllegalArgumentException if {@code primitives} is negative
      */
     public void setPrimitiveCacheCapacity(int primitives) {
-        memory.requireOpen();
-        memory.setCapacity(primitives);
+        requireOpen();
+        memory.composites.setCapacity(primitives);
+        memory.programs.setCapacity(primitives);
     }
 
     /**
@@ -320,7 +325,7 @@ public final class Granary implements AutoCloseable {
      * OpenClConstants(granary.constants(), engine)}.
      */
     public ConstantTensorCaches constants() {
-        memory.requireOpen();
+        requireOpen();
         return constants;
     }
 
@@ -341,7 +346,7 @@ public final class Granary implements AutoCloseable {
      * @return empty if the kernel is in quarantine, so that it must not be tried
      */
     public Optional<Trial> beginTrial(Id tuning, Sha256 source) {
-        memory.requireOpen();
+        requireOpen();
         Optional<RestoreQuarantine> quarantine = machine.quarantine();
         return quarantine.isEmpty()
                 ? Optional.of(() -> {})
@@ -351,9 +356,9 @@ public final class Granary implements AutoCloseable {
     /** Returns a snapshot of the counters. */
     public GranaryStatistics statistics() {
         return new GranaryStatistics(
-                memory.composites(),
-                memory.programHits(),
-                memory.programMisses(),
+                memory.composites.statistics(),
+                memory.programs.hits(),
+                memory.programs.misses(),
                 tiers.local().statistics(),
                 uploads.statistics(),
                 counters.snapshot());
@@ -366,7 +371,7 @@ public final class Granary implements AutoCloseable {
      * @return true if all of this work has ended, successfully or not
      */
     public boolean flush(Duration limit) {
-        memory.requireOpen();
+        requireOpen();
         return flushNow(limit);
     }
 
@@ -391,16 +396,15 @@ public final class Granary implements AutoCloseable {
     @Override
     public void close() {
         if (isClosed.compareAndSet(false, true)) {
-            memory.close();
             flushNow(config.flushLimit());
             closer.close();
         }
     }
 
-    /** Returns the counters; empty if this cache could not be opened. */
-    @SuppressWarnings("ConstantValue") // the constructor may end before the last field is set
-    private Optional<GranaryStatistics> finalStatistics() {
-        return closer == null ? Optional.empty() : Optional.of(statistics());
+    private void requireOpen() {
+        if (isClosed.get()) {
+            throw new IllegalStateException("This Granary is closed");
+        }
     }
 
     private static Duration limited(Duration limit) {

@@ -17,9 +17,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/**
- * The sources of settings: code, the environment, then the configuration file that it names.
- */
+/** The sources of settings: code, the environment, then the configuration file that it names. */
 final class ConfigSources {
     // the name under which users know the messages
     private static final Logger LOG = LoggerFactory.getLogger(GranaryConfig.class);
@@ -57,8 +55,8 @@ final class ConfigSources {
             return Optional.empty();
         }
         try {
-            return Optional.of(setting.parse(
-                    text, "The environment variable " + setting.environment()));
+            return Optional.of(
+                    setting.parse(text, "The environment variable " + setting.environment()));
         } catch (ConfigException e) {
             if (setting != Setting.PRIMITIVE_CACHE_CAPACITY) {
                 throw e;

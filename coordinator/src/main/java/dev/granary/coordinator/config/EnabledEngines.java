@@ -127,5 +127,4 @@ public record EnabledEngines(Set<Family> disabled) {
         }
         return new EnabledEngines(changed);
     }
-
 }

@@ -15,13 +15,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiConsumer;
-import java.util.function.Supplier;
 
 /**
  * The state of this process in the local directory: claims, session, quarantine, outboxes and the
  * totals of the counters. With the capacity 0 there is none of it. Thread-safe.
  */
-public final class Machine {
+public final class Machine implements AutoCloseable {
     /**
      * The suffix of the names of outboxes whose entries are in a plugged cache. A process with the
      * directory's own local tier has none of these entries, and would drop the uploads. No name of
@@ -147,28 +146,24 @@ public final class Machine {
         }
     }
 
-    /**
-     * Ends the session, and adds the counters of the process to the totals.
-     *
-     * @param statistics returns the counters, after the last sweep of the local tier; empty if the
-     *     process has none
-     */
-    public void close(Supplier<Optional<GranaryStatistics>> statistics) {
-        try (Closer all = new Closer()) {
-            session.ifPresent(all::add);
-            quarantine.ifPresent(all::add);
-            session.ifPresent(_ -> all.add(() -> addTotals(statistics.get())));
-            claims.ifPresent(all::add);
-        }
-    }
-
-    private void addTotals(Optional<GranaryStatistics> counted) {
+    /** Adds the counters of this process to the totals, unless the directory is not used. */
+    public void addTotals(GranaryStatistics statistics) {
         try {
-            if (counted.isPresent()) {
-                new Totals(config.directory()).add(counted.get());
+            if (session.isPresent()) {
+                new Totals(config.directory()).add(statistics);
             }
         } catch (IOException e) {
             Warnings.warn("totals", "The statistics could not be written: " + e);
+        }
+    }
+
+    /** Ends the session. */
+    @Override
+    public void close() {
+        try (Closer all = new Closer()) {
+            session.ifPresent(all::add);
+            quarantine.ifPresent(all::add);
+            claims.ifPresent(all::add);
         }
     }
 }

@@ -119,8 +119,8 @@ public final class ProcessSession implements AutoCloseable {
             } catch (IOException | OverlappingFileLockException e) {
                 Warnings.warn(
                         "inherit",
-                        "The files of the ended session " + session
-                                + " could not be taken over: " + e);
+                        "The files of the ended session " + session + " could not be taken over: "
+                                + e);
             }
         }
     }

@@ -107,10 +107,7 @@ public final class UploadOutbox {
             Optional<Id> id = note.flatMap(each -> Id.parse(each.id()))
                     .filter(parsed -> file.endsWith(name(parsed)));
             if (id.isPresent()) {
-                Files.move(
-                        file,
-                        directory.resolve(name(id.get())),
-                        StandardCopyOption.ATOMIC_MOVE);
+                Files.move(file, directory.resolve(name(id.get())), StandardCopyOption.ATOMIC_MOVE);
                 inherited.accept(id.get());
             } else {
                 Files.delete(file);

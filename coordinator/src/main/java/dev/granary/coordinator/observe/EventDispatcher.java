@@ -102,8 +102,7 @@ public final class EventDispatcher {
 
     /** Delivers the events that wait, for at most {@code limit} altogether. */
     public void close(Duration limit) {
-        long start = System.nanoTime();
-        queues.forEach(
-                queue -> queue.close(Math.max(0, limit.toNanos() - (System.nanoTime() - start))));
+        long deadline = System.nanoTime() + limit.toNanos();
+        queues.forEach(queue -> queue.close(deadline));
     }
 }

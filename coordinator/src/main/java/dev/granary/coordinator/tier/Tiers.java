@@ -113,16 +113,17 @@ public record Tiers(
         CompileTimes compileTimes = new CompileTimes();
         List<Layer> layers = new ArrayList<>();
         try {
-            Opening opening = new Opening(config, compileTimes, events, layers);
-            for (Plugged plugged : sources.before()) {
-                opening.add(plugged);
-            }
+            Opening opening = new Opening(compileTimes, config.bucketWait(), events, layers);
+            sources.before().forEach(opening::add);
             for (BucketConfig bucket : config.buckets()) {
-                opening.add(bucket, sources.buckets().open(bucket));
+                OpenBucket opened = sources.buckets().open(bucket);
+                opening.add(
+                        new CacheTier(bucket.name(), opened.cache()),
+                        bucket.isWritable(),
+                        Optional.empty(),
+                        opened.tier());
             }
-            for (Plugged plugged : sources.after()) {
-                opening.add(plugged);
-            }
+            sources.after().forEach(opening::add);
             return new Tiers(
                     openLocal(config, sources, compileTimes, counters, events),
                     layers,
@@ -131,9 +132,7 @@ public record Tiers(
                             ? config.bucketWait()
                             : LAYER_WAIT);
         } catch (ConfigException | RuntimeException | Error e) {
-            try (Closer all = new Closer()) {
-                layers.forEach(layer -> all.add(layer.tier()));
-            }
+            close(layers);
             throw e;
         }
     }
@@ -149,10 +148,14 @@ public record Tiers(
         CompileTimes compileTimes = new CompileTimes();
         List<Layer> layers = new ArrayList<>();
         try {
-            Opening opening = new Opening(config, compileTimes, events, layers);
+            Opening opening = new Opening(compileTimes, READ_WAIT, events, layers);
             for (BucketConfig bucket : config.buckets()) {
                 BucketTier opened = TierFactory.bucket(bucket, Optional.empty());
-                opening.add(new ReadOnlyTier(new CacheTier(bucket.name(), opened)), opened);
+                opening.add(
+                        new CacheTier(bucket.name(), opened),
+                        false,
+                        Optional.empty(),
+                        Optional.of(opened));
             }
             boolean isOff = config.capacityBytes() == 0 || Files.notExists(config.directory());
             Tier local = isOff
@@ -165,7 +168,7 @@ public record Tiers(
                     compileTimes,
                     READ_WAIT.multipliedBy(Math.max(1, layers.size())));
         } catch (ConfigException | RuntimeException | Error e) {
-            layers.forEach(layer -> layer.tier().close());
+            close(layers);
             throw e;
         }
     }
@@ -195,43 +198,26 @@ public record Tiers(
 
     /** The layers that are opened so far. */
     private record Opening(
-            GranaryConfig config,
             CompileTimes compileTimes,
+            Duration bucketWait,
             EventDispatcher events,
             List<Layer> layers) {
         void add(Plugged plugged) {
-            Tier checked = new CheckedTier(new CacheTier(plugged.name(), plugged.cache()));
             add(
-                    checked,
+                    new CheckedTier(new CacheTier(plugged.name(), plugged.cache())),
                     plugged.isWritable(),
-                    config.bucketWait(),
                     Optional.of(STORE_LIMIT),
                     Optional.empty());
         }
 
-        void add(BucketConfig bucketConfig, OpenBucket bucket) {
-            Tier tier = new CacheTier(bucketConfig.name(), bucket.cache());
-            add(
-                    tier,
-                    bucketConfig.isWritable(),
-                    config.bucketWait(),
-                    Optional.empty(),
-                    bucket.tier());
-        }
-
-        void add(ReadOnlyTier tier, BucketTier bucket) {
-            add(tier, true, READ_WAIT, Optional.empty(), Optional.of(bucket));
-        }
-
-        private void add(
+        void add(
                 Tier tier,
                 boolean isWritable,
-                Duration wait,
                 Optional<Duration> storeLimit,
                 Optional<BucketTier> bucket) {
             BoundedTier bounds = new BoundedTier(
                     isWritable ? tier : new ReadOnlyTier(tier),
-                    new TimeBudget(compileTimes, wait),
+                    new TimeBudget(compileTimes, bucketWait),
                     storeLimit);
             layers.add(new Layer(
                     layers.size(),
@@ -317,11 +303,17 @@ public record Tiers(
         }
     }
 
+    private static void close(List<Layer> layers) {
+        try (Closer all = new Closer()) {
+            layers.forEach(layer -> all.add(layer.tier()));
+        }
+    }
+
     @Override
     public void close() {
         try (Closer all = new Closer()) {
             all.add(local);
-            layers.reversed().forEach(layer -> all.add(layer.tier()));
+            all.add(() -> close(layers));
         }
     }
 }
