@@ -1,5 +1,6 @@
 package dev.granary.coordinator;
 
+import dev.granary.coordinator.tier.SwitchedTier;
 import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Deadline;
@@ -272,7 +273,7 @@ public final class Granary implements AutoCloseable {
 
     /** Returns the capacity of the local tier in bytes, 0 if off; empty if it is plugged in. */
     public OptionalLong localCapacity() {
-        return tiers.local().capacity();
+        return tiers.directory().stream().mapToLong(SwitchedTier::capacity).findAny();
     }
 
     /**
@@ -288,7 +289,10 @@ public final class Granary implements AutoCloseable {
      */
     public void setLocalCapacity(long bytes) {
         requireOpen();
-        tiers.local().setCapacity(bytes);
+        tiers.directory()
+                .orElseThrow(() -> new UnsupportedOperationException("The local tier is a plugged"
+                        + " cache; change its capacity by its own methods"))
+                .setCapacity(bytes);
     }
 
     /** Returns the capacity of the memory tier: of programs, and of composite primitives. */

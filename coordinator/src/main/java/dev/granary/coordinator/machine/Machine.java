@@ -1,5 +1,6 @@
 package dev.granary.coordinator.machine;
 
+import java.nio.file.Path;
 import dev.granary.cache.Id;
 import dev.granary.cache.support.Closer;
 import dev.granary.cache.support.Warnings;
@@ -66,31 +67,26 @@ public final class Machine implements AutoCloseable {
                 ? Optional.empty()
                 : Optional.of(LocalClaims.open(config.directory()));
         if (!isOff && Files.isWritable(config.directory())) {
+            Closer opened = new Closer();
             try {
-                ProcessSession session = ProcessSession.begin(config.directory());
-                try {
-                    Map<String, UploadOutbox> outboxes = new HashMap<>();
-                    for (String layer : writableLayers) {
-                        outboxes.put(
-                                layer,
-                                new UploadOutbox(
-                                        session, layer + (isLocalPlugged ? OF_PLUGGED_LOCAL : "")));
-                    }
-                    return new Machine(
-                            config,
-                            clock,
-                            claims,
-                            Optional.of(session),
-                            Optional.of(new RestoreQuarantine(config.directory(), session, clock)),
-                            outboxes);
-                } catch (IOException | RuntimeException | Error e) {
-                    session.close();
-                    throw e;
+                ProcessSession session = opened.add(ProcessSession.begin(config.directory()));
+                Map<String, UploadOutbox> outboxes = new HashMap<>();
+                for (String layer : writableLayers) {
+                    String name = layer + (isLocalPlugged ? OF_PLUGGED_LOCAL : "");
+                    outboxes.put(layer, new UploadOutbox(session, name));
                 }
+                return new Machine(
+                        config,
+                        clock,
+                        claims,
+                        Optional.of(session),
+                        Optional.of(new RestoreQuarantine(config.directory(), session, clock)),
+                        outboxes);
             } catch (IOException e) {
+                opened.close();
                 warnOfDirectory(config, e);
             } catch (RuntimeException | Error e) {
-                claims.ifPresent(LocalClaims::close);
+                opened.close();
                 throw e;
             }
         }
@@ -125,24 +121,20 @@ public final class Machine implements AutoCloseable {
      * @param uploads receives the layer and the id of each upload
      */
     public void inherit(BiConsumer<String, Id> uploads) {
+        if (session.isEmpty() || quarantine.isEmpty()) {
+            return;
+        }
         try {
-            if (session.isPresent() && quarantine.isPresent()) {
-                session.get()
-                        .inheritDead(
-                                dead -> {
-                                    quarantine.get().inherit(dead);
-                                    for (Map.Entry<String, UploadOutbox> each :
-                                            outboxes.entrySet()) {
-                                        each.getValue()
-                                                .inherit(
-                                                        dead,
-                                                        id -> uploads.accept(each.getKey(), id));
-                                    }
-                                },
-                                clock.instant());
-            }
+            session.get().inheritDead(dead -> inherit(dead, uploads), clock.instant());
         } catch (IOException e) {
             warnOfDirectory(config, e);
+        }
+    }
+
+    private void inherit(Path dead, BiConsumer<String, Id> uploads) throws IOException {
+        quarantine.orElseThrow().inherit(dead);
+        for (Map.Entry<String, UploadOutbox> each : outboxes.entrySet()) {
+            each.getValue().inherit(dead, id -> uploads.accept(each.getKey(), id));
         }
     }
 

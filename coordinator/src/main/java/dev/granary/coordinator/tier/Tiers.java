@@ -21,8 +21,6 @@ import dev.granary.coordinator.statistics.Counters;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BucketTier;
 
-import org.jspecify.annotations.Nullable;
-
 import java.nio.file.Files;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -35,12 +33,17 @@ import java.util.function.BiFunction;
  * The open tiers below the memory tier. Thread-safe.
  *
  * @param local the local tier; one that stores nothing if the capacity is 0
+ * @param directory its switch; empty if it is a plugged cache
  * @param layers the buckets and plugged caches, in lookup order
  * @param compileTimes the compile times, by which the time budgets are measured
  * @param layerWait the longest wait of a lookup for all layers together
  */
 public record Tiers(
-        CountedTier local, List<Layer> layers, CompileTimes compileTimes, Duration layerWait)
+        CountedTier local,
+        Optional<SwitchedTier> directory,
+        List<Layer> layers,
+        CompileTimes compileTimes,
+        Duration layerWait)
         implements AutoCloseable {
     /** The name of the local tier. */
     public static final String LOCAL = "local";
@@ -124,8 +127,17 @@ public record Tiers(
                         opened.tier());
             }
             sources.after().forEach(opening::add);
+            Optional<SwitchedTier> directory = sources.local().isPresent()
+                    ? Optional.empty()
+                    : Optional.of(openDirectory(config, sources.clock(), counters, events));
             return new Tiers(
-                    openLocal(config, sources, compileTimes, counters, events),
+                    new CountedTier(
+                            directory.isPresent()
+                                    ? directory.get()
+                                    : openPlugged(config, sources.local().get(), compileTimes),
+                            EventKind.STORE,
+                            events),
+                    directory,
                     layers,
                     compileTimes,
                     config.bucketWait().compareTo(LAYER_WAIT) > 0
@@ -164,6 +176,7 @@ public record Tiers(
                             LOCAL, new CatalogReader(TierFactory.localWithoutEviction(config))));
             return new Tiers(
                     new CountedTier(local, EventKind.STORE, events),
+                    Optional.empty(),
                     layers,
                     compileTimes,
                     READ_WAIT.multipliedBy(Math.max(1, layers.size())));
@@ -228,31 +241,28 @@ public record Tiers(
         }
     }
 
-    private static CountedTier openLocal(
-            GranaryConfig config,
-            Sources sources,
-            CompileTimes compileTimes,
-            Counters counters,
-            EventDispatcher events)
+    private static SwitchedTier openDirectory(
+            GranaryConfig config, InstantSource clock, Counters counters, EventDispatcher events)
             throws ConfigException {
-        boolean isOff = config.capacityBytes() == 0;
-        if (sources.local().isPresent()) {
-            if (!isOff) {
-                TierFactory.prepareDirectory(config);
-            }
-            Tier checked = new CheckedTier(new CacheTier(LOCAL, sources.local().get()));
-            TimeBudget budget = new TimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT);
-            return new CountedTier(
-                    new BoundedTier(checked, budget, Optional.of(STORE_LIMIT)),
-                    EventKind.STORE,
-                    events);
+        if (config.capacityBytes() == 0) {
+            return new SwitchedTier(null);
         }
-        @Nullable LocalTier directory = isOff ? null : TierFactory.local(config, sources.clock());
-        if (directory != null) {
-            directory.setEvictionListener(
-                    () -> events.beginEviction(LOCAL, counters, Counter.LOCAL_EVICTED));
+        LocalTier opened = TierFactory.local(config, clock);
+        opened.setEvictionListener(
+                () -> events.beginEviction(LOCAL, counters, Counter.LOCAL_EVICTED));
+        return new SwitchedTier(opened);
+    }
+
+    private static Tier openPlugged(
+            GranaryConfig config, PersistentCache cache, CompileTimes compileTimes)
+            throws ConfigException {
+        if (config.capacityBytes() != 0) {
+            TierFactory.prepareDirectory(config);
         }
-        return new CountedTier(new SwitchedTier(directory), EventKind.STORE, events);
+        return new BoundedTier(
+                new CheckedTier(new CacheTier(LOCAL, cache)),
+                new TimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT),
+                Optional.of(STORE_LIMIT));
     }
 
     /**

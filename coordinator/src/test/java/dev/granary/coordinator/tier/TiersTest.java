@@ -261,7 +261,11 @@ class TiersTest {
         try (Tiers opened =
                 Tiers.open(config, sources, new Counters(), EventDispatcher.NO_LISTENERS)) {
             Tiers tiers = new Tiers(
-                    opened.local(), opened.layers(), opened.compileTimes(), Duration.ofSeconds(3));
+                    opened.local(),
+                    opened.directory(),
+                    opened.layers(),
+                    opened.compileTimes(),
+                    Duration.ofSeconds(3));
             assertEquals(
                     Optional.empty(),
                     tiers.search(
