@@ -1,6 +1,5 @@
 package dev.granary.coordinator;
 
-import dev.granary.coordinator.tier.SwitchedTier;
 import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Deadline;
@@ -13,23 +12,23 @@ import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.support.Closer;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.EnabledEngines;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.LibraryVersion;
+import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.coordinator.lookup.LookupContext;
 import dev.granary.coordinator.machine.Claims;
 import dev.granary.coordinator.machine.Machine;
 import dev.granary.coordinator.machine.MachineClaims;
 import dev.granary.coordinator.machine.RestoreQuarantine;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.publish.Uploads;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.Layer;
+import dev.granary.coordinator.tier.SwitchedTier;
 import dev.granary.coordinator.tier.Tiers;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.composite.CompositeDescriptor;
@@ -236,7 +235,7 @@ public final class Granary implements AutoCloseable {
 
     /** Returns the version of this library, such as {@code 0.1.0}. */
     public static String version() {
-        return LibraryVersion.NUMBER;
+        return GranaryConfig.VERSION;
     }
 
     /**

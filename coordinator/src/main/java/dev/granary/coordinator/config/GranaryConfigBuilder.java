@@ -6,6 +6,7 @@ import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
+import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.local.PrivateSubdirectory;
 
 import java.nio.file.Path;

@@ -2,6 +2,7 @@ package dev.granary.coordinator.config;
 
 import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.s3.config.S3ClientLibrary;
 

@@ -1,6 +1,5 @@
 package dev.granary.coordinator.machine;
 
-import java.nio.file.Path;
 import dev.granary.cache.Id;
 import dev.granary.cache.support.Closer;
 import dev.granary.cache.support.Warnings;
@@ -10,6 +9,7 @@ import dev.granary.local.LocalClaims;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.List;

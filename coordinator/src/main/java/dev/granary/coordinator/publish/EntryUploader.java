@@ -2,7 +2,7 @@ package dev.granary.coordinator.publish;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.CountedTier;
 
 import java.util.function.Consumer;

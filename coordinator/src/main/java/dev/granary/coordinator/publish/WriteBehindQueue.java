@@ -11,11 +11,11 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
-import dev.granary.coordinator.config.LibraryVersion;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.event.PublicationListener;
 import dev.granary.coordinator.machine.Claim;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.coordinator.tier.Tiers;
@@ -248,7 +248,7 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
                 binaries,
                 compiled.knownCompileTime.orElseGet(primitive::compileTime),
                 new EntryMetadata(
-                        LibraryVersion.NUMBER,
+                        GranaryConfig.VERSION,
                         Producer.NAME,
                         clock.instant(),
                         primitive.kernels(),

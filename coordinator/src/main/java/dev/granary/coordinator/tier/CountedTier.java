@@ -10,7 +10,7 @@ import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.observe.EventSpan;
-import dev.granary.coordinator.statistics.TierStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
 
 import java.time.Duration;
 import java.util.EnumMap;
