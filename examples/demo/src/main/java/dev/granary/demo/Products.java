@@ -14,8 +14,8 @@ import dev.granary.gpu.opencl.OpenClConstants;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.plans.ArrayCache;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.MemoryLocation;
 import dev.granary.plans.ParallelAxis;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
@@ -24,7 +24,7 @@ import dev.granary.plans.nest.LoopNest;
 import dev.granary.plans.tuning.PlanParameters;
 import dev.granary.plans.tuning.PlanSpace;
 import dev.granary.plans.tuning.PlanTuner;
-import dev.granary.plans.tuning.TuningSettings;
+import dev.granary.plans.tuning.PlanTuner.TuningSettings;
 
 import java.time.Duration;
 import java.util.List;

@@ -21,4 +21,14 @@ public interface CompositeImplementation<O extends Record> {
      */
     ExecutionBody create(CompositeDescriptor<O> descriptor, CreationContext creation)
             throws CompileException;
+
+    /**
+     * The body of an execution of a composite primitive: launches of its kernels and executions of
+     * its nested primitives. Immutable, shared between threads, and without state of an execution.
+     */
+    @FunctionalInterface
+    public interface ExecutionBody {
+        /** Runs once and waits for completion. */
+        void run(ExecutionContext execution);
+    }
 }

@@ -4,6 +4,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
 import dev.granary.gpu.composite.creation.ParallelCalls;
 import dev.granary.gpu.composite.resource.ScratchpadLayout;
 

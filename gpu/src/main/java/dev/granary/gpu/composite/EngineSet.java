@@ -7,6 +7,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.composite.CompositeCache.KernelProvider;
 
 import java.util.Optional;
 import java.util.stream.Stream;

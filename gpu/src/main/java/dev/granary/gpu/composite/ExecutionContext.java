@@ -3,6 +3,7 @@ package dev.granary.gpu.composite;
 import dev.granary.cache.Primitive;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
+import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
 import dev.granary.gpu.composite.resource.Scratchpad;
 import dev.granary.gpu.composite.resource.ScratchpadLayout;
 
