@@ -8,9 +8,9 @@ import static dev.granary.plans.Products.K;
 
 import dev.granary.plans.ArrayCache.CopyStrategy;
 import dev.granary.plans.ArrayCache.MemoryLocation;
-import dev.granary.plans.nest.ArrayLayout;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.KernelArray.ArrayLayout;
 
 import java.util.ArrayList;
 import java.util.List;

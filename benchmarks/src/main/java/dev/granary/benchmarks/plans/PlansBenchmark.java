@@ -12,7 +12,7 @@ import dev.granary.plans.tuning.PlanSpace;
 import dev.granary.plans.tuning.PlanTuner;
 import dev.granary.plans.tuning.PlanTuner.TuningSettings;
 import dev.granary.plans.tuning.TunedPlan;
-import dev.granary.plans.tuning.TuningDescriptor;
+import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;

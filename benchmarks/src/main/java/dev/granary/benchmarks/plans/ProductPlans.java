@@ -9,8 +9,8 @@ import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
 import dev.granary.plans.nest.LoopSchedule;
-import dev.granary.plans.tuning.PlanParameters;
 import dev.granary.plans.tuning.PlanSpace;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;

@@ -6,9 +6,9 @@ import dev.granary.plans.ArrayCache;
 import dev.granary.plans.ArrayCache.CopyStrategy;
 import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.nest.ArrayLayout;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.KernelArray.ArrayLayout;
 
 import java.util.HashMap;
 import java.util.Map;

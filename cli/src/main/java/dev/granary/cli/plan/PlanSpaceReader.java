@@ -4,8 +4,8 @@ import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.manifest.ManifestTable;
 import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.tuning.PlanParameters;
 import dev.granary.plans.tuning.PlanSpace;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 
 import org.tomlj.TomlArray;
 import org.tomlj.TomlTable;

@@ -3,7 +3,7 @@ package dev.granary.cli.plan;
 import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.manifest.ManifestTable;
 import dev.granary.coordinator.toml.TomlFile;
-import dev.granary.plans.nest.ArrayLayout;
+import dev.granary.plans.nest.KernelArray.ArrayLayout;
 import dev.granary.plans.nest.LoopIndex;
 
 import org.jspecify.annotations.Nullable;

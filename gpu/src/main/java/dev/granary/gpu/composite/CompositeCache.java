@@ -6,6 +6,7 @@ import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
 import dev.granary.gpu.composite.creation.CreationCycleDetector;
 import dev.granary.gpu.composite.creation.ParallelCalls;
 

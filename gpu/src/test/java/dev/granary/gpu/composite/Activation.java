@@ -5,6 +5,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
 import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
 
 /**

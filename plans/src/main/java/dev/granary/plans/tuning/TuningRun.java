@@ -6,6 +6,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.support.Ticker;
 import dev.granary.gpu.DriverException;
 import dev.granary.plans.KernelPlan;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 import dev.granary.plans.tuning.PlanTuner.TrialCounts;
 import dev.granary.plans.tuning.PlanTuner.TrialGuard;
 import dev.granary.plans.tuning.PlanTuner.TuningProgress;

@@ -8,6 +8,7 @@ import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 
 /** Spaces of plans for small products of matrices. */
 final class TuningProducts {
