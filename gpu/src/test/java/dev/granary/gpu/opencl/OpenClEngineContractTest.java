@@ -8,6 +8,6 @@ import dev.granary.gpu.contract.KernelEngineContract;
 class OpenClEngineContractTest extends KernelEngineContract<OpenClPrimitive> {
     @Override
     protected EngineUnderTest<OpenClPrimitive> backend() {
-        return new PoclUnderTest();
+        return new OpenClUnderTest(PoclDevice.get());
     }
 }

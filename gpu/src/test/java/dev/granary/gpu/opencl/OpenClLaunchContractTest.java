@@ -8,6 +8,6 @@ import dev.granary.gpu.contract.KernelLaunchContract;
 class OpenClLaunchContractTest extends KernelLaunchContract<OpenClPrimitive> {
     @Override
     protected EngineUnderTest<OpenClPrimitive> backend() {
-        return new PoclUnderTest();
+        return new OpenClUnderTest(PoclDevice.get());
     }
 }
