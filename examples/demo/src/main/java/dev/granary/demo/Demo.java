@@ -198,8 +198,8 @@ public final class Demo implements Callable<Integer> {
         List<Choice> devices = new ArrayList<>();
         if (!backend.equals(LEVEL_ZERO)) {
             OpenCl.devices()
-                    .forEach(one -> devices.add(new Choice(
-                            one.toString(), one.kind(), () -> OpenClEngine.open(one))));
+                    .forEach(one -> devices.add(
+                            new Choice(one.toString(), one.kind(), () -> OpenClEngine.open(one))));
         }
         if (!backend.equals("opencl")) {
             LevelZero.devices()

@@ -30,7 +30,8 @@ import java.util.Optional;
         public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
             Optional<OpenClDevice> device = device();
             if (device.isPresent()) {
-                System.out.println(context.getDisplayName() + " runs on " + device.get().name());
+                System.out.println(
+                        context.getDisplayName() + " runs on " + device.get().name());
                 return ConditionEvaluationResult.enabled("there is a GPU");
             }
             String missing = "there is no OpenCL device but PoCL's";
