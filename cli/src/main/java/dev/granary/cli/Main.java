@@ -23,7 +23,7 @@ import dev.granary.cli.operation.WarmCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.LibraryVersion;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.s3.store.SecretRedactor;
 
@@ -39,7 +39,7 @@ import java.util.Map;
 @Command(
         name = "granary",
         mixinStandardHelpOptions = true,
-        version = "granary " + LibraryVersion.NUMBER,
+        version = "granary " + GranaryConfig.VERSION,
         description = "A shared cache of compiled GPU kernels: memory, local disk, bucket.",
         synopsisSubcommandLabel = "COMMAND",
         footer = {

@@ -14,7 +14,7 @@ import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.EnabledEngines;
+import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 

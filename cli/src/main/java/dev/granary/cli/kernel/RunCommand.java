@@ -10,7 +10,7 @@ import dev.granary.cli.output.ProgressLine;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.opencl.OpenCl;
 

@@ -10,7 +10,6 @@ import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
 import dev.granary.local.ClaimResult;
@@ -46,7 +45,7 @@ final class Doctor {
             throws UsageException {
         Doctor doctor = new Doctor();
         doctor.sound(
-                "java", System.getProperty("java.version") + ", granary " + LibraryVersion.NUMBER);
+                "java", System.getProperty("java.version") + ", granary " + GranaryConfig.VERSION);
         doctor.examineDevices(devices);
         doctor.examineDirectory(config);
         doctor.examineBucket(config);

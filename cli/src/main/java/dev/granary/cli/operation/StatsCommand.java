@@ -17,7 +17,6 @@ import dev.granary.cli.output.TierSummary;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.machine.Totals;
 
 import picocli.CommandLine.Command;
@@ -121,7 +120,7 @@ public final class StatsCommand extends TierCommand {
             Map<String, Usage> usage,
             Map<String, Long> totals) {
         text.family("granary_build_info", "gauge", "the version of Granary");
-        text.sample("granary_build_info", 1, "version", LibraryVersion.NUMBER);
+        text.sample("granary_build_info", 1, "version", GranaryConfig.VERSION);
         if (tier.isLocal()) {
             text.family("granary_capacity_bytes", "gauge", "the capacity of the local tier");
             text.sample("granary_capacity_bytes", config.capacityBytes());

@@ -4,7 +4,6 @@ import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
 
-import org.jspecify.annotations.Nullable;
 import org.tomlj.Toml;
 import org.tomlj.TomlArray;
 import org.tomlj.TomlParseResult;
@@ -19,7 +18,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /** Parsed configuration file. Unknown keys are mistakes. */
 final class ConfigFile {
@@ -87,38 +88,32 @@ final class ConfigFile {
         }
     }
 
-    /** Returns the value of a setting; null if the file does not have it. */
-    <T> @Nullable T value(Setting<T> setting) throws ConfigException {
+    /** Returns the value of a setting; empty if the file does not have it. */
+    <T> Optional<T> value(Setting<T> setting) throws ConfigException {
         // a path, since a string would be split at its dots
         Object value = values.get(List.of(setting.key()));
         if (value == null) {
-            return null;
+            return Optional.empty();
         }
-        if (setting.inFile().stream().noneMatch(type -> type.isInstance(value))) {
-            throw setting.mistake(
-                    value instanceof TomlTable || value instanceof TomlArray
-                            ? "a table or list"
-                            : value,
-                    place + ": " + setting.key());
-        }
-        return setting.parse(
-                value instanceof TomlArray list ? joined(list, setting) : value.toString(),
-                place + ": " + setting.key());
-    }
-
-    /** Joins the texts of a list. */
-    private String joined(TomlArray list, Setting<?> setting) throws ConfigException {
-        List<Object> all = list.toList();
-        for (Object each : all) {
-            if (!(each instanceof String)) {
-                throw setting.mistake(
-                        each instanceof TomlTable || each instanceof TomlArray
-                                ? "a table or list"
-                                : each,
-                        place + ": " + setting.key());
+        String keyPlace = place + ": " + setting.key();
+        requireType(value, setting.inFile(), setting, keyPlace);
+        List<?> parts = value instanceof TomlArray list ? list.toList() : List.of(value);
+        if (value instanceof TomlArray) {
+            for (Object part : parts) {
+                requireType(part, Set.of(String.class), setting, keyPlace);
             }
         }
-        return String.join(" ", all.stream().map(Object::toString).toList());
+        return Optional.of(setting.parse(
+                parts.stream().map(Object::toString).collect(Collectors.joining(" ")), keyPlace));
+    }
+
+    private static void requireType(
+            Object value, Set<Class<?>> types, Setting<?> setting, String place)
+            throws ConfigException {
+        if (types.stream().noneMatch(type -> type.isInstance(value))) {
+            boolean hasParts = value instanceof TomlTable || value instanceof TomlArray;
+            throw setting.mistake(hasParts ? "a table or list" : value, place);
+        }
     }
 
     private static ConfigFile read(Path file) throws ConfigException {

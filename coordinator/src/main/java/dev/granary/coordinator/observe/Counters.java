@@ -1,4 +1,6 @@
-package dev.granary.coordinator.statistics;
+package dev.granary.coordinator.observe;
+
+import dev.granary.coordinator.statistics.Counter;
 
 import java.util.EnumMap;
 import java.util.Map;
