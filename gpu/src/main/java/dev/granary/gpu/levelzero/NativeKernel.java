@@ -63,7 +63,9 @@ record NativeKernel(KernelCalls calls, String name, NativeHandle handle, int par
             MemorySegment value =
                     switch (argument) {
                         case LevelZeroBuffer buffer ->
-                            arena.allocateFrom(ValueLayout.JAVA_LONG, buffer.holdIn(engine, held));
+                            arena.allocateFrom(
+                                    ValueLayout.JAVA_LONG,
+                                    buffer.holdIn(engine.context().lifetime(), held));
                         case Integer number -> arena.allocateFrom(ValueLayout.JAVA_INT, number);
                         case Long number -> arena.allocateFrom(ValueLayout.JAVA_LONG, number);
                         case Float number -> arena.allocateFrom(ValueLayout.JAVA_FLOAT, number);

@@ -26,7 +26,7 @@ final class ZeContext {
         this.queueGroup = device.computeQueueGroup();
         this.isOwn = ofApplication == 0;
         this.context = isOwn ? calls.contexts().create(device.driver()) : ofApplication;
-        this.lifetime = new EngineLifetime("The engine on " + device);
+        this.lifetime = new EngineLifetime(device.toString());
     }
 
     /**
@@ -59,6 +59,10 @@ final class ZeContext {
     /** Returns the native context. */
     long handle() {
         return context;
+    }
+
+    EngineLifetime lifetime() {
+        return lifetime;
     }
 
     /**

@@ -44,7 +44,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     private OpenClEngine(EngineQueue queue) {
         this.queue = queue;
         this.programs = new EnginePrograms(this, queue);
-        this.lifetime = new EngineLifetime("The engine on " + queue.device());
+        this.lifetime = new EngineLifetime(queue.device().toString());
     }
 
     /**
@@ -241,7 +241,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     @Override
     public OpenClBuffer buffer(long bytes) {
-        return new OpenClBuffer(this, bytes);
+        return OpenClBuffer.create(this, bytes);
     }
 
     /**

@@ -148,7 +148,8 @@ public final class OpenClKernels implements LoadedKernels {
             MemorySegment value =
                     switch (argument) {
                         case OpenClBuffer buffer ->
-                            arena.allocateFrom(ValueLayout.JAVA_LONG, buffer.holdIn(engine, holds));
+                            arena.allocateFrom(
+                                    ValueLayout.JAVA_LONG, buffer.holdIn(engine.lifetime(), holds));
                         case Integer number -> arena.allocateFrom(ValueLayout.JAVA_INT, number);
                         case Long number -> arena.allocateFrom(ValueLayout.JAVA_LONG, number);
                         case Float number -> arena.allocateFrom(ValueLayout.JAVA_FLOAT, number);

@@ -6,8 +6,6 @@ import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.LocalMemory;
 
-import java.lang.foreign.MemorySegment;
-
 /** Launches of the kernels of {@link EngineUnderTest#vectors}, and their expected results. */
 final class VectorLaunches {
     static final int COUNT = 256;
@@ -43,13 +41,13 @@ final class VectorLaunches {
 
     static DeviceBuffer filled(KernelEngine<?> engine, float[] content) {
         DeviceBuffer buffer = engine.buffer((long) content.length * Float.BYTES);
-        buffer.writeFrom(MemorySegment.ofArray(content));
+        buffer.write(content);
         return buffer;
     }
 
     static float[] content(DeviceBuffer buffer) {
         float[] content = new float[Math.toIntExact(buffer.byteSize() / Float.BYTES)];
-        buffer.readTo(MemorySegment.ofArray(content));
+        buffer.read(content);
         return content;
     }
 
