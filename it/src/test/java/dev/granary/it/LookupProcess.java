@@ -19,9 +19,9 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.demo.Program;
 import dev.granary.demo.Programs;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.SystemTool;
@@ -146,7 +146,7 @@ final class LookupProcess implements AutoCloseable {
             for (Program program : programs) {
                 OpenClPrimitive primitive =
                         granary.primitive(pausing, program.descriptor(engine.target(), ""));
-                try (OpenClKernels live = engine.load(primitive)) {
+                try (LoadedKernels live = engine.load(primitive)) {
                     right +=
                             program.check(engine, live, new SplittableRandom(1)).isEmpty() ? 1 : 0;
                 }

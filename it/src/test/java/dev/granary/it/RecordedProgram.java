@@ -12,6 +12,7 @@ import dev.granary.demo.Program;
 import dev.granary.demo.Programs;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositeHandle;
 import dev.granary.gpu.composite.CompositeImplementation;
@@ -21,7 +22,6 @@ import dev.granary.gpu.composite.ExecutionBody;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
 
 import java.util.Arrays;
@@ -92,7 +92,7 @@ final class RecordedProgram {
                     .launch("saxpy", Geometry.of(1 << 20).local(64))
                     .build();
             OpenClPrimitive saxpy = granary.primitive(engine, descriptor);
-            try (OpenClKernels kernels = engine.load(saxpy)) {
+            try (LoadedKernels kernels = engine.load(saxpy)) {
                 kernels.launch("saxpy", Geometry.of(1 << 20).local(64), 2.0f, x, y, N);
             }
             y.read(result);
@@ -106,7 +106,7 @@ final class RecordedProgram {
         for (Program program : programs) {
             OpenClPrimitive primitive =
                     granary.primitive(engine, program.descriptor(engine.target(), ""));
-            try (OpenClKernels kernels = engine.load(primitive)) {
+            try (LoadedKernels kernels = engine.load(primitive)) {
                 isRight &=
                         program.check(engine, kernels, new SplittableRandom(1)).isEmpty();
             }

@@ -1,5 +1,6 @@
 package com.example.hello;
 
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -8,7 +9,6 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.gpu.opencl.OpenClPrimitive;
 
 /** Computes y = 2 x + y on the first OpenCL device; the second run compiles nothing. */
@@ -41,7 +41,7 @@ public final class Hello {
                     .launch("saxpy", launch)
                     .build();
             LookupResult<OpenClPrimitive> result = granary.lookup(engine, descriptor);
-            try (OpenClKernels kernels = engine.load(result.primitive())) {
+            try (LoadedKernels kernels = engine.load(result.primitive())) {
                 kernels.launch("saxpy", launch, 2.0f, x, y, N);
             }
             float[] sum = new float[N];

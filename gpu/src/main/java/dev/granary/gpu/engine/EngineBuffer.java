@@ -60,7 +60,7 @@ public abstract class EngineBuffer<B extends EngineBuffer<B>> implements DeviceB
      * @throws IllegalArgumentException if the buffer belongs to another engine
      * @throws IllegalStateException if it is closed
      */
-    public long holdIn(EngineLifetime user, Closer held) {
+    protected long holdIn(EngineLifetime user, Closer held) {
         if (lifetime != user) {
             throw new IllegalArgumentException(
                     "The buffer belongs to another engine, on " + lifetime.device());

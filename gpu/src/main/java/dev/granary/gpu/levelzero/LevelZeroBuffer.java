@@ -43,7 +43,7 @@ public final class LevelZeroBuffer extends EngineBuffer<LevelZeroBuffer> {
     }
 
     @Override
-    public long holdIn(EngineLifetime user, Closer held) {
+    protected long holdIn(EngineLifetime user, Closer held) {
         return super.holdIn(user, held) + offset;
     }
 

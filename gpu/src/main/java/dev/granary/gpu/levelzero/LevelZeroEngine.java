@@ -11,6 +11,8 @@ import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.engine.LaunchableKernels;
 import dev.granary.gpu.spirv.FrontEnd;
 import dev.granary.gpu.spirv.SpirvCompiler;
 import dev.granary.gpu.spirv.SpirvSupport;
@@ -239,9 +241,14 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
      * @throws IllegalStateException if this engine is closed
      */
     @Override
-    public LevelZeroKernels load(LevelZeroPrimitive primitive) throws RestoreException {
+    public LoadedKernels load(LevelZeroPrimitive primitive) throws RestoreException {
         try {
-            return new LevelZeroKernels(this, primitive, retainModule(primitive));
+            return new LaunchableKernels(
+                    context.lifetime(),
+                    new LevelZeroLauncher(context, commands),
+                    primitive,
+                    retainModule(primitive).handle(),
+                    (_, _) -> {});
         } catch (CompileException e) {
             throw new RestoreException(primitive.descriptor().name()
                     + " has no binaries for this engine, and no longer compiles: "
@@ -312,10 +319,6 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
 
     ZeContext context() {
         return context;
-    }
-
-    ImmediateCommands commands() {
-        return commands;
     }
 
     /** Copies memory of device or host and waits for the end. Requires a lease. */

@@ -12,10 +12,12 @@ import dev.granary.gpu.DriverException;
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.EngineSet;
 import dev.granary.gpu.engine.EngineLifetime;
+import dev.granary.gpu.engine.LaunchableKernels;
 import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.opencl.binding.ClBinding;
 
@@ -177,10 +179,15 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      * @throws IllegalStateException if this engine is closed
      */
     @Override
-    public OpenClKernels load(OpenClPrimitive primitive) throws RestoreException {
+    public LoadedKernels load(OpenClPrimitive primitive) throws RestoreException {
         lifetime.checkOpen();
         try {
-            return new OpenClKernels(this, primitive, programs.load(primitive).handle());
+            return new LaunchableKernels(
+                    lifetime,
+                    new OpenClLauncher(this),
+                    primitive,
+                    programs.load(primitive).handle(),
+                    primitive::launched);
         } catch (CompileException e) {
             throw new RestoreException(primitive.descriptor().name()
                     + " has no binaries for this engine, and no longer compiles: "

@@ -15,6 +15,7 @@ import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.testing.Await;
 
@@ -79,7 +80,7 @@ class LevelZeroErrorsTest {
         }
     }
 
-    private static float[] doubled(LevelZeroEngine engine, LevelZeroKernels kernels) {
+    private static float[] doubled(LevelZeroEngine engine, LoadedKernels kernels) {
         float[] content = new float[COUNT];
         for (int i = 0; i < COUNT; i++) {
             content[i] = i;
@@ -95,7 +96,7 @@ class LevelZeroErrorsTest {
 
     private static void assertDoubles(LevelZeroEngine engine, LevelZeroPrimitive primitive)
             throws RestoreException {
-        try (LevelZeroKernels kernels = engine.load(primitive)) {
+        try (LoadedKernels kernels = engine.load(primitive)) {
             float[] result = doubled(engine, kernels);
             assertEquals(2f * (COUNT - 1), result[COUNT - 1]);
         }
@@ -199,7 +200,7 @@ class LevelZeroErrorsTest {
                             .build());
             LevelZeroPrimitive working = engine.create(vectors());
             for (int i = 0; i < 20; i++) { // more than the events of a pool
-                try (LevelZeroKernels kernels = engine.load(failing)) {
+                try (LoadedKernels kernels = engine.load(failing)) {
                     DriverException lost = assertThrows(
                             DriverException.class,
                             () -> kernels.launch("lose", Geometry.of(1), buffer));

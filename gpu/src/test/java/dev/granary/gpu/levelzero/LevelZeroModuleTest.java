@@ -9,6 +9,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.levelzero.binding.GroupShape;
 
 import org.junit.jupiter.api.AfterEach;
@@ -100,7 +101,7 @@ class LevelZeroModuleTest {
                     assertEquals(6, scaled(context, module.handle()));
                 }
             }
-            try (LevelZeroKernels kernels = engine.load(restored);
+            try (LoadedKernels kernels = engine.load(restored);
                     LevelZeroBuffer buffer = engine.buffer(COUNT * Float.BYTES)) {
                 kernels.launch("scale", Geometry.of(COUNT), buffer, buffer, 2f);
             }

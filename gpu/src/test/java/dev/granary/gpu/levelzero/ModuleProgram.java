@@ -7,6 +7,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -105,7 +106,7 @@ public final class ModuleProgram {
         System.out.println(name + ".origin=" + primitive.origin());
         System.out.println(name + ".kernels=" + primitive.kernels());
         float[] out = new float[COUNT];
-        try (LevelZeroKernels kernels = engine.load(primitive);
+        try (LoadedKernels kernels = engine.load(primitive);
                 DeviceBuffer from = engine.buffer(COUNT * Float.BYTES);
                 DeviceBuffer into = engine.buffer(COUNT * Float.BYTES)) {
             from.writeFrom(MemorySegment.ofArray(new float[COUNT]));

@@ -2,6 +2,7 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.RestoreException;
+import dev.granary.gpu.LoadedKernels;
 
 import java.util.Arrays;
 import java.util.List;
@@ -30,7 +31,7 @@ public final class DevicesProgram {
             OpenClPrimitive own = engine == first ? one : other;
             OpenClPrimitive restored = engine.create(
                     own.descriptor(), own.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
-            try (OpenClKernels kernels = engine.load(restored)) {
+            try (LoadedKernels kernels = engine.load(restored)) {
                 System.out.println("result" + (engine == first ? 0 : 1) + "="
                         + Arrays.hashCode(SampleKernels.reverse(
                                 engine, kernels, SampleKernels.SMALL_GROUPS)));

@@ -10,6 +10,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.RestoreException;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
 
 import org.junit.jupiter.api.AfterEach;
@@ -63,7 +64,7 @@ class EngineReopenedTest {
 
     private void runInNewEngine(OpenClPrimitive primitive) throws Exception {
         try (OpenClEngine engine = driver.open();
-                OpenClKernels kernels = engine.load(primitive)) {
+                LoadedKernels kernels = engine.load(primitive)) {
             SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
         }
     }
@@ -104,8 +105,8 @@ class EngineReopenedTest {
         try (OpenClEngine first = driver.open();
                 OpenClEngine second = driver.open()) {
             OpenClPrimitive primitive = first.create(sample(first).build());
-            try (OpenClKernels here = first.load(primitive);
-                    OpenClKernels there = second.load(primitive)) {
+            try (LoadedKernels here = first.load(primitive);
+                    LoadedKernels there = second.load(primitive)) {
                 SampleKernels.checkReverse(first, here, SampleKernels.SMALL_GROUPS);
                 SampleKernels.checkReverse(second, there, SampleKernels.SMALL_GROUPS);
             }
@@ -143,7 +144,7 @@ class EngineReopenedTest {
         for (int i = 1; i <= 3; i++) {
             try (OpenClEngine engine = driver.open()) {
                 for (int j = 0; j < 3; j++) {
-                    try (OpenClKernels kernels = engine.load(primitive)) {
+                    try (LoadedKernels kernels = engine.load(primitive)) {
                         SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
                     }
                 }
@@ -214,8 +215,8 @@ class EngineReopenedTest {
         for (int i = 1; i <= 3; i++) {
             try (OpenClEngine engine = driver.open()) {
                 for (int j = 0; j < 10; j++) {
-                    try (OpenClKernels one = engine.load(primitive);
-                            OpenClKernels other = engine.load(primitive)) {
+                    try (LoadedKernels one = engine.load(primitive);
+                            LoadedKernels other = engine.load(primitive)) {
                         SampleKernels.checkReverse(engine, one, SampleKernels.SMALL_GROUPS);
                         SampleKernels.checkReverse(engine, other, SampleKernels.SMALL_GROUPS);
                     }
@@ -242,7 +243,7 @@ class EngineReopenedTest {
             for (int t = 0; t < 8; t++) {
                 ends.add(threads.submit(() -> {
                     for (int i = 0; i < 5; i++) {
-                        try (OpenClKernels kernels = shared.load(primitive)) {
+                        try (LoadedKernels kernels = shared.load(primitive)) {
                             SampleKernels.checkReverse(shared, kernels, SampleKernels.SMALL_GROUPS);
                         } catch (IllegalStateException e) {
                             assertTrue(

@@ -3,6 +3,7 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.BinaryKind;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 
 import java.util.concurrent.CompletableFuture;
 
@@ -35,7 +36,7 @@ public final class LaunchWhileTaken {
                                 .source(SOURCE)
                                 .options("-DADDED=" + i)
                                 .build());
-                try (OpenClKernels kernels = engine.load(primitive);
+                try (LoadedKernels kernels = engine.load(primitive);
                         OpenClProgram program = isOwn ? engine.program(primitive) : null) {
                     Runnable launch = isOwn
                             ? () -> LwjglContext.run(

@@ -14,6 +14,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
 
 import org.junit.jupiter.api.AfterEach;
@@ -55,7 +56,7 @@ class OpenClEngineTest {
         assertEquals(compiled.kernels(), restored.kernels());
         assertEquals(binaries, restored.getBinaries(BinaryKind.KERNEL));
         for (int i = 0; i < 2; i++) { // the second load uses the binaries
-            try (OpenClKernels kernels = engine.load(restored)) {
+            try (LoadedKernels kernels = engine.load(restored)) {
                 SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
             }
         }
@@ -72,8 +73,8 @@ class OpenClEngineTest {
         KernelBinaries ofTwo = two.getBinaries(BinaryKind.KERNEL);
         OpenClPrimitive againTwo = engine.create(two.descriptor(), ofTwo, BinaryKind.KERNEL);
         OpenClPrimitive againThree = engine.create(three.descriptor(), ofThree, BinaryKind.KERNEL);
-        try (OpenClKernels kernelsTwo = engine.load(againTwo);
-                OpenClKernels kernelsThree = engine.load(againThree)) {
+        try (LoadedKernels kernelsTwo = engine.load(againTwo);
+                LoadedKernels kernelsThree = engine.load(againThree)) {
             float[] expected = SampleKernels.reversed(SampleKernels.SMALL_GROUPS, 3);
             assertArrayEquals(
                     expected,
@@ -130,7 +131,7 @@ class OpenClEngineTest {
         assertTrue(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
         assertTrue(primitive.getBinaries(BinaryKind.PRIMITIVE).isEmpty());
         for (int i = 0; i < 2; i++) {
-            try (OpenClKernels kernels = engine.load(primitive)) {
+            try (LoadedKernels kernels = engine.load(primitive)) {
                 SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
             }
         }
@@ -146,7 +147,7 @@ class OpenClEngineTest {
         try (OpenClEngine first = OpenClEngine.open(PoclDevice.get())) {
             primitive = first.create(sample().build());
         }
-        try (OpenClKernels kernels = engine.load(primitive)) {
+        try (LoadedKernels kernels = engine.load(primitive)) {
             SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
         }
     }
@@ -165,7 +166,7 @@ class OpenClEngineTest {
             complete.incrementAndGet();
             primitive.getBinaries(BinaryKind.KERNEL);
         });
-        try (OpenClKernels kernels = engine.load(primitive)) {
+        try (LoadedKernels kernels = engine.load(primitive)) {
             SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
             SampleKernels.checkReverse(engine, kernels, SampleKernels.LARGE_GROUPS);
             assertEquals(0, complete.get());
@@ -232,7 +233,7 @@ class OpenClEngineTest {
         try (OpenClEngine other = OpenClEngine.open(engine.device(), SpyBinding.with(mute))) {
             OpenClPrimitive primitive = other.create(sample().build());
             for (int i = 0; i < 3; i++) {
-                try (OpenClKernels kernels = other.load(primitive)) {
+                try (LoadedKernels kernels = other.load(primitive)) {
                     SampleKernels.checkReverse(other, kernels, SampleKernels.SMALL_GROUPS);
                 }
                 assertTrue(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());

@@ -14,6 +14,7 @@ import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.LocalMemory;
 import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.testing.Await;
@@ -122,7 +123,7 @@ class OpenClErrorsTest {
         KernelBinaries binaries = engine.create(ofK).getBinaries(BinaryKind.KERNEL);
         OpenClPrimitive restored = engine.create(ofAll, binaries, BinaryKind.KERNEL);
         assertEquals(List.of("k", "l"), restored.kernels());
-        try (OpenClKernels kernels = engine.load(restored);
+        try (LoadedKernels kernels = engine.load(restored);
                 OpenClBuffer out = engine.buffer(4)) {
             kernels.launch("l", one, out);
             int[] result = new int[1];
@@ -154,7 +155,7 @@ class OpenClErrorsTest {
                 .header("../up.clh", "#define A 3\n")
                 .options("-DB=\"4 + 5\"")
                 .build());
-        try (OpenClKernels kernels = engine.load(primitive);
+        try (LoadedKernels kernels = engine.load(primitive);
                 OpenClBuffer out = engine.buffer(4)) {
             kernels.launch("k", Geometry.of(1), out);
             int[] result = new int[1];
@@ -169,7 +170,7 @@ class OpenClErrorsTest {
     void wrongArguments() throws Exception {
         OpenClPrimitive primitive = engine.create(
                 builder("kernel void k(global int* o, int n) { o[0] = n; }").build());
-        try (OpenClKernels kernels = engine.load(primitive);
+        try (LoadedKernels kernels = engine.load(primitive);
                 OpenClBuffer out = engine.buffer(4);
                 OpenClEngine other = OpenClEngine.open(engine.device());
                 OpenClBuffer foreign = other.buffer(4)) {
@@ -219,7 +220,7 @@ class OpenClErrorsTest {
     void closed() throws Exception {
         OpenClPrimitive primitive =
                 engine.create(SampleKernels.builder(engine.target()).build());
-        OpenClKernels kernels = engine.load(primitive);
+        LoadedKernels kernels = engine.load(primitive);
         OpenClBuffer buffer = engine.buffer(4);
         kernels.close();
         kernels.close();
@@ -237,7 +238,7 @@ class OpenClErrorsTest {
     void engineClosed() throws Exception {
         KernelDescriptor descriptor = SampleKernels.builder(engine.target()).build();
         OpenClPrimitive primitive = engine.create(descriptor);
-        OpenClKernels kernels = engine.load(primitive);
+        LoadedKernels kernels = engine.load(primitive);
         SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
         OpenClBuffer buffer = engine.buffer(4);
         engine.close();

@@ -8,6 +8,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
@@ -48,7 +49,7 @@ class OpenClLifecycleTest {
 
     private static void check(OpenClEngine engine, OpenClPrimitive primitive, int expected)
             throws Exception {
-        try (OpenClKernels kernels = engine.load(primitive);
+        try (LoadedKernels kernels = engine.load(primitive);
                 OpenClBuffer out = engine.buffer(16)) {
             kernels.launch("k", Geometry.of(4).local(4), out);
             int[] result = new int[4];
@@ -218,7 +219,7 @@ class OpenClLifecycleTest {
     void closedInUse() throws Exception {
         ClosingBinding closing = new ClosingBinding();
         try (OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), closing.binding())) {
-            OpenClKernels kernels = engine.load(engine.create(descriptor(engine, 1)));
+            LoadedKernels kernels = engine.load(engine.create(descriptor(engine, 1)));
             List<Consumer<OpenClBuffer>> uses = List.of(
                     buffer -> kernels.launch("k", Geometry.of(4).local(4), buffer),
                     buffer -> buffer.write(new int[4]),
@@ -246,7 +247,7 @@ class OpenClLifecycleTest {
             KernelDescriptor two = KernelDescriptor.builder(engine.target(), "two")
                     .source("kernel void two(global int* o, int n) { o[get_global_id(0)] = n; }")
                     .build();
-            try (OpenClKernels more = engine.load(engine.create(two))) {
+            try (LoadedKernels more = engine.load(engine.create(two))) {
                 OpenClBuffer held = engine.buffer(16);
                 assertThrows(
                         IllegalArgumentException.class,

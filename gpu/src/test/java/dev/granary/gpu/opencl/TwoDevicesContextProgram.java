@@ -4,6 +4,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCaches;
+import dev.granary.gpu.LoadedKernels;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -51,7 +52,7 @@ public final class TwoDevicesContextProgram {
 
     private static void print(String name, OpenClEngine engine, OpenClPrimitive primitive)
             throws Exception {
-        try (OpenClKernels kernels = engine.load(primitive)) {
+        try (LoadedKernels kernels = engine.load(primitive)) {
             float[] result = SampleKernels.reverse(engine, kernels, SampleKernels.SMALL_GROUPS);
             System.out.println(name + "=" + Arrays.hashCode(result));
         }
