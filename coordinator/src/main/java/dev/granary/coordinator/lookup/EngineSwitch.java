@@ -43,7 +43,7 @@ public final class EngineSwitch {
         return current.disabled().isEmpty()
                 || current.contains(new EnabledEngines.Family(
                         engine.target().backend(),
-                        engine instanceof KernelEngine<?> kernels
+                        engine instanceof KernelEngine kernels
                                 ? Optional.of(kernels.kind())
                                 : Optional.empty()));
     }

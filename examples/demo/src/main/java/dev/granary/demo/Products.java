@@ -102,7 +102,7 @@ final class Products {
     private Products() {}
 
     /** Returns a tuner for the device of an engine, which stays open. */
-    static PlanTuner tuner(KernelEngine<?> engine) {
+    static PlanTuner tuner(KernelEngine engine) {
         return PlanTuner.of(engine, LIMITS, TuningSettings.of(Duration.ofMillis(1_500), 1));
     }
 

@@ -65,12 +65,14 @@ public final class EngineLifetime {
         lease().close();
     }
 
-    /** Runs a short action while the engine cannot close; does nothing if it is closed. */
-    public void ifOpen(Runnable action) {
+    /** Runs a short action while the engine cannot close; returns false if it is closed. */
+    boolean ifOpen(Runnable action) {
         try (var _ = leaseEvenIfClosed()) {
-            if (!isClosed) {
-                action.run();
+            if (isClosed) {
+                return false;
             }
+            action.run();
+            return true;
         }
     }
 

@@ -1,6 +1,5 @@
 package dev.granary.gpu.engine;
 
-import dev.granary.cache.Primitive;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.LocalMemory;
@@ -13,15 +12,13 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.BiConsumer;
 
 /** The kernels of a program in one engine. */
-public final class LaunchableKernels implements LoadedKernels {
+final class LaunchableKernels implements LoadedKernels {
     private final EngineLifetime lifetime;
     private final KernelLauncher launcher;
-    private final Primitive primitive;
-    private final NativeHandle program;
-    private final BiConsumer<String, Geometry> launchListener;
+    private final EngineProgram program;
+    private final NativeHandle handle;
     private final Map<String, Kernel> kernels = new HashMap<>();
     private final Set<String> launched = new HashSet<>();
     private long firstLaunchNanos;
@@ -29,29 +26,23 @@ public final class LaunchableKernels implements LoadedKernels {
 
     private record Kernel(NativeHandle handle, int parameters, boolean excludesTaking) {}
 
-    /**
-     * Takes over the caller's reference to the program.
-     *
-     * @param launchListener is called after each launch
-     */
-    public LaunchableKernels(
+    /** Takes over the caller's reference to the native program. */
+    LaunchableKernels(
             EngineLifetime lifetime,
             KernelLauncher launcher,
-            Primitive primitive,
-            NativeHandle program,
-            BiConsumer<String, Geometry> launchListener) {
+            EngineProgram program,
+            NativeHandle handle) {
         this.lifetime = lifetime;
         this.launcher = launcher;
-        this.primitive = primitive;
         this.program = program;
-        this.launchListener = launchListener;
+        this.handle = handle;
     }
 
     @Override
     public void createKernels() {
         checkOpen();
         try (var _ = lifetime.lease()) {
-            primitive.kernels().forEach(this::kernel);
+            program.kernels().forEach(this::kernel);
         }
     }
 
@@ -68,8 +59,8 @@ public final class LaunchableKernels implements LoadedKernels {
         if (launched.add(name)) {
             firstLaunchNanos += System.nanoTime() - start;
         }
-        // without the lease: the listener may close the engine
-        launchListener.accept(name, geometry);
+        // without the lease: an action may close the engine
+        program.launched(name, geometry);
     }
 
     /** Sets the arguments. Buffers among them are held, since another thread may close them. */
@@ -109,14 +100,14 @@ public final class LaunchableKernels implements LoadedKernels {
     }
 
     private Kernel create(String name) {
-        NativeHandle handle = launcher.create(program.get(), name);
+        NativeHandle kernel = launcher.create(handle.get(), name);
         try {
             return new Kernel(
-                    handle,
-                    launcher.parameters(handle.get()),
-                    launcher.excludesTaking(handle.get()));
+                    kernel,
+                    launcher.parameters(kernel.get()),
+                    launcher.excludesTaking(kernel.get()));
         } catch (RuntimeException | Error e) {
-            handle.release();
+            kernel.release();
             throw e;
         }
     }
@@ -137,7 +128,7 @@ public final class LaunchableKernels implements LoadedKernels {
         if (!isClosed) {
             isClosed = true;
             try (Closer releases = new Closer()) {
-                releases.add(program::release);
+                releases.add(handle::release);
                 kernels.values().forEach(kernel -> releases.add(kernel.handle::release));
             }
         }

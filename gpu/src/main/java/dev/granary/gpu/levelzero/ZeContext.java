@@ -85,21 +85,11 @@ final class ZeContext {
                 lifetime, description, object, handle -> destroy(description, handle, destroyer));
     }
 
-    /** Refuses all later leases; returns false if they were refused already. */
-    boolean refuseLeases() {
-        return lifetime.refuseLeases();
-    }
-
-    /**
-     * Destroys all objects, and the context if it was created here, after the running uses have
-     * ended.
-     */
-    void destroyAll() {
-        lifetime.releaseAll(() -> {
-            if (isOwn) {
-                destroy("context", context, calls.contexts()::destroy);
-            }
-        });
+    /** Destroys the context if it was created here. Requires that its objects were destroyed. */
+    void destroy() {
+        if (isOwn) {
+            destroy("context", context, calls.contexts()::destroy);
+        }
     }
 
     private static void destroy(String description, long object, LongConsumer destroyer) {

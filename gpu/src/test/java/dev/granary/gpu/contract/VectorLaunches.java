@@ -39,7 +39,7 @@ final class VectorLaunches {
         return expected;
     }
 
-    static DeviceBuffer filled(KernelEngine<?> engine, float[] content) {
+    static DeviceBuffer filled(KernelEngine engine, float[] content) {
         DeviceBuffer buffer = engine.buffer((long) content.length * Float.BYTES);
         buffer.write(content);
         return buffer;
@@ -52,7 +52,7 @@ final class VectorLaunches {
     }
 
     static float[] scale(
-            KernelEngine<?> engine, LoadedKernels kernels, Geometry geometry, float factor) {
+            KernelEngine engine, LoadedKernels kernels, Geometry geometry, float factor) {
         try (DeviceBuffer in = filled(engine, input());
                 DeviceBuffer out = filled(engine, new float[COUNT])) {
             kernels.launch("scale", geometry, in, out, factor);
@@ -60,7 +60,7 @@ final class VectorLaunches {
         }
     }
 
-    static float[] add(KernelEngine<?> engine, LoadedKernels kernels) {
+    static float[] add(KernelEngine engine, LoadedKernels kernels) {
         try (DeviceBuffer in = filled(engine, input());
                 DeviceBuffer out = filled(engine, new float[COUNT])) {
             kernels.launch("add", GEOMETRY, in, in, out);
@@ -68,7 +68,7 @@ final class VectorLaunches {
         }
     }
 
-    static float[] reverse(KernelEngine<?> engine, LoadedKernels kernels) {
+    static float[] reverse(KernelEngine engine, LoadedKernels kernels) {
         try (DeviceBuffer in = filled(engine, input());
                 DeviceBuffer out = filled(engine, new float[COUNT])) {
             kernels.launch(

@@ -3,6 +3,7 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.BinaryKind;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 
 import java.util.concurrent.CompletableFuture;
@@ -31,7 +32,7 @@ public final class LaunchWhileTaken {
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
                 OpenClBuffer out = engine.buffer(4L << 16)) {
             for (int i = 0; i < Integer.parseInt(arguments[0]); i++) {
-                OpenClPrimitive primitive =
+                KernelProgram primitive =
                         engine.create(KernelDescriptor.builder(engine.target(), "fill")
                                 .source(SOURCE)
                                 .options("-DADDED=" + i)

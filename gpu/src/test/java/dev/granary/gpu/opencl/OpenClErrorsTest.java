@@ -14,6 +14,7 @@ import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.LocalMemory;
 import dev.granary.gpu.binary.SampleBinaries;
@@ -121,7 +122,7 @@ class OpenClErrorsTest {
         assertEquals(ofK.getId(), ofMore.getId());
         assertEquals(ofK.getId(), ofL.getId());
         KernelBinaries binaries = engine.create(ofK).getBinaries(BinaryKind.KERNEL);
-        OpenClPrimitive restored = engine.create(ofAll, binaries, BinaryKind.KERNEL);
+        KernelProgram restored = engine.create(ofAll, binaries, BinaryKind.KERNEL);
         assertEquals(List.of("k", "l"), restored.kernels());
         try (LoadedKernels kernels = engine.load(restored);
                 OpenClBuffer out = engine.buffer(4)) {
@@ -149,7 +150,7 @@ class OpenClErrorsTest {
             "Several sources, one of them empty, options with white space, and headers above the"
                     + " source compile")
     void compiles() throws Exception {
-        OpenClPrimitive primitive = engine.create(builder("#include \"../up.clh\"\n")
+        KernelProgram primitive = engine.create(builder("#include \"../up.clh\"\n")
                 .source("")
                 .source("kernel void k(global int* o) { o[0] = A + B; }")
                 .header("../up.clh", "#define A 3\n")
@@ -168,7 +169,7 @@ class OpenClErrorsTest {
     @DisplayName("Arguments of wrong type, number, size or engine, and invalid launches, throw"
             + " exceptions that name the error")
     void wrongArguments() throws Exception {
-        OpenClPrimitive primitive = engine.create(
+        KernelProgram primitive = engine.create(
                 builder("kernel void k(global int* o, int n) { o[0] = n; }").build());
         try (LoadedKernels kernels = engine.load(primitive);
                 OpenClBuffer out = engine.buffer(4);
@@ -218,7 +219,7 @@ class OpenClErrorsTest {
     @Test
     @DisplayName("Using a closed object throws; closing it again has no effect")
     void closed() throws Exception {
-        OpenClPrimitive primitive =
+        KernelProgram primitive =
                 engine.create(SampleKernels.builder(engine.target()).build());
         LoadedKernels kernels = engine.load(primitive);
         OpenClBuffer buffer = engine.buffer(4);
@@ -237,7 +238,7 @@ class OpenClErrorsTest {
     @DisplayName("Closing the engine closes its objects; later calls throw instead of crashing")
     void engineClosed() throws Exception {
         KernelDescriptor descriptor = SampleKernels.builder(engine.target()).build();
-        OpenClPrimitive primitive = engine.create(descriptor);
+        KernelProgram primitive = engine.create(descriptor);
         LoadedKernels kernels = engine.load(primitive);
         SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
         OpenClBuffer buffer = engine.buffer(4);

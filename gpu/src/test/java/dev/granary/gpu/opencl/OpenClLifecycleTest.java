@@ -8,6 +8,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.testing.Await;
 
@@ -47,7 +48,7 @@ class OpenClLifecycleTest {
                 .build();
     }
 
-    private static void check(OpenClEngine engine, OpenClPrimitive primitive, int expected)
+    private static void check(OpenClEngine engine, KernelProgram primitive, int expected)
             throws Exception {
         try (LoadedKernels kernels = engine.load(primitive);
                 OpenClBuffer out = engine.buffer(16)) {
@@ -67,7 +68,7 @@ class OpenClLifecycleTest {
     void noLeaks() throws Exception {
         try (OpenClEngine engine = open()) {
             for (int i = 0; i < 5; i++) {
-                OpenClPrimitive compiled = engine.create(descriptor(engine, i));
+                KernelProgram compiled = engine.create(descriptor(engine, i));
                 check(engine, compiled, i);
                 KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
                 for (int j = 0; j < 3; j++) {
@@ -95,7 +96,7 @@ class OpenClLifecycleTest {
             for (int t = 0; t < THREADS; t++) {
                 int number = t;
                 work.add(() -> {
-                    OpenClPrimitive compiled = engine.create(descriptor(engine, number));
+                    KernelProgram compiled = engine.create(descriptor(engine, number));
                     check(engine, compiled, number);
                     KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
                     for (int i = 0; i < 3; i++) {
@@ -119,7 +120,7 @@ class OpenClLifecycleTest {
     void sharedPrimitive() throws Exception {
         try (OpenClEngine engine = open();
                 ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
-            OpenClPrimitive shared = engine.create(descriptor(engine, 7));
+            KernelProgram shared = engine.create(descriptor(engine, 7));
             List<Callable<Boolean>> work = new ArrayList<>();
             for (int t = 0; t < THREADS; t++) {
                 boolean takes = t % 2 == 0;
@@ -141,7 +142,7 @@ class OpenClLifecycleTest {
             + " clear exception, and nothing leaks")
     void closedWhileInUse() throws Exception {
         OpenClEngine engine = open();
-        OpenClPrimitive compiled = engine.create(descriptor(engine, 3));
+        KernelProgram compiled = engine.create(descriptor(engine, 3));
         KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
         CountDownLatch working = new CountDownLatch(THREADS);
         try (ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {

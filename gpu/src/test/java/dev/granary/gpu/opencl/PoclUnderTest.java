@@ -6,7 +6,7 @@ import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.contract.EngineUnderTest;
 
 /** PoCL for the contract suite of engines, with a spy on its driver. */
-final class PoclUnderTest implements EngineUnderTest<OpenClPrimitive> {
+final class PoclUnderTest implements EngineUnderTest {
     private static final String SOURCE = """
         kernel void add(global const float* a, global const float* b, global float* out) {
             size_t i = get_global_id(0);
@@ -32,7 +32,7 @@ final class PoclUnderTest implements EngineUnderTest<OpenClPrimitive> {
     }
 
     @Override
-    public KernelEngine<OpenClPrimitive> open() {
+    public KernelEngine open() {
         return OpenClEngine.open(PoclDevice.get(), spy.binding());
     }
 

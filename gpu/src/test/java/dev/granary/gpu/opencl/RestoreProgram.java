@@ -4,6 +4,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 
 import java.nio.file.Files;
@@ -33,7 +34,7 @@ public final class RestoreProgram {
         KernelBinaries binaries = KernelBinaries.of(Files.readAllBytes(Path.of(arguments[0])));
         try (OpenClEngine engine = OpenClEngine.open(device)) {
             long start = System.nanoTime();
-            OpenClPrimitive primitive = engine.create(builder.build(), binaries, BinaryKind.KERNEL);
+            KernelProgram primitive = engine.create(builder.build(), binaries, BinaryKind.KERNEL);
             long restored = System.nanoTime();
             System.out.println("origin=" + primitive.origin());
             try (LoadedKernels kernels = engine.load(primitive)) {

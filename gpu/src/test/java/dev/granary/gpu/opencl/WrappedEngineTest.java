@@ -11,6 +11,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.testing.Await;
 
@@ -48,16 +49,16 @@ class WrappedEngineTest {
             KernelDescriptor descriptor =
                     SampleKernels.builder(wrapped.target()).build();
             assertEquals(SampleKernels.builder(own.target()).build().getId(), descriptor.getId());
-            OpenClPrimitive built = own.create(descriptor);
-            OpenClPrimitive restored = wrapped.create(
+            KernelProgram built = own.create(descriptor);
+            KernelProgram restored = wrapped.create(
                     descriptor, built.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
             try (LoadedKernels kernels = wrapped.load(restored)) {
                 SampleKernels.checkReverse(wrapped, kernels, SampleKernels.SMALL_GROUPS);
             }
             assertEquals(0, spy.count("createProgramWithSource"));
 
-            OpenClPrimitive compiled = wrapped.create(descriptor);
-            OpenClPrimitive taken = own.create(
+            KernelProgram compiled = wrapped.create(descriptor);
+            KernelProgram taken = own.create(
                     descriptor, compiled.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
             try (LoadedKernels kernels = own.load(taken)) {
                 SampleKernels.checkReverse(own, kernels, SampleKernels.SMALL_GROUPS);
@@ -114,7 +115,7 @@ class WrappedEngineTest {
                 work.add(() -> {
                     OpenClEngine one = application.wrap(spy.binding());
                     try (OpenClEngine other = application.wrap(spy.binding())) {
-                        OpenClPrimitive primitive = one.create(descriptor);
+                        KernelProgram primitive = one.create(descriptor);
                         primitive.outliveEngine();
                         if (closesFirst) {
                             one.close();
@@ -255,7 +256,7 @@ class WrappedEngineTest {
                 OpenClEngine engine = application.wrap(spy.binding());
                 OpenClBuffer data = engine.bufferOf(SampleKernels.input());
                 LwjglContext.Gate gate = application.gate()) {
-            OpenClPrimitive primitive =
+            KernelProgram primitive =
                     engine.create(KernelDescriptor.builder(engine.target(), "fixed")
                             .source("kernel __attribute__((reqd_work_group_size(16, 1, 1)))"
                                     + " void fixed(global float* a) { a[get_global_id(0)] = 5; }")
@@ -311,7 +312,7 @@ class WrappedEngineTest {
     }
 
     private static void runShift(OpenClEngine engine) throws Exception {
-        OpenClPrimitive primitive =
+        KernelProgram primitive =
                 engine.create(SampleKernels.builder(engine.target()).build());
         try (LoadedKernels kernels = engine.load(primitive)) {
             assertArrayEquals(shifted(), SampleKernels.shift(engine, kernels));
