@@ -3,7 +3,6 @@ package dev.granary.benchmarks.restore;
 import dev.granary.benchmarks.harness.BenchmarkCommand;
 import dev.granary.benchmarks.harness.Report;
 import dev.granary.cache.Backend;
-import dev.granary.cache.Primitive;
 import dev.granary.cli.process.JvmCommand;
 import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
@@ -207,11 +206,10 @@ public final class RestoreBenchmark extends BenchmarkCommand {
         value.ifPresent(given -> command.addAll(List.of(name, given)));
     }
 
-    private <P extends Primitive> void measure(
-            KernelEngine<P> engine, Optional<SpirvCompiler> frontEnd, String device)
+    private void measure(KernelEngine engine, Optional<SpirvCompiler> frontEnd, String device)
             throws Exception {
         Optional<String> simulation = DriverVariables.simulationDigest();
-        RestoreTurns<P> turns = new RestoreTurns<>(engine, frontEnd, simulation);
+        RestoreTurns turns = new RestoreTurns(engine, frontEnd, simulation);
         try (RestoreStores stores = new RestoreStores(
                 parent(null), Optional.ofNullable(bucket), endpoint, progress())) {
             Report report = report(Map.of(

@@ -54,7 +54,7 @@ final class CompilerMain {
     private final String token;
     private final Path directory;
     private @Nullable HostDevice device;
-    private @Nullable KernelEngine<?> engine;
+    private @Nullable KernelEngine engine;
     private int programs;
 
     private CompilerMain(String token, Path directory) {
@@ -130,7 +130,7 @@ final class CompilerMain {
     }
 
     private CompilerResponse compile(CompilerRequest.Compile request) throws IOException {
-        KernelEngine<?> compiler = engine();
+        KernelEngine compiler = engine();
         KernelDescriptor descriptor = request.program().descriptor(compiler.target());
         try {
             if (request.intermediate().isEmpty()) {
@@ -162,7 +162,7 @@ final class CompilerMain {
     }
 
     private CompilerResponse restore(CompilerRequest.Restore request) throws IOException {
-        KernelEngine<?> driver = engine();
+        KernelEngine driver = engine();
         try {
             return built(driver.create(
                     request.program().descriptor(driver.target()),
@@ -188,8 +188,8 @@ final class CompilerMain {
                 binaries);
     }
 
-    private KernelEngine<?> engine() {
-        KernelEngine<?> current = engine;
+    private KernelEngine engine() {
+        KernelEngine current = engine;
         if (current != null && programs++ < PROGRAMS_PER_ENGINE) {
             return current;
         }

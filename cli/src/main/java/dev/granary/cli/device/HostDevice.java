@@ -40,7 +40,7 @@ public sealed interface HostDevice {
     String description();
 
     /** Opens an engine on the device. */
-    KernelEngine<?> open();
+    KernelEngine open();
 
     /** A device through OpenCL. */
     record OfOpenCl(OpenClDevice device) implements HostDevice {

@@ -73,7 +73,7 @@ public final class RunCommand extends TierCommand {
         }
         OpenCl.expectLaunches(KernelRunner.geometries(kernels.kernels()));
         PublishResults published = new PublishResults();
-        try (KernelEngine<?> engine = device.device().open();
+        try (KernelEngine engine = device.device().open();
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
             KernelRunner runner = new KernelRunner(granary, engine);

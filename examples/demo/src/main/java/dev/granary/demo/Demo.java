@@ -83,7 +83,7 @@ public final class Demo implements Callable<Integer> {
     private CommandSpec spec = CommandSpec.create();
 
     /** An available device. */
-    private record Choice(String name, EngineKind kind, Supplier<KernelEngine<?>> open) {}
+    private record Choice(String name, EngineKind kind, Supplier<KernelEngine> open) {}
 
     /** Runs the demo and ends the process: 0 if it succeeded, 1 if not, 2 for wrong usage. */
     public static void main(String[] arguments) {
@@ -186,11 +186,11 @@ public final class Demo implements Callable<Integer> {
 
     private void playRole() throws Exception {
         Choice chosen = choose();
-        try (KernelEngine<?> engine = chosen.open().get();
+        try (KernelEngine engine = chosen.open().get();
                 Granary granary = Granary.open(GranaryConfig.fromEnvironment())) {
             List<Program> programs = isQuick ? QUICK : Programs.all();
             System.out.println(new Gson()
-                    .toJson(new Machine<>(granary, engine).run(role, chosen.name(), programs)));
+                    .toJson(new Machine(granary, engine).run(role, chosen.name(), programs)));
         }
     }
 

@@ -6,7 +6,7 @@ import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.contract.EngineUnderTest;
 
 /** A device of OpenCL for the contract suites, with a spy on its driver. */
-final class OpenClUnderTest implements EngineUnderTest<OpenClPrimitive> {
+final class OpenClUnderTest implements EngineUnderTest {
     private static final String SOURCE = """
         kernel void add(global const float* a, global const float* b, global float* out) {
             size_t i = get_global_id(0);
@@ -38,7 +38,7 @@ final class OpenClUnderTest implements EngineUnderTest<OpenClPrimitive> {
     }
 
     @Override
-    public KernelEngine<OpenClPrimitive> open() {
+    public KernelEngine open() {
         return OpenClEngine.open(device, spy.binding());
     }
 

@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl.driver;
+package dev.granary.gpu.engine;
 
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
@@ -17,7 +17,7 @@ import java.util.function.Predicate;
  * <p>If the driver compiles at build time, no launch is needed. If it compiles at launch, the
  * announced launches are needed; if none are announced, the first launch of any kernel is.
  */
-public final class BinaryReadiness {
+final class BinaryReadiness {
     private final TreeSet<Launch> covered = new TreeSet<>();
     private final TreeSet<Launch> pending = new TreeSet<>();
     private final List<Runnable> actions = new ArrayList<>();
@@ -27,7 +27,7 @@ public final class BinaryReadiness {
     private BinaryReadiness() {}
 
     /** Returns a tracker of the launches that {@code descriptor} announces for these kernels. */
-    public static BinaryReadiness of(KernelDescriptor descriptor, List<String> kernels) {
+    static BinaryReadiness of(KernelDescriptor descriptor, List<String> kernels) {
         BinaryReadiness readiness = new BinaryReadiness();
         for (Launch launch : descriptor.launches()) {
             if (launch.kernel().equals(Launch.EVERY_KERNEL)) {
@@ -43,7 +43,7 @@ public final class BinaryReadiness {
     }
 
     /** Marks all announced launches as covered: the binaries came with them. */
-    public synchronized BinaryReadiness completed() {
+    synchronized BinaryReadiness completed() {
         covered.addAll(pending);
         pending.clear();
         waitsForAnyLaunch = false;
@@ -57,13 +57,13 @@ public final class BinaryReadiness {
      *
      * @param isCovered returns true for a geometry that the driver certainly covers
      */
-    public synchronized void taken(Predicate<Geometry> isCovered) {
+    synchronized void taken(Predicate<Geometry> isCovered) {
         isTaken = true;
         pending.stream().filter(launch -> isCovered.test(launch.geometry())).forEach(covered::add);
     }
 
     /** Returns the announced geometries that a binary taken now would lack. */
-    public synchronized List<Geometry> pendingGeometries() {
+    synchronized List<Geometry> pendingGeometries() {
         return pending.stream().map(Launch::geometry).distinct().toList();
     }
 
@@ -71,12 +71,12 @@ public final class BinaryReadiness {
      * Returns the launches that the binaries cover: those before the binaries were taken, and those
      * covered without a launch.
      */
-    public synchronized Set<Launch> covered() {
+    synchronized Set<Launch> covered() {
         return new TreeSet<>(covered);
     }
 
     /** Runs {@code action} once no launch is pending; at once if none is. */
-    public void onComplete(Runnable action) {
+    void onComplete(Runnable action) {
         synchronized (this) {
             if (isPending()) {
                 actions.add(action);
@@ -87,7 +87,7 @@ public final class BinaryReadiness {
     }
 
     /** Records that a launch has completed. */
-    public void launched(String kernel, Geometry geometry) {
+    void launched(String kernel, Geometry geometry) {
         synchronized (this) {
             if (!isPending()) {
                 return;
@@ -106,7 +106,7 @@ public final class BinaryReadiness {
     }
 
     /** Runs the actions now: later launches are not seen, or must not be waited for. */
-    public void launchedUnseen() {
+    void launchedUnseen() {
         List<Runnable> due;
         synchronized (this) {
             pending.clear();

@@ -1,4 +1,4 @@
-package dev.granary.gpu.opencl.driver;
+package dev.granary.gpu.engine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
