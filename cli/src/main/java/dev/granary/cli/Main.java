@@ -7,10 +7,10 @@ import dev.granary.cli.entry.EvictCommand;
 import dev.granary.cli.entry.ExplainCommand;
 import dev.granary.cli.entry.InspectCommand;
 import dev.granary.cli.entry.LsCommand;
+import dev.granary.cli.kernel.GetCommand;
 import dev.granary.cli.kernel.ManifestCommand;
 import dev.granary.cli.kernel.PlanCommand;
 import dev.granary.cli.kernel.PopulateCommand;
-import dev.granary.cli.kernel.RunCommand;
 import dev.granary.cli.kernel.TuneCommand;
 import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.operation.CompactCommand;
@@ -62,7 +62,7 @@ public final class Main {
     /** The subcommands, in the order of the help. */
     private static final List<Map.Entry<String, Class<?>>> COMMANDS = List.of(
             Map.entry("populate", PopulateCommand.class),
-            Map.entry("run", RunCommand.class),
+            Map.entry("get", GetCommand.class),
             Map.entry("warm", WarmCommand.class),
             Map.entry("compact", CompactCommand.class),
             Map.entry("ls", LsCommand.class),

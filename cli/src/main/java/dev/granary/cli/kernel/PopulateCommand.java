@@ -137,7 +137,7 @@ public final class PopulateCommand extends TierCommand {
                 .findFirst()
                 .orElseThrow(() -> new ConfigException(
                         "No writable bucket is configured; give --bucket or set GRANARY_BUCKET."
-                                + " granary run fills only the local directory."));
+                                + " granary get fills only the local directory."));
         PopulateEngines.Selection selection = new PopulateEngines.Selection(devices, targets);
         selection.requireEnabled(config.enabled());
         Optional<String> problem = findProblem(bucket);

@@ -26,14 +26,14 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * {@code granary run}: gets every kernel of a manifest through the cache, as a node does. A bucket
+ * {@code granary get}: gets every kernel of a manifest through the cache, as a node does. A bucket
  * that fails costs at most 10 s, and is reported in one line.
  */
 @Command(
-        name = "run",
+        name = "get",
         mixinStandardHelpOptions = true,
         description = "Get the kernels of MANIFEST through the cache, as a node does.")
-public final class RunCommand extends TierCommand {
+public final class GetCommand extends TierCommand {
     private static final long UPLOAD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     /** Of the 10 s that a silent bucket may cost, the other 2 s are for closing connections. */
