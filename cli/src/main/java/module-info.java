@@ -11,7 +11,6 @@ module dev.granary.cli {
     requires info.picocli;
     requires java.management;
     requires org.slf4j;
-    requires org.tomlj;
 
     exports dev.granary.cli;
 

@@ -129,8 +129,7 @@ public final class PopulateCommand extends TierCommand {
                     + " out, and select one device with --device");
         }
         Shard part = shard == null ? Shard.WHOLE : ShardConverter.parse(shard, "--shard");
-        List<KernelSpec> listed =
-                isTuned ? List.of() : KernelManifest.read(manifest).kernels();
+        List<KernelSpec> listed = isTuned ? List.of() : KernelManifest.read(manifest);
         GranaryConfig config = record.in(stores().builder()).build();
         BucketConfig bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)

@@ -33,13 +33,14 @@ public final class TomlFile {
      *     {@link java.nio.charset.CharacterCodingException} if it is not UTF-8
      * @throws TomlException if it is not TOML
      */
-    public static TomlParseResult read(Path file) throws IOException, TomlException {
+    static TomlParseResult read(Path file) throws IOException, TomlException {
         byte[] bytes;
         try (var in = Files.newInputStream(file)) {
             bytes = in.readNBytes(MAX_BYTES + 1);
         }
         if (bytes.length > MAX_BYTES) {
-            throw new TomlException(1, 1, "the file has more than " + (MAX_BYTES >> 20) + " MiB");
+            throw TomlException.notToml(
+                    1, 1, "the file has more than " + (MAX_BYTES >> 20) + " MiB");
         }
         return parse(StandardCharsets.UTF_8
                 .newDecoder()
@@ -54,16 +55,16 @@ public final class TomlFile {
         try {
             result = Toml.parse(text);
         } catch (TomlParseError e) {
-            throw new TomlException(
+            throw TomlException.notToml(
                     e.position().line(),
                     e.position().column(),
                     harmless(String.valueOf(e.getMessage())));
         } catch (RuntimeException | AssertionError | StackOverflowError e) {
-            throw new TomlException(firstFailingLine(text), 1, "a value that cannot be read");
+            throw TomlException.notToml(firstFailingLine(text), 1, "a value that cannot be read");
         }
         if (result.hasErrors()) {
             TomlParseError first = result.errors().getFirst();
-            throw new TomlException(
+            throw TomlException.notToml(
                     first.position().line(),
                     first.position().column(),
                     harmless(String.valueOf(first.getMessage())));
@@ -150,7 +151,7 @@ public final class TomlFile {
                     case '[', '{' -> {
                         depth++;
                         if (depth > MAX_NESTING) {
-                            throw new TomlException(
+                            throw TomlException.notToml(
                                     line,
                                     position - lineStart + 1,
                                     "brackets are nested more than " + MAX_NESTING + " deep");
