@@ -11,10 +11,10 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.cli.compiler.CompilerFiles.Outcome;
 import dev.granary.cli.compiler.CompilerFiles.Request;
-import dev.granary.cli.device.HostDevice;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.UsageException;
+import dev.granary.gpu.Device;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
@@ -56,7 +56,7 @@ final class CompilerMain {
 
     private final String token;
     private final CompilerFiles files;
-    private @Nullable HostDevice device;
+    private @Nullable Device device;
     private @Nullable KernelEngine<?> engine;
     private int programs;
 
@@ -203,7 +203,7 @@ final class CompilerMain {
         if (current != null) {
             current.close();
         }
-        HostDevice opened = device;
+        Device opened = device;
         if (opened == null) {
             throw new IllegalStateException("no device is open");
         }
