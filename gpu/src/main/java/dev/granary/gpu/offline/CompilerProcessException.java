@@ -1,10 +1,12 @@
-package dev.granary.cli.compiler;
+package dev.granary.gpu.offline;
 
 import dev.granary.cache.CompileException;
 
+import java.time.Duration;
+
 /**
- * Thrown if a compiler process ends or hangs during a request, or returns binaries that cannot be
- * for its device.
+ * Thrown if the process of a compiler ends or hangs, or returns binaries that cannot be for its
+ * device.
  */
 public final class CompilerProcessException extends Exception {
     private static final long serialVersionUID = 1L;
@@ -21,9 +23,18 @@ public final class CompilerProcessException extends Exception {
         INCOMPATIBLE
     }
 
-    CompilerProcessException(Kind kind, String message) {
+    /** Creates an exception with a message for the user. */
+    public CompilerProcessException(Kind kind, String message) {
         super(message);
         this.kind = kind;
+    }
+
+    /** Returns the exception of a compiler that was killed at its limit. */
+    public static CompilerProcessException overdue(Duration limit) {
+        return new CompilerProcessException(
+                Kind.TIMED_OUT,
+                "the compiler did not end within " + limit.toSeconds()
+                        + " s (--compile-limit) and was killed");
     }
 
     /** Returns the kind of failure. */
@@ -32,7 +43,7 @@ public final class CompilerProcessException extends Exception {
     }
 
     /** Returns the failure as that of an engine, with this exception as its cause. */
-    CompileException asCompileException() {
+    public CompileException asCompileException() {
         CompileException failure = new CompileException(String.valueOf(getMessage()), "");
         failure.initCause(this);
         return failure;

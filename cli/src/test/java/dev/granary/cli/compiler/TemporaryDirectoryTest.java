@@ -1,4 +1,4 @@
-package dev.granary.cli.process;
+package dev.granary.cli.compiler;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;

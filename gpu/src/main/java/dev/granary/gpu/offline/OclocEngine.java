@@ -1,4 +1,4 @@
-package dev.granary.cli.compiler;
+package dev.granary.gpu.offline;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
@@ -9,12 +9,11 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.StepProvider;
 import dev.granary.cache.Target;
-import dev.granary.cli.compiler.CompilerProcessException.Kind;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.DeviceKernels;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
-import dev.granary.gpu.offline.Ocloc;
+import dev.granary.gpu.offline.CompilerProcessException.Kind;
 import dev.granary.gpu.spirv.FrontEnd;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
@@ -34,7 +33,7 @@ import java.util.concurrent.TimeoutException;
  * binary must be {@linkplain BinaryCompatibility.Compatible compatible}, both after a compile and
  * in place of a restore.
  */
-public final class OclocEngine implements Engine<KernelDescriptor, TransferredPrimitive> {
+public final class OclocEngine implements Engine<KernelDescriptor, CompiledProgram> {
     private final Ocloc ocloc;
     private final Target target;
     private final Duration limit;
@@ -58,14 +57,14 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
     }
 
     @Override
-    public TransferredPrimitive create(KernelDescriptor descriptor) throws CompileException {
+    public CompiledProgram create(KernelDescriptor descriptor) throws CompileException {
         long start = System.nanoTime();
         return compiled(descriptor, run(timeout -> ocloc.compile(descriptor, timeout)), start);
     }
 
     /** Compiles for Level Zero in two steps, of which the first is the same for many targets. */
     @Override
-    public TransferredPrimitive create(KernelDescriptor descriptor, StepProvider steps)
+    public CompiledProgram create(KernelDescriptor descriptor, StepProvider steps)
             throws CompileException {
         if (target.backend() == Backend.OPENCL) {
             return create(descriptor);
@@ -104,8 +103,7 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
         try {
             return compiler.within(limit);
         } catch (TimeoutException e) {
-            throw new CompilerProcessException(Kind.TIMED_OUT, CompilerProcess.overdue(limit))
-                    .asCompileException();
+            throw CompilerProcessException.overdue(limit).asCompileException();
         } catch (IOException e) {
             throw new CompilerProcessException(
                             Kind.CRASHED, "the compiler failed: " + e.getMessage())
@@ -113,7 +111,7 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
         }
     }
 
-    private TransferredPrimitive compiled(KernelDescriptor descriptor, byte[] binary, long start)
+    private CompiledProgram compiled(KernelDescriptor descriptor, byte[] binary, long start)
             throws CompileException {
         KernelBinaries binaries = KernelBinaries.of(binary);
         SortedSet<String> kernels;
@@ -132,13 +130,13 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
         return primitive(
                 descriptor,
                 Primitive.Origin.COMPILED,
-                System.nanoTime() - start,
+                Duration.ofNanos(System.nanoTime() - start),
                 kernels,
                 binaries);
     }
 
     @Override
-    public TransferredPrimitive create(
+    public CompiledProgram create(
             KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
             throws RestoreException {
         if (kind != BinaryKind.KERNEL) {
@@ -156,22 +154,22 @@ public final class OclocEngine implements Engine<KernelDescriptor, TransferredPr
             throw RestoreException.missingKernel(
                     descriptor.name() + ": the binary lacks the kernel " + missing.get());
         }
-        return primitive(descriptor, Primitive.Origin.RESTORED, 0, kernels, binaries);
+        return primitive(descriptor, Primitive.Origin.RESTORED, Duration.ZERO, kernels, binaries);
     }
 
-    private static TransferredPrimitive primitive(
+    private static CompiledProgram primitive(
             KernelDescriptor descriptor,
             Primitive.Origin origin,
-            long compileNanos,
+            Duration compileTime,
             SortedSet<String> kernels,
             KernelBinaries binaries) {
-        List<String> named =
-                List.copyOf(descriptor.entries().isEmpty() ? kernels : descriptor.entries());
-        return new TransferredPrimitive(
+        return new CompiledProgram(
                 descriptor,
-                new CompilerResponse.Built(
-                        origin.name(), compileNanos, named, List.of(), List.of()),
-                binaries);
+                origin,
+                binaries,
+                compileTime,
+                List.copyOf(descriptor.entries().isEmpty() ? kernels : descriptor.entries()),
+                List.of());
     }
 
     /** Returns the kernels of a binary, whose container must name the device of the target. */

@@ -2,6 +2,7 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.RecordOption;
@@ -26,14 +27,14 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * {@code granary run}: gets every kernel of a manifest through the cache, as a node does. A bucket
+ * {@code granary get}: gets every kernel of a manifest through the cache, as a node does. A bucket
  * that fails costs at most 10 s, and is reported in one line.
  */
 @Command(
-        name = "run",
+        name = "get",
         mixinStandardHelpOptions = true,
         description = "Get the kernels of MANIFEST through the cache, as a node does.")
-public final class RunCommand extends TierCommand {
+public final class GetCommand extends TierCommand {
     private static final long UPLOAD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     /** Of the 10 s that a silent bucket may cost, the other 2 s are for closing connections. */
@@ -63,7 +64,7 @@ public final class RunCommand extends TierCommand {
     public Integer call() throws Exception {
         PrintWriter out = out();
         PrintWriter err = err();
-        KernelManifest kernels = KernelManifest.read(manifest);
+        List<KernelSpec> kernels = KernelManifest.read(manifest);
         GranaryConfig config =
                 record.in(stores().builder().flushLimit(Duration.ZERO)).build();
         if (isBucketRequired && config.buckets().isEmpty()) {
@@ -71,15 +72,15 @@ public final class RunCommand extends TierCommand {
                     "No bucket is configured, and --require-bucket needs one; give --bucket or set"
                             + " GRANARY_BUCKET.");
         }
-        OpenCl.expectLaunches(KernelRunner.geometries(kernels.kernels()));
+        OpenCl.expectLaunches(KernelRunner.geometries(kernels));
         PublishResults published = new PublishResults();
         try (KernelEngine engine = device.device().open();
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
             KernelRunner runner = new KernelRunner(granary, engine);
             try (ProgressLine progress =
-                    new ProgressLine(err, "getting", kernels.kernels().size()).watching(granary)) {
-                runner.runAll(kernels.kernels(), progress);
+                    new ProgressLine(err, "getting", kernels.size()).watching(granary)) {
+                runner.runAll(kernels, progress);
             }
             long start = System.nanoTime();
             flush(granary, start);

@@ -1,4 +1,4 @@
-package dev.granary.cli.process;
+package dev.granary.cli.compiler;
 
 import dev.granary.cache.support.FileTrees;
 
