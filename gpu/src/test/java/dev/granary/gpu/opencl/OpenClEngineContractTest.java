@@ -8,6 +8,6 @@ import dev.granary.gpu.contract.KernelEngineContract;
 class OpenClEngineContractTest extends KernelEngineContract {
     @Override
     protected EngineUnderTest backend() {
-        return new PoclUnderTest();
+        return new OpenClUnderTest(PoclDevice.get());
     }
 }

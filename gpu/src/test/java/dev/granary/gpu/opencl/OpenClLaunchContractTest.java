@@ -8,6 +8,6 @@ import dev.granary.gpu.contract.KernelLaunchContract;
 class OpenClLaunchContractTest extends KernelLaunchContract {
     @Override
     protected EngineUnderTest backend() {
-        return new PoclUnderTest();
+        return new OpenClUnderTest(PoclDevice.get());
     }
 }

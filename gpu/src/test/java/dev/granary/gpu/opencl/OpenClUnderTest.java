@@ -5,8 +5,8 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.contract.EngineUnderTest;
 
-/** PoCL for the contract suite of engines, with a spy on its driver. */
-final class PoclUnderTest implements EngineUnderTest {
+/** A device of OpenCL for the contract suites, with a spy on its driver. */
+final class OpenClUnderTest implements EngineUnderTest {
     private static final String SOURCE = """
         kernel void add(global const float* a, global const float* b, global float* out) {
             size_t i = get_global_id(0);
@@ -26,14 +26,20 @@ final class PoclUnderTest implements EngineUnderTest {
 
     private final SpyBinding spy = new SpyBinding();
 
+    private final OpenClDevice device;
+
+    OpenClUnderTest(OpenClDevice device) {
+        this.device = device;
+    }
+
     @Override
     public Target target() {
-        return PoclDevice.get().target();
+        return device.target();
     }
 
     @Override
     public KernelEngine open() {
-        return OpenClEngine.open(PoclDevice.get(), spy.binding());
+        return OpenClEngine.open(device, spy.binding());
     }
 
     @Override
