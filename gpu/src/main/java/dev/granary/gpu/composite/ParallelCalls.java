@@ -1,28 +1,28 @@
-package dev.granary.gpu.composite.creation;
+package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
 
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
-import java.util.stream.Stream;
 
-/** Utility that runs calls in parallel, on threads of their own. */
-public final class ParallelCalls {
+/** Utility that runs calls in parallel, on virtual threads of their own. */
+final class ParallelCalls {
     private ParallelCalls() {}
 
     /**
-     * Returns the results in order, after all calls have ended. An interrupt does not end the wait,
-     * which is bounded by the calls; the thread's interrupt status is kept.
+     * Returns the results in order, after all calls have ended.
      *
      * @throws CompileException if the first failed call, in order, threw it; unchecked exceptions
      *     and errors are rethrown likewise
      */
-    public static <T> List<T> call(List<Callable<T>> calls) throws CompileException {
+    static <T> List<T> call(List<Callable<T>> calls) throws CompileException {
         List<FutureTask<T>> tasks = calls.stream().map(FutureTask::new).toList();
         run(tasks, tasks.size());
         List<T> results = new ArrayList<>(tasks.size());
@@ -33,24 +33,18 @@ public final class ParallelCalls {
     }
 
     /**
-     * Runs all tasks to their end, whether they succeed or fail, at most {@code atOnce} at once.
+     * Runs all tasks to their end, whether they succeed or fail, at most {@code atOnce} at once. An
+     * interrupt does not end the wait, which is bounded by the tasks; the thread's interrupt status
+     * is kept.
      */
-    public static void run(Collection<? extends FutureTask<?>> tasks, int atOnce) {
-        Queue<FutureTask<?>> waiting = new ConcurrentLinkedQueue<>(tasks);
-        Runnable worker = () -> {
-            for (FutureTask<?> task = waiting.poll(); task != null; task = waiting.poll()) {
-                task.run();
-            }
-        };
-        List<Thread> threads = Stream.generate(() -> Thread.startVirtualThread(worker))
-                .limit(Math.min(atOnce, tasks.size()))
-                .toList();
-        boolean interrupted = Thread.interrupted();
-        for (Thread thread : threads) {
-            interrupted |= join(thread);
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
+    static void run(Collection<? extends FutureTask<?>> tasks, int atOnce) {
+        int threads = Math.clamp(tasks.size(), 1, Math.max(1, atOnce));
+        try (ExecutorService executor =
+                Executors.newFixedThreadPool(threads, Thread.ofVirtual().factory())) {
+            CompletableFuture.allOf(tasks.stream()
+                            .map(task -> CompletableFuture.runAsync(task, executor))
+                            .toArray(CompletableFuture<?>[]::new))
+                    .join(); // unlike invokeAll, an interrupt cancels nothing
         }
     }
 
@@ -60,36 +54,15 @@ public final class ParallelCalls {
      * @throws CompileException if the task threw it; unchecked exceptions and errors are rethrown
      *     likewise
      */
-    public static <T> T result(FutureTask<T> task) throws CompileException {
-        return switch (task.state()) {
-            case SUCCESS -> task.resultNow();
-            case FAILED -> throw failure(task.exceptionNow());
-            case RUNNING, CANCELLED -> throw new IllegalStateException("A call has not ended");
-        };
-    }
-
-    /**
-     * Waits until the thread has ended; returns true if the current thread was interrupted
-     * meanwhile.
-     */
-    private static boolean join(Thread thread) {
-        boolean interrupted = false;
-        while (true) {
-            try {
-                thread.join();
-                return interrupted;
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
+    static <T> T result(FutureTask<T> task) throws CompileException {
+        if (task.state() == Future.State.SUCCESS) {
+            return task.resultNow();
         }
-    }
-
-    private static CompileException failure(Throwable failure) {
-        return switch (failure) {
-            case CompileException e -> e;
+        switch (task.exceptionNow()) {
+            case CompileException e -> throw e;
             case RuntimeException e -> throw e;
             case Error e -> throw e;
-            default -> throw new IllegalStateException("A part could not be created", failure);
-        };
+            case Throwable e -> throw new IllegalStateException("A part could not be created", e);
+        }
     }
 }
