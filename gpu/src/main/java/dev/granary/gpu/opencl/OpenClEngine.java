@@ -176,17 +176,6 @@ public final class OpenClEngine extends DriverEngine {
     }
 
     /**
-     * Creates a composite primitive by compiling its kernels, each once.
-     *
-     * @throws CompileException if a kernel does not compile
-     * @throws IllegalArgumentException if the descriptor is for another target
-     * @throws IllegalStateException if the primitive needs itself, or this engine is closed
-     */
-    public CompositePrimitive create(CompositeDescriptor<?> descriptor) throws CompileException {
-        return EngineSet.of(this).create(descriptor);
-    }
-
-    /**
      * Creates a composite primitive from the binaries of all its kernels, in the order of
      * {@link CompositePrimitive#getBinaries}, without compiling. The binaries must have been
      * verified.
