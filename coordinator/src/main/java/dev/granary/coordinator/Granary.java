@@ -197,7 +197,7 @@ public final class Granary implements AutoCloseable {
      * @throws IllegalArgumentException if the descriptor is for another target
      * @throws IllegalStateException if the primitive depends on itself, or the engine is closed
      */
-    public CompositePrimitive primitive(KernelEngine<?> engine, CompositeDescriptor<?> descriptor)
+    public CompositePrimitive primitive(KernelEngine engine, CompositeDescriptor<?> descriptor)
             throws CompileException {
         return primitive(EngineSet.of(engine), descriptor);
     }

@@ -65,7 +65,7 @@ class DeadlyEntryTest {
     }
 
     private GranaryProcess.Result run(String machine) throws Exception {
-        return granary(online, machine, "run", "--json", manifest.toString());
+        return granary(online, machine, "get", "--json", manifest.toString());
     }
 
     private GranaryProcess.Result granary(
@@ -79,7 +79,7 @@ class DeadlyEntryTest {
     private Entry compiled() throws Exception {
         assertEquals(
                 1,
-                granary(Map.of(), "ci", "run", "--json", manifest.toString()).summary("compiled"));
+                granary(Map.of(), "ci", "get", "--json", manifest.toString()).summary("compiled"));
         StoredEntry stored = StoredEntry.in(directory.resolve("ci")).getFirst();
         return EntryFormat.decode(
                                 MemorySegment.ofArray(stored.bytes()),

@@ -5,7 +5,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cli.command.TierCommand;
-import dev.granary.cli.device.HostDevice;
 import dev.granary.cli.key.IdArgument;
 import dev.granary.cli.key.NearestEntry;
 import dev.granary.cli.option.CommandFailedException;
@@ -20,6 +19,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.lookup.Explainer;
 import dev.granary.coordinator.tier.Tiers;
+import dev.granary.gpu.Device;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
@@ -66,14 +66,14 @@ public final class ExplainCommand extends TierCommand {
                 : Optional.empty();
         Id named = descriptor.isPresent() ? descriptor.get().getId() : argument.resolveAny(kernel);
         // an id from digits or a file has a target, and needs a device only to replace it
-        Optional<HostDevice> selected = IdArgument.isKernel(kernel) || device.isGiven()
+        Optional<Device> selected = IdArgument.isKernel(kernel) || device.isGiven()
                 ? Optional.of(device.device())
                 : Optional.empty();
         Id id = selected.isEmpty() || named.isEmpty()
                 ? named
                 : named.withTarget(selected.get().target());
-        Optional<EngineKind> kind = selected.map(HostDevice::kind);
-        List<Target> readable = selected.map(HostDevice::readableTargets).orElse(List.of());
+        Optional<EngineKind> kind = selected.map(Device::kind);
+        List<Target> readable = selected.map(Device::readableTargets).orElse(List.of());
         Optional<KernelDescriptor> compiled = descriptor.filter(ExplainCommand::needsSpirv);
         Target target = id.isEmpty() ? descriptor.orElseThrow().target() : id.target();
         Explainer.Explanation explanation = Explainer.explain(

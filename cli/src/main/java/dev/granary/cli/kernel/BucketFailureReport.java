@@ -16,7 +16,7 @@ import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 
-/** Report of the bucket failures during {@code run}, one line for each bucket. Not thread-safe. */
+/** Report of the bucket failures during {@code get}, one line for each bucket. Not thread-safe. */
 final class BucketFailureReport {
     private final List<BucketConfig> buckets;
     private final List<LayerStatistics> layers;

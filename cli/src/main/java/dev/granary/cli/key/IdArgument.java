@@ -5,7 +5,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cli.manifest.KernelManifest;
-import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
@@ -15,6 +14,7 @@ import dev.granary.cli.place.Place;
 import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.toml.SafeText;
+import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.KernelDescriptor;
 
 import java.io.IOException;
@@ -25,6 +25,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -53,8 +54,7 @@ public record IdArgument(TierOpener tier, DeviceOption device) {
      * @throws CommandFailedException if the id cannot be determined, or is empty
      */
     public Id resolve(String argument)
-            throws UsageException, CommandFailedException, ConfigException,
-                    KernelManifestException {
+            throws UsageException, CommandFailedException, ConfigException, TomlException {
         Id id = resolveAny(argument);
         if (id.isEmpty()) {
             throw new CommandFailedException(
@@ -78,8 +78,7 @@ public record IdArgument(TierOpener tier, DeviceOption device) {
      * @throws CommandFailedException if the id cannot be determined
      */
     public Id resolveAny(String argument)
-            throws UsageException, CommandFailedException, ConfigException,
-                    KernelManifestException {
+            throws UsageException, CommandFailedException, ConfigException, TomlException {
         if (argument.matches(DIGITS)) {
             return ofEntry(IdPrefixConverter.parse(argument));
         }
@@ -101,7 +100,7 @@ public record IdArgument(TierOpener tier, DeviceOption device) {
      * @throws CommandFailedException if its files cannot be read
      */
     public KernelDescriptor kernel(String argument)
-            throws UsageException, CommandFailedException, KernelManifestException {
+            throws UsageException, CommandFailedException, TomlException {
         int mark = kernelMark(argument);
         return kernel(
                 path(argument.substring(0, mark)).orElseThrow(() -> unknown(argument)),
@@ -176,14 +175,14 @@ public record IdArgument(TierOpener tier, DeviceOption device) {
     }
 
     private KernelDescriptor kernel(Path manifest, String name)
-            throws KernelManifestException, UsageException, CommandFailedException {
-        KernelManifest kernels = KernelManifest.read(manifest);
-        KernelSpec kernel = kernels.kernels().stream()
+            throws TomlException, UsageException, CommandFailedException {
+        List<KernelSpec> kernels = KernelManifest.read(manifest);
+        KernelSpec kernel = kernels.stream()
                 .filter(one -> one.name().equals(name))
                 .findFirst()
                 .orElseThrow(() -> new UsageException(manifest + " has no kernel '"
                         + SafeText.of(name) + "'; its kernels are: "
-                        + kernels.kernels().stream()
+                        + kernels.stream()
                                 .map(one -> SafeText.of(one.name()))
                                 .collect(Collectors.joining(", "))));
         try {

@@ -6,9 +6,9 @@ import com.google.gson.JsonObject;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.cli.command.OutputCommand;
-import dev.granary.cli.device.HostDevice;
-import dev.granary.cli.device.HostDevices;
+import dev.granary.cli.option.HostDevices;
 import dev.granary.cli.output.JsonOutput;
+import dev.granary.gpu.Device;
 
 import picocli.CommandLine.Command;
 
@@ -33,9 +33,9 @@ public final class DevicesCommand extends OutputCommand {
         }
         for (HostDevices backend : backends) {
             for (int number = 0; number < backend.devices().size(); number++) {
-                HostDevice device = backend.devices().get(number);
+                Device device = backend.devices().get(number);
                 out().println(backend.backend().path() + " " + number + ": " + device.name() + " ("
-                        + device.platform() + ")");
+                        + device.platformName() + ")");
                 out().println("  " + device.target().path());
                 device.readableTargets()
                         .forEach(target -> out().println("  reads " + target.path()));
@@ -68,7 +68,7 @@ public final class DevicesCommand extends OutputCommand {
         return JsonOutput.object("devices", all, "missing", causes);
     }
 
-    private static JsonObject json(int number, HostDevice device) {
+    private static JsonObject json(int number, Device device) {
         Target target = device.target();
         JsonArray reads = new JsonArray();
         Stream.concat(Stream.of(target), device.readableTargets().stream())
@@ -76,12 +76,12 @@ public final class DevicesCommand extends OutputCommand {
         return JsonOutput.object(
                 "backend", target.backend().path(),
                 "number", number,
-                "platform", device.platform(),
+                "platform", device.platformName(),
                 "name", device.name(),
                 "driver", target.driver(),
                 "target", target.path(),
                 "reads", reads,
                 "intermediateLanguages", JsonOutput.strings(device.intermediateLanguages()),
-                "subDevices", device.subDevices());
+                "subDevices", device.maxSubDevices());
     }
 }

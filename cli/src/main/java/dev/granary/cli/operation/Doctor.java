@@ -2,16 +2,16 @@ package dev.granary.cli.operation;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.support.CheckResult;
-import dev.granary.cli.device.HostDevice;
-import dev.granary.cli.device.HostDevices;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
+import dev.granary.cli.option.HostDevices;
 import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
+import dev.granary.gpu.Device;
 import dev.granary.local.ClaimResult;
 import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalClaims;
@@ -55,7 +55,7 @@ final class Doctor {
     /** A missing backend is a problem if it is selected, or if no other has a device. */
     private void examineDevices(DeviceSelection selection) throws UsageException {
         try {
-            for (HostDevice device : selection.all()) {
+            for (Device device : selection.all()) {
                 sound(device.target().backend().path(), finding(device));
             }
         } catch (CommandFailedException e) {
@@ -64,8 +64,8 @@ final class Doctor {
         }
     }
 
-    private static String finding(HostDevice device) {
-        StringBuilder finding = new StringBuilder(device.description())
+    private static String finding(Device device) {
+        StringBuilder finding = new StringBuilder(device.toString())
                 .append(", target ")
                 .append(device.target().path());
         device.readableTargets()

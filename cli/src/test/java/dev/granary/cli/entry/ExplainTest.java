@@ -280,7 +280,7 @@ class ExplainTest {
                     "and stores it in the local tier");
             assertFalse(Files.exists(local), "it changes nothing");
             assertEquals(writes, s3.requests().put() + s3.requests().delete());
-            Cli.run(with(bucket, "run", manifest, "--dir", local.toString())).exits(0);
+            Cli.run(with(bucket, "get", manifest, "--dir", local.toString())).exits(0);
             assertContains(
                     flat(explain((Object[]) with(bucket, manifest + "#add")).exits(0)),
                     "local hit: ",

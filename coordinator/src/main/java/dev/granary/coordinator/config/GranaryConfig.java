@@ -213,7 +213,7 @@ public record GranaryConfig(
             return disabled.isEmpty()
                     || contains(new Family(
                             engine.target().backend(),
-                            engine instanceof KernelEngine<?> kernels
+                            engine instanceof KernelEngine kernels
                                     ? Optional.of(kernels.kind())
                                     : Optional.empty()));
         }

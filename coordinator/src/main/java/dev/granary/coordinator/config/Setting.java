@@ -6,8 +6,6 @@ import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.s3.config.S3ClientLibrary;
 
-import org.tomlj.TomlArray;
-
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.InvalidPathException;
@@ -31,7 +29,7 @@ import java.util.function.ToLongFunction;
 record Setting<T>(
         String key, String environment, Set<Class<?>> inFile, String expected, Parser<T> parser) {
     private static final Set<Class<?>> TEXT = Set.of(String.class);
-    private static final Set<Class<?>> TEXT_OR_LIST = Set.of(String.class, TomlArray.class);
+    private static final Set<Class<?>> TEXT_OR_LIST = Set.of(String.class, List.class);
     private static final Set<Class<?>> TEXT_OR_BOOLEAN = Set.of(String.class, Boolean.class);
     private static final Set<Class<?>> TEXT_OR_NUMBER = Set.of(String.class, Long.class);
 

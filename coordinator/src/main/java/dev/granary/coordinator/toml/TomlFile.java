@@ -34,13 +34,14 @@ public final class TomlFile {
      *     {@link java.nio.charset.CharacterCodingException} if it is not UTF-8
      * @throws TomlException if it is not TOML
      */
-    public static TomlParseResult read(Path file) throws IOException, TomlException {
+    static TomlParseResult read(Path file) throws IOException, TomlException {
         byte[] bytes;
         try (var in = Files.newInputStream(file)) {
             bytes = in.readNBytes(MAX_BYTES + 1);
         }
         if (bytes.length > MAX_BYTES) {
-            throw new TomlException(1, 1, "the file has more than " + (MAX_BYTES >> 20) + " MiB");
+            throw TomlException.notToml(
+                    1, 1, "the file has more than " + (MAX_BYTES >> 20) + " MiB");
         }
         return parse(StandardCharsets.UTF_8
                 .newDecoder()
@@ -57,7 +58,7 @@ public final class TomlFile {
         } catch (TomlParseError e) {
             throw mistake(e);
         } catch (RuntimeException | AssertionError | StackOverflowError e) {
-            throw new TomlException(firstFailingLine(text), 1, "a value that cannot be read");
+            throw TomlException.notToml(firstFailingLine(text), 1, "a value that cannot be read");
         }
         if (result.hasErrors()) {
             throw mistake(result.errors().getFirst());
@@ -66,7 +67,7 @@ public final class TomlFile {
     }
 
     private static TomlException mistake(TomlParseError error) {
-        return new TomlException(
+        return TomlException.notToml(
                 error.position().line(),
                 error.position().column(),
                 harmless(String.valueOf(error.getMessage())));
@@ -143,7 +144,7 @@ public final class TomlFile {
                     case '[', '{' -> {
                         depth++;
                         if (depth > MAX_NESTING) {
-                            throw new TomlException(
+                            throw TomlException.notToml(
                                     line,
                                     position - lineStart + 1,
                                     "brackets are nested more than " + MAX_NESTING + " deep");

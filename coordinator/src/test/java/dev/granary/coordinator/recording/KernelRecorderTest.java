@@ -286,9 +286,7 @@ class KernelRecorderTest {
             }
         }
         assertThrows(IOException.class, () -> new RecordingFile(manifest)
-                .add(
-                        List.of(new RecordedKernel(RecordedSample.kernel("k"), List.of())),
-                        List.of()));
+                .add(List.of(RecordedSample.kernel("k")), List.of()));
         assertTrue(Files.readString(manifest).startsWith("[[kernel]]"));
     }
 }

@@ -1,16 +1,12 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
-import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
 import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
-import dev.granary.gpu.composite.creation.ParallelCalls;
-import dev.granary.gpu.composite.resource.Scratchpad;
-import dev.granary.gpu.composite.resource.ScratchpadLayout;
 
 import org.jspecify.annotations.Nullable;
 
@@ -63,11 +59,20 @@ public interface CompositeImplementation<O extends Record> {
         // guarded by this; null after the creation, so that no primitive retains an engine
         private @Nullable PartProvider parts;
         // guarded by this, like the following fields
-        private final Map<PrimitiveDescriptor, Primitive> kernels = new LinkedHashMap<>();
+        private final Map<KernelDescriptor, KernelProgram> kernels = new LinkedHashMap<>();
         private final Map<CompositeDescriptor<?>, CompositePrimitive> nested =
                 new LinkedHashMap<>();
         private final Map<String, MemorySegment> constants = new LinkedHashMap<>();
         private final ScratchpadLayout scratchpad = new ScratchpadLayout();
+
+        /** The source of the parts of one primitive during its creation. Thread-safe. */
+        interface PartProvider {
+            /** Returns a program, as {@link #kernel(KernelDescriptor)} does. */
+            KernelProgram kernel(KernelDescriptor kernel) throws CompileException;
+
+            /** Returns a nested primitive, as {@link #nested(CompositeDescriptor)} does. */
+            CompositePrimitive nested(CompositeDescriptor<?> part) throws CompileException;
+        }
 
         CreationContext(CompositeDescriptor<?> descriptor, PartProvider parts) {
             this.descriptor = descriptor;
@@ -93,8 +98,8 @@ public interface CompositeImplementation<O extends Record> {
          * @throws CompileException if it does not compile
          * @throws IllegalArgumentException if none of the primitive's engines has its target
          */
-        public Primitive kernel(KernelDescriptor kernel) throws CompileException {
-            Primitive program = parts().kernel(kernel);
+        public KernelProgram kernel(KernelDescriptor kernel) throws CompileException {
+            KernelProgram program = parts().kernel(kernel);
             // callers that open an engine for each call must not compile each time
             program.outliveEngine();
             synchronized (this) {
@@ -105,9 +110,9 @@ public interface CompositeImplementation<O extends Record> {
         }
 
         /** Returns several programs, obtained in parallel, in the order of the descriptors. */
-        public List<Primitive> kernels(List<KernelDescriptor> all) throws CompileException {
+        public List<KernelProgram> kernels(List<KernelDescriptor> all) throws CompileException {
             return ParallelCalls.call(all.stream()
-                    .<Callable<Primitive>>map(one -> () -> kernel(one))
+                    .<Callable<KernelProgram>>map(one -> () -> kernel(one))
                     .toList());
         }
 
@@ -204,22 +209,19 @@ public interface CompositeImplementation<O extends Record> {
     public static final class ExecutionContext {
         private final CompositePrimitive primitive;
         private final EngineSet outermost;
-        private final ResourceTable resources;
-        private final Scratchpad scratchpad;
+        private final HandleResources resources;
         private final long scratchpadOffset;
         private final Map<String, ? extends DeviceBuffer> arguments;
 
         ExecutionContext(
                 CompositePrimitive primitive,
                 EngineSet outermost,
-                ResourceTable resources,
-                Scratchpad scratchpad,
+                HandleResources resources,
                 long scratchpadOffset,
                 Map<String, ? extends DeviceBuffer> arguments) {
             this.primitive = primitive;
             this.outermost = outermost;
             this.resources = resources;
-            this.scratchpad = scratchpad;
             this.scratchpadOffset = scratchpadOffset;
             this.arguments = arguments;
         }
@@ -247,13 +249,13 @@ public interface CompositeImplementation<O extends Record> {
          */
         public DeviceBuffer scratchpad(String name) {
             ScratchpadLayout.Part part = primitive.scratchpad().part(name);
-            return scratchpad.part(
+            return resources.scratchpad(
                     new ScratchpadLayout.Part(scratchpadOffset + part.offset(), part.bytes()));
         }
 
         /** Returns the constant memory declared by {@link CreationContext#constant}. */
         public DeviceBuffer constant(String name) {
-            return resources.get(primitive).constant(name);
+            return resources.constant(primitive, name);
         }
 
         /**
@@ -264,8 +266,11 @@ public interface CompositeImplementation<O extends Record> {
          * @param launchArguments as for {@link dev.granary.gpu.LoadedKernels#launch}
          */
         public void launch(
-                Primitive program, String kernel, Geometry geometry, Object... launchArguments) {
-            resources.get(primitive).kernels(program).launch(kernel, geometry, launchArguments);
+                KernelProgram program,
+                String kernel,
+                Geometry geometry,
+                Object... launchArguments) {
+            resources.kernels(primitive, program).launch(kernel, geometry, launchArguments);
         }
 
         /**
@@ -281,7 +286,6 @@ public interface CompositeImplementation<O extends Record> {
                             primitive.nested(nested),
                             outermost,
                             resources,
-                            scratchpad,
                             scratchpadOffset + primitive.scratchpad().nestedOffset(),
                             nestedArguments)
                     .run();
