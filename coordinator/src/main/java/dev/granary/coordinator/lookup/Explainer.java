@@ -119,7 +119,7 @@ public final class Explainer {
         EventDispatcher events = new EventDispatcher(List.of(collector), counters);
         Optional<Entry> entry = Optional.empty();
         Optional<String> failure = Optional.empty();
-        try (Tiers tiers = Tiers.openToRead(config, counters, events)) {
+        try (Tiers tiers = Tiers.openToRead(config, events)) {
             LookupContext context = new LookupContext(
                     tiers,
                     new ReadQuarantine(),

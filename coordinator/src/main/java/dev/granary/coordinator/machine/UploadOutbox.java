@@ -115,7 +115,6 @@ public final class UploadOutbox {
         }
     }
 
-    /** Content of an outbox file of a dead session. */
     private record Note(String bucket, byte[] id) {}
 
     /** Returns the content of a file; empty if it is incomplete or damaged. */
