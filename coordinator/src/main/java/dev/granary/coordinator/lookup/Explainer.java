@@ -234,14 +234,6 @@ public final class Explainer {
         public List<String> kernels() {
             return List.of();
         }
-
-        @Override
-        public List<String> geometries() {
-            return List.of();
-        }
-
-        @Override
-        public void onBinariesComplete(Runnable action) {}
     }
 
     /** An engine that "restores" any entry, and "compiles" without a driver. */

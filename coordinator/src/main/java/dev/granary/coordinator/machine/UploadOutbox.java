@@ -104,8 +104,7 @@ public final class UploadOutbox {
             if (note.isPresent() && !note.get().bucket().equals(bucket)) {
                 continue; // left for a process with that bucket
             }
-            Optional<Id> id =
-                    note.flatMap(Note::id).filter(parsed -> file.endsWith(name(parsed)));
+            Optional<Id> id = note.flatMap(Note::id).filter(parsed -> file.endsWith(name(parsed)));
             if (id.isPresent()) {
                 Files.move(file, directory.resolve(name(id.get())), StandardCopyOption.ATOMIC_MOVE);
                 inherited.accept(id.get());
