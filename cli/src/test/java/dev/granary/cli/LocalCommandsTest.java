@@ -10,12 +10,12 @@ import static java.util.stream.Collectors.toSet;
 import com.google.gson.JsonObject;
 
 import dev.granary.cache.Backend;
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.StoredEntry;

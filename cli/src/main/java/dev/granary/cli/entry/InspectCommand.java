@@ -24,7 +24,7 @@ import dev.granary.gpu.binary.BinaryContainer;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
-import dev.granary.plans.tuning.TuningDescriptor;
+import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

@@ -1,7 +1,7 @@
 package dev.granary.cli.operation;
 
 import dev.granary.cache.Backend;
-import dev.granary.cache.CheckResult;
+import dev.granary.cache.support.CheckResult;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.HostDevices;

@@ -3,9 +3,9 @@ package dev.granary.cli.operation;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
-import dev.granary.cache.CheckResult.Notice;
-import dev.granary.cache.CheckResult.Problem;
-import dev.granary.cache.CheckResult.Sound;
+import dev.granary.cache.support.CheckResult.Notice;
+import dev.granary.cache.support.CheckResult.Problem;
+import dev.granary.cache.support.CheckResult.Sound;
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.operation.Doctor.Check;
 import dev.granary.cli.option.DeviceOption;

@@ -3,7 +3,7 @@ package dev.granary.cli.output;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
-import dev.granary.cache.DamageKind;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cli.place.EntryVerifier;
 import dev.granary.cli.place.EntryVerifier.Count;
 import dev.granary.local.DirectoryUsage;

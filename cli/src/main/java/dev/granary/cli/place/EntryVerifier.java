@@ -1,8 +1,8 @@
 package dev.granary.cli.place;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 
 import java.lang.foreign.Arena;
 import java.util.ArrayList;

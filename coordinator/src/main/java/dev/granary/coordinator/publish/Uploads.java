@@ -3,7 +3,7 @@ package dev.granary.coordinator.publish;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.Closer;
-import dev.granary.coordinator.event.PublicationListener;
+import dev.granary.coordinator.event.GranaryListener.PublicationListener;
 import dev.granary.coordinator.machine.Machine;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;

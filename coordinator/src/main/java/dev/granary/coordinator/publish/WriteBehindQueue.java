@@ -12,7 +12,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.event.PublicationListener;
+import dev.granary.coordinator.event.GranaryListener.PublicationListener;
 import dev.granary.coordinator.machine.Claim;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
