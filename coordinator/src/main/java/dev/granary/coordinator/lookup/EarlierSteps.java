@@ -8,7 +8,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.support.Warnings;
-import dev.granary.coordinator.machine.Claim;
+import dev.granary.coordinator.machine.Claims.Claim;
 import dev.granary.coordinator.machine.RestoreQuarantine;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.Found;

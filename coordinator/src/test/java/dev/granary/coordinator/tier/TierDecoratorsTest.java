@@ -28,6 +28,7 @@ import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.tier.Tiers.Layer;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.AfterEach;
