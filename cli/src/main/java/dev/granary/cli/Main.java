@@ -4,12 +4,11 @@ import dev.granary.cli.entry.CopyCommand;
 import dev.granary.cli.entry.EvictCommand;
 import dev.granary.cli.entry.InspectCommand;
 import dev.granary.cli.entry.LsCommand;
+import dev.granary.cli.kernel.GetCommand;
 import dev.granary.cli.kernel.ManifestCommand;
 import dev.granary.cli.kernel.PlanCommand;
 import dev.granary.cli.kernel.PopulateCommand;
-import dev.granary.cli.kernel.RunCommand;
 import dev.granary.cli.kernel.TuneCommand;
-import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.operation.CompactCommand;
 import dev.granary.cli.operation.DevicesCommand;
 import dev.granary.cli.operation.DoctorCommand;
@@ -20,8 +19,9 @@ import dev.granary.cli.operation.WarmCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.LibraryVersion;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.SafeText;
+import dev.granary.coordinator.toml.TomlException;
 import dev.granary.s3.store.SecretRedactor;
 
 import picocli.CommandLine;
@@ -37,7 +37,7 @@ import java.util.Map;
 @Command(
         name = "granary",
         mixinStandardHelpOptions = true,
-        version = "granary " + LibraryVersion.NUMBER,
+        version = "granary " + GranaryConfig.VERSION,
         description = "A shared cache of compiled GPU kernels: memory, local disk, bucket.",
         synopsisSubcommandLabel = "COMMAND",
         footer = {
@@ -60,7 +60,7 @@ public final class Main {
     /** The subcommands, in the order of the help. */
     private static final List<Map.Entry<String, Class<?>>> COMMANDS = List.of(
             Map.entry("populate", PopulateCommand.class),
-            Map.entry("run", RunCommand.class),
+            Map.entry("get", GetCommand.class),
             Map.entry("warm", WarmCommand.class),
             Map.entry("compact", CompactCommand.class),
             Map.entry("ls", LsCommand.class),
@@ -147,7 +147,7 @@ public final class Main {
     private static int report(Exception failure, PrintWriter err) {
         return switch (failure) {
             case ConfigException _,
-                    KernelManifestException _,
+                    TomlException _,
                     UsageException _,
                     CommandLine.TypeConversionException _ -> {
                 err.println("granary: " + failure.getMessage());

@@ -88,7 +88,7 @@ class CommandTest {
                 "ls --wrong",
                 "ls extra",
                 "ls one two",
-                "run",
+                "get",
                 "inspect",
                 "inspect 12 34 56",
                 "ls --dir",
@@ -193,11 +193,11 @@ class CommandTest {
         Cli.run("--version").exits(0).prints("granary 0.1.0");
         Cli.run("--help")
                 .exits(0)
-                .prints("populate", "run", "ls", "inspect", "stats", "doctor")
+                .prints("populate", "get", "ls", "inspect", "stats", "doctor")
                 .isNarrow();
         for (String command : List.of(
                 "populate",
-                "run",
+                "get",
                 "warm",
                 "compact",
                 "ls",
@@ -219,7 +219,7 @@ class CommandTest {
         String manifest = Files.writeString(
                         directory.resolve("m.toml"), "[[kernel]]\nname = 'k'\nsource = 'k.cl'\n")
                 .toString();
-        for (String command : List.of("run", "populate")) {
+        for (String command : List.of("get", "populate")) {
             Cli.run(command, "--dir", local, "--bucket", "kernels", manifest)
                     .exits(2)
                     .reports("The bucket is 'kernels'");
@@ -259,7 +259,7 @@ class CommandTest {
     void wrongManifest() throws Exception {
         Path missing = directory.resolve("missing.toml");
         Path wrong = Files.writeString(directory.resolve("wrong.toml"), "[[kernel]]\nname = 'k'\n");
-        for (String command : List.of("run", "populate")) {
+        for (String command : List.of("get", "populate")) {
             Cli.run(command, "--dir", local, missing.toString())
                     .exits(2)
                     .reports("missing.toml cannot be read: there is no such file");

@@ -13,7 +13,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.StoredEntry;
 import dev.granary.coordinator.TestFleet;
-import dev.granary.coordinator.config.LibraryVersion;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
 
@@ -97,7 +97,7 @@ class GoldenTextsTest {
     private static String normalized(String text, Path directory, String endpoint) {
         return text.replace(directory.toString(), "DIR")
                 .replace(endpoint, "ENDPOINT")
-                .replace(LibraryVersion.NUMBER, "VERSION")
+                .replace(GranaryConfig.VERSION, "VERSION")
                 .replaceAll("\\b[0-9a-f]{64}\\b", "i".repeat(64))
                 .replaceAll("\\b[0-9a-f]{16}\\b", "i".repeat(16))
                 .replaceAll(

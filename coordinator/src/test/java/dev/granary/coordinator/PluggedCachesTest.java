@@ -18,7 +18,7 @@ import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.machine.UploadOutbox;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.examples.DirectoryCache;

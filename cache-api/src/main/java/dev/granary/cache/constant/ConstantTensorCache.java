@@ -14,6 +14,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * A cache of the constant tensors of one device, within a memory budget. Thread-safe; created by
@@ -356,29 +357,24 @@ public final class ConstantTensorCache {
      * @return false if the key has a slot meanwhile
      */
     private boolean promise(ConstantSlot<?> own) {
-        List<ConstantTensor<?>> removed = new ArrayList<>();
-        try {
-            synchronized (lock) {
-                if (slots.containsKey(own.key)) {
-                    return false;
-                }
-                open(own);
-                if (own.bytes > limit.bytes()) {
-                    return true;
-                }
-                if (limit.policy() == ConstantPolicy.COST && shortfall(own.bytes) > 0) {
-                    // nothing is reserved: the cost is known only at the end
-                    slots.put(own.key, own);
-                } else if (ensureCapacity(own, removed)) {
-                    slots.put(own.key, own); // first, because it may fail
-                    own.isReserved = true;
-                    promisedBytes += own.bytes;
-                }
+        return removing(removed -> {
+            if (slots.containsKey(own.key)) {
+                return false;
+            }
+            open(own);
+            if (own.bytes > limit.bytes()) {
                 return true;
             }
-        } finally {
-            ConstantTensor.notifyAndRelease(removed);
-        }
+            if (limit.policy() == ConstantPolicy.COST && shortfall(own.bytes) > 0) {
+                // nothing is reserved: the cost is known only at the end
+                slots.put(own.key, own);
+            } else if (ensureCapacity(own, removed)) {
+                slots.put(own.key, own); // first, because it may fail
+                own.isReserved = true;
+                promisedBytes += own.bytes;
+            }
+            return true;
+        });
     }
 
     private void open(ConstantSlot<?> own) {
@@ -395,38 +391,34 @@ public final class ConstantTensorCache {
         long now = nanos.getAsLong();
         ConstantTensor<B> tensor = new ConstantTensor<>(buffer);
         ConstantHold<B> constant = new ConstantHold<>(tensor); // allocated before any change
-        List<ConstantTensor<?>> removed = new ArrayList<>();
-        try {
-            synchronized (lock) {
-                if (!slot.isOpen) {
-                    throw new IllegalStateException(
-                            "The promise of this constant has already ended: " + slot.key);
-                }
-                slot.costNanos = Math.max(0, now - slot.startNanos);
-                boolean isCached = slots.get(slot.key) == slot
-                        && (slot.isReserved || ensureCapacity(slot, removed));
-                if (!isCached) {
-                    slots.remove(slot.key, slot);
-                }
-                touch(slot);
-                slot.complete(tensor, isCached);
-                // only writes from here on, so that no error comes between them
-                slot.isOpen = false;
-                made++;
-                if (slot.isReserved) {
-                    slot.isReserved = false;
-                    promisedBytes -= slot.bytes;
-                }
-                if (isCached) {
-                    cachedBytes += slot.bytes;
-                    tensors++;
-                } else {
-                    notKept++;
-                }
+        removing(removed -> {
+            if (!slot.isOpen) {
+                throw new IllegalStateException(
+                        "The promise of this constant has already ended: " + slot.key);
             }
-        } finally {
-            ConstantTensor.notifyAndRelease(removed);
-        }
+            slot.costNanos = Math.max(0, now - slot.startNanos);
+            boolean isCached = slots.get(slot.key) == slot
+                    && (slot.isReserved || ensureCapacity(slot, removed));
+            if (!isCached) {
+                slots.remove(slot.key, slot);
+            }
+            touch(slot);
+            slot.complete(tensor, isCached);
+            // only writes from here on, so that no error comes between them
+            slot.isOpen = false;
+            made++;
+            if (slot.isReserved) {
+                slot.isReserved = false;
+                promisedBytes -= slot.bytes;
+            }
+            if (isCached) {
+                cachedBytes += slot.bytes;
+                tensors++;
+            } else {
+                notKept++;
+            }
+            return isCached;
+        });
         return constant;
     }
 
@@ -494,30 +486,33 @@ public final class ConstantTensorCache {
      * @return true if it was cached or promised
      */
     public boolean removeIfExist(ConstantKey<?> key) {
-        List<ConstantTensor<?>> removed = new ArrayList<>();
-        try {
-            synchronized (lock) {
-                ConstantSlot<?> slot = slots.get(key);
-                if (slot != null) {
-                    remove(slot, removed);
-                }
-                return slot != null;
+        return removing(removed -> {
+            ConstantSlot<?> slot = slots.get(key);
+            if (slot != null) {
+                remove(slot, removed);
             }
-        } finally {
-            ConstantTensor.notifyAndRelease(removed);
-        }
+            return slot != null;
+        });
     }
 
     /** Removes the cached and promised tensors of a context that can no longer be used. */
     public void removeContext(Object context) {
+        removing(removed -> {
+            for (ConstantSlot<?> slot : slots.values()) {
+                if (slot.key.context().equals(context)) {
+                    remove(slot, removed);
+                }
+            }
+            return true;
+        });
+    }
+
+    /** Runs a change with the lock; then tells the users of the tensors that it has removed. */
+    private boolean removing(Predicate<List<ConstantTensor<?>>> change) {
         List<ConstantTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (lock) {
-                for (ConstantSlot<?> slot : slots.values()) {
-                    if (slot.key.context().equals(context)) {
-                        remove(slot, removed);
-                    }
-                }
+                return change.test(removed);
             }
         } finally {
             ConstantTensor.notifyAndRelease(removed);

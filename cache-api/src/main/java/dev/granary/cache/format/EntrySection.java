@@ -2,6 +2,7 @@ package dev.granary.cache.format;
 
 import dev.granary.cache.DamageKind;
 import dev.granary.cache.Id;
+import dev.granary.cache.format.EntryFormat.Compression;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;

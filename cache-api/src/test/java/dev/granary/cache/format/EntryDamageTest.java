@@ -13,6 +13,8 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.EntryFormat.Compression;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;

@@ -5,7 +5,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.cli.command.TierCommand;
-import dev.granary.cli.device.HostDevice;
 import dev.granary.cli.key.IdArgument;
 import dev.granary.cli.key.KeyDifference;
 import dev.granary.cli.key.KeyText;
@@ -19,6 +18,7 @@ import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.lookup.Explainer;
+import dev.granary.gpu.Device;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
@@ -117,7 +117,7 @@ public final class InspectCommand extends TierCommand {
 
     private void inspect(GranaryConfig config, IdArgument.Named named) throws Exception {
         // an id from digits or a file has a target, and needs a device only to replace it
-        Optional<HostDevice> selected = named.kernel().isPresent() || device.isGiven()
+        Optional<Device> selected = named.kernel().isPresent() || device.isGiven()
                 ? Optional.of(device.device())
                 : Optional.empty();
         Id id = selected.isEmpty() || named.id().isEmpty()
@@ -131,8 +131,8 @@ public final class InspectCommand extends TierCommand {
                 new Explainer.Request(
                         id,
                         target,
-                        selected.map(HostDevice::readableTargets).orElse(List.of()),
-                        selected.map(HostDevice::kind),
+                        selected.map(Device::readableTargets).orElse(List.of()),
+                        selected.map(Device::kind),
                         named.kernel().filter(InspectCommand::needsSpirv)));
         Report report = report();
         if (id.isEmpty()) {

@@ -5,6 +5,7 @@ import com.google.gson.JsonObject;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
 import dev.granary.cli.command.TierCommand;
+import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.Shard;
@@ -19,7 +20,6 @@ import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Places;
-import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.GranaryBuilder;
 import dev.granary.coordinator.config.BucketConfig;
@@ -131,14 +131,14 @@ public final class PopulateCommand extends TierCommand {
         }
         Shard part = shard == null ? Shard.WHOLE : shard;
         List<KernelSpec> listed =
-                isTuned ? List.of() : KernelManifest.read(manifest).kernels();
+                isTuned ? List.of() : KernelManifest.read(manifest);
         GranaryConfig config = record.in(stores().builder()).build();
         BucketConfig bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)
                 .findFirst()
                 .orElseThrow(() -> new ConfigException(
                         "No writable bucket is configured; give --bucket or set GRANARY_BUCKET."
-                                + " granary run fills only the local directory."));
+                                + " granary get fills only the local directory."));
         PopulateEngines.Selection selection = new PopulateEngines.Selection(devices, targets);
         selection.requireEnabled(config.enabled());
         Optional<String> problem = findProblem(bucket);

@@ -6,7 +6,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cli.manifest.KernelManifest;
-import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
@@ -20,6 +19,7 @@ import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.SafeText;
+import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.KernelDescriptor;
 
 import java.io.IOException;
@@ -66,7 +66,7 @@ public record IdArgument(GranaryConfig config, DeviceOption device) {
      * @throws IOException if the entries cannot be listed
      */
     public Named resolve(String argument, Arena memory)
-            throws UsageException, CommandFailedException, ConfigException, KernelManifestException,
+            throws UsageException, CommandFailedException, ConfigException, TomlException,
                     IOException {
         if (argument.matches(DIGITS)) {
             Entry entry = find(argument.toLowerCase(Locale.ROOT), memory);
@@ -200,14 +200,14 @@ public record IdArgument(GranaryConfig config, DeviceOption device) {
     }
 
     private KernelDescriptor kernel(Path manifest, String name)
-            throws KernelManifestException, UsageException, CommandFailedException {
-        KernelManifest kernels = KernelManifest.read(manifest);
-        KernelSpec kernel = kernels.kernels().stream()
+            throws TomlException, UsageException, CommandFailedException {
+        List<KernelSpec> kernels = KernelManifest.read(manifest);
+        KernelSpec kernel = kernels.stream()
                 .filter(one -> one.name().equals(name))
                 .findFirst()
                 .orElseThrow(() -> new UsageException(manifest + " has no kernel '"
                         + SafeText.of(name) + "'; its kernels are: "
-                        + kernels.kernels().stream()
+                        + kernels.stream()
                                 .map(one -> SafeText.of(one.name()))
                                 .collect(Collectors.joining(", "))));
         try {

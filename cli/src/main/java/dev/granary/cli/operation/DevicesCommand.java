@@ -3,9 +3,9 @@ package dev.granary.cli.operation;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.cli.command.OutputCommand;
-import dev.granary.cli.device.HostDevice;
-import dev.granary.cli.device.HostDevices;
+import dev.granary.cli.option.HostDevices;
 import dev.granary.cli.output.Report;
+import dev.granary.gpu.Device;
 
 import picocli.CommandLine.Command;
 
@@ -52,17 +52,17 @@ public final class DevicesCommand extends OutputCommand {
         }
     }
 
-    private static void add(int number, HostDevice device, Report report) {
+    private static void add(int number, Device device, Report report) {
         Target target = device.target();
         List<String> readable =
                 device.readableTargets().stream().map(Target::path).toList();
         report.data("backend", target.backend().path())
                 .data("number", number)
-                .data("platform", device.platform())
+                .data("platform", device.platformName())
                 .data("name", device.name())
                 .data("driver", target.driver())
                 .line(target.backend().path() + " " + number + ": " + device.name() + " ("
-                        + device.platform() + ")")
+                        + device.platformName() + ")")
                 .field("  target", target.path());
         report.data(
                 "reads",
@@ -73,6 +73,6 @@ public final class DevicesCommand extends OutputCommand {
         } else {
             report.field("  takes:intermediateLanguages", device.intermediateLanguages());
         }
-        report.data("subDevices", device.subDevices());
+        report.data("subDevices", device.maxSubDevices());
     }
 }

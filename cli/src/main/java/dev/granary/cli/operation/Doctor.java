@@ -2,15 +2,14 @@ package dev.granary.cli.operation;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.CheckResult;
-import dev.granary.cli.device.HostDevices;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
+import dev.granary.cli.option.HostDevices;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
 import dev.granary.local.ClaimResult;
@@ -53,7 +52,7 @@ final class Doctor {
 
     /** Checks the selected devices, the local directory and the buckets, in this order. */
     List<Check> examine(DeviceSelection devices) throws UsageException {
-        sound("java", System.getProperty("java.version") + ", granary " + LibraryVersion.NUMBER);
+        sound("java", System.getProperty("java.version") + ", granary " + GranaryConfig.VERSION);
         examineDevices(devices);
         examineDirectory();
         if (config.buckets().isEmpty()) {

@@ -12,7 +12,6 @@ import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.statistics.Counter;
 
@@ -109,7 +108,7 @@ public final class StatsCommand extends OutputCommand {
             String tier, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
         PrometheusText text = new PrometheusText(out());
         text.family("granary_build_info", "gauge", "the version of Granary");
-        text.sample("granary_build_info", 1, "version", LibraryVersion.NUMBER);
+        text.sample("granary_build_info", 1, "version", GranaryConfig.VERSION);
         if (tier.equals("local")) {
             text.family("granary_capacity_bytes", "gauge", "the capacity of the local tier");
             text.sample("granary_capacity_bytes", config.capacityBytes());

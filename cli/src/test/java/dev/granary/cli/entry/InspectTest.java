@@ -13,9 +13,9 @@ import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
-import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.WriteAttemptId;
+import dev.granary.cache.format.EntryFormat.Compression;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cli.Cli;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.local.ClaimResult;
@@ -283,7 +283,7 @@ class InspectTest {
                     "and stores it in the local tier");
             assertFalse(Files.exists(local), "it changes nothing");
             assertEquals(writes, s3.requests().put() + s3.requests().delete());
-            Cli.run(with(bucket, "run", manifest, "--dir", local.toString())).exits(0);
+            Cli.run(with(bucket, "get", manifest, "--dir", local.toString())).exits(0);
             assertContains(
                     flat(inspect((Object[]) with(bucket, manifest + "#add")).exits(0)),
                     "local hit: ",

@@ -134,7 +134,7 @@ class LevelZeroCommandsTest {
 
     private static JsonObject runKernel(String machine, String bucket, String... more)
             throws Exception {
-        List<String> arguments = new ArrayList<>(List.of("run", manifest, "--json"));
+        List<String> arguments = new ArrayList<>(List.of("get", manifest, "--json"));
         arguments.addAll(List.of(more));
         return result(run(machine, bucket, arguments.toArray(String[]::new)));
     }
@@ -267,7 +267,7 @@ class LevelZeroCommandsTest {
         }
         assertEquals(
                 "compiled",
-                result(run("module", "", "run", moduleManifest, "--json"))
+                result(run("module", "", "get", moduleManifest, "--json"))
                         .get("outcome")
                         .getAsString());
     }
@@ -283,7 +283,7 @@ class LevelZeroCommandsTest {
             JsonObject node = result(run(
                     "node-" + backend,
                     backend,
-                    "run",
+                    "get",
                     moduleManifest,
                     "--json",
                     "--backend",
@@ -295,7 +295,7 @@ class LevelZeroCommandsTest {
                 .exits(0);
         assertEquals(
                 "bucket",
-                result(run("offline-node", "offline", "run", moduleManifest, "--json"))
+                result(run("offline-node", "offline", "get", moduleManifest, "--json"))
                         .get("outcome")
                         .getAsString());
     }

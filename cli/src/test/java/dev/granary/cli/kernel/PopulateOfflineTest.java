@@ -185,7 +185,7 @@ class PopulateOfflineTest {
         }
         assertEquals(2, targets.size(), targets::toString);
 
-        Cli node = Cli.of(onIntel(Main.class).run(arguments("run", "node", manifest, "--json")));
+        Cli node = Cli.of(onIntel(Main.class).run(arguments("get", "node", manifest, "--json")));
         JsonObject run = node.exits(0).json();
         assertEquals(0, summary(run, "compiled"), run::toString);
         assertEquals(2, summary(run, "bucket"), run::toString);
@@ -273,7 +273,7 @@ class PopulateOfflineTest {
         JsonObject run = Cli.of(onIntel(Main.class)
                         .variables(skylake)
                         .run(arguments(
-                                "run", "node", manifest, "--backend", "level-zero", "--json")))
+                                "get", "node", manifest, "--backend", "level-zero", "--json")))
                 .exits(0)
                 .json();
         assertEquals(2, summary(run, "compiled"), run::toString);

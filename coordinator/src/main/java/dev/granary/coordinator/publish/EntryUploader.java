@@ -2,12 +2,13 @@ package dev.granary.coordinator.publish;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.CountedTier;
 
 import java.util.function.Consumer;
 
 /** Uploader of entries to a bucket for {@link UploadQueue}: unpacked, or in packs. Thread-safe. */
+@FunctionalInterface
 public interface EntryUploader extends AutoCloseable {
     /**
      * Sends an entry, or buffers it until a pack is full.
@@ -16,8 +17,8 @@ public interface EntryUploader extends AutoCloseable {
      */
     void send(Entry entry, Consumer<StoreResult> whenDone);
 
-    /** Sends all buffered entries. */
-    void finish();
+    /** Sends all buffered entries, if it buffers some. */
+    default void finish() {}
 
     /** Adds the requests over connections of its own; none if it uses those of the tier. */
     default LayerStatistics addTo(LayerStatistics layer) {
@@ -25,25 +26,10 @@ public interface EntryUploader extends AutoCloseable {
     }
 
     @Override
-    void close();
+    default void close() {}
 
     /** Returns an uploader that sends each entry at once, unpacked. */
     static EntryUploader unpacked(CountedTier bucket) {
-        return new EntryUploader() {
-            @Override
-            public void send(Entry entry, Consumer<StoreResult> whenDone) {
-                whenDone.accept(bucket.store(entry));
-            }
-
-            @Override
-            public void finish() {
-                // nothing is buffered
-            }
-
-            @Override
-            public void close() {
-                // the tier is closed by its owner
-            }
-        };
+        return (entry, whenDone) -> whenDone.accept(bucket.store(entry));
     }
 }

@@ -8,9 +8,9 @@ import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Ticker;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.machine.UploadOutbox;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.CountedTier;
 
 import org.jspecify.annotations.Nullable;

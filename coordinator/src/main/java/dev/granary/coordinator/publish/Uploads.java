@@ -5,8 +5,8 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.Closer;
 import dev.granary.coordinator.event.PublicationListener;
 import dev.granary.coordinator.machine.Machine;
-import dev.granary.coordinator.statistics.Counters;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.observe.Counters;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.Layer;
 import dev.granary.coordinator.tier.Tiers;
 

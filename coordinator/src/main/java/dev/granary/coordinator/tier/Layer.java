@@ -1,6 +1,6 @@
 package dev.granary.coordinator.tier;
 
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.s3.BucketTier;
 
 import java.time.Duration;

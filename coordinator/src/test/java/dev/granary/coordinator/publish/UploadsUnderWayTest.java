@@ -14,7 +14,7 @@ import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.machine.ProcessSession;
 import dev.granary.coordinator.machine.UploadOutbox;
-import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.tier.TestTiers;
 import dev.granary.testing.Await;
 

@@ -3,7 +3,7 @@ package dev.granary.coordinator.tier;
 import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.s3.BucketTier;
 
 import java.util.Iterator;

@@ -19,9 +19,9 @@ import java.util.stream.Stream;
  * @param source holds the input
  * @param destination holds the output
  */
-public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngine<?> destination) {
+public record EngineSet(KernelEngine main, KernelEngine source, KernelEngine destination) {
     /** Returns a set that uses one engine for all roles. */
-    public static EngineSet of(KernelEngine<?> engine) {
+    public static EngineSet of(KernelEngine engine) {
         return new EngineSet(engine, engine, engine);
     }
 
@@ -78,7 +78,7 @@ public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngi
     private static void check(
             CompositeDescriptor<?> descriptor,
             String role,
-            KernelEngine<?> engine,
+            KernelEngine engine,
             Optional<Target> required) {
         if (required.isPresent() && !engine.target().equals(required.get())) {
             throw new IllegalArgumentException(
@@ -95,16 +95,14 @@ public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngi
      * @throws IllegalArgumentException if none of these engines has a target that it needs
      */
     EngineSet forNested(CompositeDescriptor<?> nested) {
-        KernelEngine<?> runner = engineFor(nested.target());
+        KernelEngine runner = engineFor(nested.target());
         return new EngineSet(
                 runner,
                 nested.source()
-                        .<KernelEngine<?>>map(
-                                target -> firstWithTarget(target, source, main, destination))
+                        .map(target -> firstWithTarget(target, source, main, destination))
                         .orElse(runner),
                 nested.destination()
-                        .<KernelEngine<?>>map(
-                                target -> firstWithTarget(target, destination, main, source))
+                        .map(target -> firstWithTarget(target, destination, main, source))
                         .orElse(runner));
     }
 
@@ -113,11 +111,11 @@ public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngi
      *
      * @throws IllegalArgumentException if there is none
      */
-    KernelEngine<?> engineFor(Target target) {
+    KernelEngine engineFor(Target target) {
         return firstWithTarget(target, main, source, destination);
     }
 
-    private static KernelEngine<?> firstWithTarget(Target target, KernelEngine<?>... inOrder) {
+    private static KernelEngine firstWithTarget(Target target, KernelEngine... inOrder) {
         return Stream.of(inOrder)
                 .filter(engine -> engine.target().equals(target))
                 .findFirst()

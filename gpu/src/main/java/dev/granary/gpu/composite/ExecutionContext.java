@@ -1,8 +1,8 @@
 package dev.granary.gpu.composite;
 
-import dev.granary.cache.Primitive;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.composite.resource.Scratchpad;
 import dev.granary.gpu.composite.resource.ScratchpadLayout;
 
@@ -75,7 +75,7 @@ public final class ExecutionContext {
      * @param launchArguments as for {@link dev.granary.gpu.LoadedKernels#launch}
      */
     public void launch(
-            Primitive program, String kernel, Geometry geometry, Object... launchArguments) {
+            KernelProgram program, String kernel, Geometry geometry, Object... launchArguments) {
         resources.get(primitive).kernels(program).launch(kernel, geometry, launchArguments);
     }
 

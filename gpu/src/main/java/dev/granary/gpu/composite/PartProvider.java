@@ -1,8 +1,8 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 
 /** Source of the parts of one primitive during its creation. Thread-safe. */
 interface PartProvider {
@@ -12,7 +12,7 @@ interface PartProvider {
      * @throws CompileException if it does not compile
      * @throws IllegalArgumentException if none of the primitive's engines has its target
      */
-    Primitive kernel(KernelDescriptor kernel) throws CompileException;
+    KernelProgram kernel(KernelDescriptor kernel) throws CompileException;
 
     /**
      * Returns the nested primitive of that descriptor.

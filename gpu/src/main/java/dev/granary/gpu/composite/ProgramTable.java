@@ -3,11 +3,11 @@ package dev.granary.gpu.composite;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 
 import java.util.HashMap;
 import java.util.List;
@@ -18,12 +18,12 @@ import java.util.Map;
  * all restored before. Thread-safe.
  */
 final class ProgramTable implements KernelProvider {
-    private final Map<KernelDescriptor, Primitive> restored;
+    private final Map<KernelDescriptor, KernelProgram> restored;
     private final boolean mayCompile;
-    private final PrimitiveCache<KernelDescriptor, Primitive> compiled =
+    private final PrimitiveCache<KernelDescriptor, KernelProgram> compiled =
             new PrimitiveCache<>(PrimitiveCache.DEFAULT_CAPACITY);
 
-    private ProgramTable(Map<KernelDescriptor, Primitive> restored, boolean mayCompile) {
+    private ProgramTable(Map<KernelDescriptor, KernelProgram> restored, boolean mayCompile) {
         this.restored = restored;
         this.mayCompile = mayCompile;
     }
@@ -54,7 +54,7 @@ final class ProgramTable implements KernelProvider {
             throw new RestoreException(descriptor.name() + ": " + plan.kernels().size()
                     + " binaries are needed, not " + binaries);
         }
-        Map<KernelDescriptor, Primitive> restored = new HashMap<>();
+        Map<KernelDescriptor, KernelProgram> restored = new HashMap<>();
         for (int i = 0; i < binaries.count(); i++) {
             KernelBinaries one = KernelBinaries.ofSegments(List.of(binaries.binary(i)));
             for (KernelDescriptor kernel : plan.kernels().get(i)) {
@@ -64,12 +64,10 @@ final class ProgramTable implements KernelProvider {
         return new ProgramTable(restored, false);
     }
 
-    /** The cast is safe: a program's target determines its engine type, and so its own type. */
     @Override
-    @SuppressWarnings("unchecked")
-    public <P extends Primitive> P kernel(KernelEngine<P> engine, KernelDescriptor descriptor)
+    public KernelProgram kernel(KernelEngine engine, KernelDescriptor descriptor)
             throws CompileException {
-        Primitive known = restored.get(descriptor);
+        KernelProgram known = restored.get(descriptor);
         if (known == null && !mayCompile) {
             throw new CompileException(
                     "the creation requests the kernel " + descriptor.name()
@@ -77,7 +75,6 @@ final class ProgramTable implements KernelProvider {
                             + " kernels for equal descriptors",
                     "");
         }
-        return (P)
-                (known == null ? compiled.get(descriptor, _ -> engine.create(descriptor)) : known);
+        return known == null ? compiled.get(descriptor, _ -> engine.create(descriptor)) : known;
     }
 }

@@ -6,7 +6,6 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
@@ -25,7 +24,7 @@ import dev.granary.plans.KernelPlan;
  * engine open.
  */
 public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
-    private final KernelEngine<?> engine;
+    private final KernelEngine engine;
     private final DeviceLimits limits;
     private final TuningSettings settings;
     private final TuningProgress progress;
@@ -33,7 +32,7 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
     private final Ticker clock;
 
     PlanTuner(
-            KernelEngine<?> engine,
+            KernelEngine engine,
             DeviceLimits limits,
             TuningSettings settings,
             TuningProgress progress,
@@ -52,8 +51,7 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
      *
      * @param limits the limits of the engine's device
      */
-    public static PlanTuner of(
-            KernelEngine<?> engine, DeviceLimits limits, TuningSettings settings) {
+    public static PlanTuner of(KernelEngine engine, DeviceLimits limits, TuningSettings settings) {
         return new PlanTuner(
                 engine, limits, settings, (_, _, _) -> {}, TrialGuard.NONE, Ticker.SYSTEM);
     }
@@ -88,21 +86,20 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
     @Override
     public TunedPlan create(TuningDescriptor descriptor) throws CompileException {
         requireTarget(descriptor);
-        return TunedPlan.of(descriptor, tune(engine, descriptor.space()));
+        return TunedPlan.of(descriptor, tune(descriptor.space()));
     }
 
-    private <P extends Primitive> TuningOutcome tune(KernelEngine<P> typed, PlanSpace space)
-            throws CompileException {
+    private TuningOutcome tune(PlanSpace space) throws CompileException {
         KernelPlan naive = space.naive();
-        PlanMeasurer<P> measurer;
+        PlanMeasurer measurer;
         try (TrialGuard.Trial _ = guard.begin(sourceHash(naive))
                 .orElseThrow(() -> new CompileException(
                         "The naive plan of " + naive.name() + " is not tried: " + TuningRun.ENDED,
                         ""))) {
-            measurer = new PlanMeasurer<>(typed, limits, naive, settings.seed(), clock);
+            measurer = new PlanMeasurer(engine, limits, naive, settings.seed(), clock);
         }
         try (measurer) {
-            return new TuningRun<>(space, settings, measurer, progress, guard, clock).run();
+            return new TuningRun(space, settings, measurer, progress, guard, clock).run();
         }
     }
 

@@ -94,7 +94,7 @@ class TunedPlansTest {
                 KernelPlan deadly = arguments[1].equals("naive")
                         ? space().naive()
                         : space().plan(space().point(Integer.parseInt(arguments[1])));
-                KernelEngine<?> dying = new DyingEngine(
+                KernelEngine dying = new DyingEngine(
                         engine,
                         deadly.descriptor(engine.target(), engine.device().limits())
                                 .getId());

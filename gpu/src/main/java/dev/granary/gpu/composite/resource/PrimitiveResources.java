@@ -1,12 +1,12 @@
 package dev.granary.gpu.composite.resource;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
-import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DeviceBuffer;
+import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.engine.Closer;
 
@@ -21,7 +21,7 @@ import java.util.function.Function;
  * handle and released with it.
  */
 public final class PrimitiveResources implements AutoCloseable {
-    private final Map<PrimitiveDescriptor, LoadedKernels> kernels = new HashMap<>();
+    private final Map<KernelDescriptor, LoadedKernels> kernels = new HashMap<>();
     private final Map<String, DeviceBuffer> constants = new HashMap<>();
 
     private PrimitiveResources() {}
@@ -36,14 +36,14 @@ public final class PrimitiveResources implements AutoCloseable {
      * @throws CompileException if a kernel must be compiled again and does not compile
      */
     public static PrimitiveResources create(
-            Collection<Primitive> programs,
+            Collection<KernelProgram> programs,
             Map<String, MemorySegment> constants,
-            KernelEngine<?> main,
-            Function<Target, KernelEngine<?>> engines)
+            KernelEngine main,
+            Function<Target, KernelEngine> engines)
             throws CompileException {
         PrimitiveResources resource = new PrimitiveResources();
         try {
-            for (Primitive program : programs) {
+            for (KernelProgram program : programs) {
                 resource.load(engines.apply(program.descriptor().target()), program);
             }
             for (Map.Entry<String, MemorySegment> constant : constants.entrySet()) {
@@ -61,7 +61,7 @@ public final class PrimitiveResources implements AutoCloseable {
      *
      * @throws IllegalArgumentException if the program does not belong to this primitive
      */
-    public LoadedKernels kernels(Primitive program) {
+    public LoadedKernels kernels(KernelProgram program) {
         LoadedKernels loaded = kernels.get(program.descriptor());
         if (loaded == null) {
             throw new IllegalArgumentException(
@@ -86,12 +86,9 @@ public final class PrimitiveResources implements AutoCloseable {
         return buffer;
     }
 
-    /** The cast is safe: a program's target determines its engine type, and so its own type. */
-    @SuppressWarnings("unchecked")
-    private <P extends Primitive> void load(KernelEngine<P> engine, Primitive program)
-            throws CompileException {
+    private void load(KernelEngine engine, KernelProgram program) throws CompileException {
         try {
-            LoadedKernels loaded = engine.load((P) program);
+            LoadedKernels loaded = engine.load(program);
             kernels.put(program.descriptor(), loaded);
             loaded.createKernels();
         } catch (RestoreException e) {
@@ -99,7 +96,7 @@ public final class PrimitiveResources implements AutoCloseable {
         }
     }
 
-    private void fill(KernelEngine<?> engine, String name, MemorySegment content) {
+    private void fill(KernelEngine engine, String name, MemorySegment content) {
         DeviceBuffer buffer = engine.buffer(content.byteSize());
         constants.put(name, buffer);
         buffer.writeFrom(content);

@@ -17,7 +17,7 @@ public final class Scratchpad implements AutoCloseable {
     private final @Nullable DeviceBuffer whole; // null if none is needed
     private final Map<ScratchpadLayout.Part, DeviceBuffer> parts = new HashMap<>();
 
-    public Scratchpad(KernelEngine<?> engine, long bytes) {
+    public Scratchpad(KernelEngine engine, long bytes) {
         whole = bytes == 0 ? null : engine.buffer(bytes);
     }
 
