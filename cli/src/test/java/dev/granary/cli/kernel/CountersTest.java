@@ -69,7 +69,7 @@ class CountersTest {
         JsonObject json = Cli.run("stats", "--dir", directory, "--json")
                 .exits(0)
                 .json()
-                .getAsJsonObject("totals");
+                .getAsJsonObject("counters");
         for (String name : descriptions().keySet()) {
             assertTrue(rows.contains(name), name);
             assertTrue(json.has(name), name);
