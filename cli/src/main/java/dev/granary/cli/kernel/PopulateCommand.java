@@ -11,10 +11,10 @@ import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.Shard;
 import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.DevicesOption;
 import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.RecordOption;
-import dev.granary.cli.option.ShardConverter;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
@@ -109,8 +109,9 @@ public final class PopulateCommand extends TierCommand {
     @Option(
             names = "--shard",
             paramLabel = "I/N",
+            converter = Converters.Part.class,
             description = "only part I of N: give each of N machines another I, from 1 to N")
-    private @Nullable String shard;
+    private @Nullable Shard shard;
 
     @Mixin
     private RecordOption record = new RecordOption();
@@ -128,7 +129,7 @@ public final class PopulateCommand extends TierCommand {
             throw new UsageException("--tuned publishes the best plan of one device: leave --target"
                     + " out, and select one device with --device");
         }
-        Shard part = shard == null ? Shard.WHOLE : ShardConverter.parse(shard, "--shard");
+        Shard part = shard == null ? Shard.WHOLE : shard;
         List<KernelSpec> listed = isTuned ? List.of() : KernelManifest.read(manifest);
         GranaryConfig config = record.in(stores().builder()).build();
         BucketConfig bucket = config.buckets().stream()

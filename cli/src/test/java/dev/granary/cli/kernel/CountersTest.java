@@ -18,7 +18,7 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
-import dev.granary.gpu.composite.CompositeCache.CompositeStatistics;
+import dev.granary.gpu.composite.CompositeStatistics;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -69,7 +69,7 @@ class CountersTest {
         JsonObject json = Cli.run("stats", "--dir", directory, "--json")
                 .exits(0)
                 .json()
-                .getAsJsonObject("totals");
+                .getAsJsonObject("counters");
         for (String name : descriptions().keySet()) {
             assertTrue(rows.contains(name), name);
             assertTrue(json.has(name), name);

@@ -1,4 +1,4 @@
-package dev.granary.cli.place;
+package dev.granary.cli.output;
 
 import java.time.Duration;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.granary.cli.place;
+package dev.granary.cli.output;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

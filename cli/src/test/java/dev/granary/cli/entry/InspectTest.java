@@ -37,14 +37,17 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Tests of {@code explain}: what it prints. What it finds is compared with lookups elsewhere. */
-class ExplainTest {
+/**
+ * Tests of {@code inspect} with one id: what it prints. What it finds is compared with lookups
+ * elsewhere.
+ */
+class InspectTest {
     private static final String SOURCE = "kernel void add(global int *a) { a[0] += STEP; }\n";
 
     private final Path directory;
     private final Path local;
 
-    ExplainTest(@TempDir Path directory) {
+    InspectTest(@TempDir Path directory) {
         this.directory = directory;
         this.local = directory.resolve("local");
     }
@@ -105,8 +108,8 @@ class ExplainTest {
                 .toString();
     }
 
-    private Cli explain(Object... arguments) {
-        List<String> all = new ArrayList<>(List.of("explain", "--dir", local.toString()));
+    private Cli inspect(Object... arguments) {
+        List<String> all = new ArrayList<>(List.of("inspect", "--dir", local.toString()));
         for (Object argument : arguments) {
             all.add(argument.toString());
         }
@@ -129,22 +132,24 @@ class ExplainTest {
     void hit() throws Exception {
         Id id = id("535.1", SOURCE, "-DSTEP=1");
         store(".version 8.0\n.target sm_70\n", id);
-        Cli result = explain(id.hash().hex().substring(0, 10)).exits(0);
+        Cli result = inspect(id.hash().hex().substring(0, 10)).exits(0);
         assertContains(
                 flat(result),
                 "id " + id.hash(),
                 "device Device sm 7.0",
                 "driver 535.1",
                 "option -DSTEP=1",
-                "namespace opencl/nvidia",
+                "target opencl/nvidia",
                 "local hit: ",
                 "key and checksums right",
-                "local compiled in 1,234 ms by host",
-                "container compatible (NVIDIA PTX 8.0 for sm_70)",
-                "outcome a lookup restores the entry of the local tier");
+                "local restored",
+                "outcome a lookup restores the entry of the local tier",
+                "compatible yes: NVIDIA PTX 8.0 for sm_70",
+                "compiled 1,234 ms",
+                "made by host");
         assertFalse(result.out().contains("\u001b"), "no control character of another machine");
         assertFalse(result.out().contains("nearest"), result::toString);
-        JsonObject json = explain(id.hash(), "--json").exits(0).json();
+        JsonObject json = inspect(id.hash(), "--json").exits(0).json();
         assertEquals(
                 "a lookup restores the entry of the local tier",
                 json.get("outcome").getAsString());
@@ -156,10 +161,9 @@ class ExplainTest {
                                 + step.get("tier").getAsString() + " "
                                 + step.get("outcome").getAsString())
                         .toList());
-        assertEquals(
-                "compatible", json.getAsJsonObject("entry").get("compatibility").getAsString());
+        assertEquals("compatible", json.get("compatibility").getAsString());
         assertEquals(7, json.getAsJsonArray("key").size());
-        assertTrue(json.get("nearest").isJsonNull());
+        assertFalse(json.has("nearest"));
     }
 
     @Test
@@ -174,23 +178,22 @@ class ExplainTest {
                 id("535.1", "kernel void sub() {}", "-DSTEP=1", "-cl-mad-enable"),
                 id("535.1", SOURCE, "-DSTEP=3"));
         assertContains(
-                flat(explain(file(wanted)).exits(0)),
+                flat(inspect(file(wanted)).exits(0)),
                 "local absent",
                 "outcome a lookup compiles: no tier has an entry that it may use",
                 "nearest " + otherDriver.hash() + " in " + local,
                 "driver 535.1 550.7");
-        JsonObject json = explain(file(wanted), "--json").exits(0).json();
-        JsonObject nearest = json.getAsJsonObject("nearest");
-        assertEquals(otherDriver.hash().hex(), nearest.get("id").getAsString());
+        JsonObject json = inspect(file(wanted), "--json").exits(0).json();
+        assertEquals(otherDriver.hash().hex(), json.get("nearest").getAsString());
         assertEquals(
                 List.of("driver"),
-                nearest.getAsJsonArray("differences").asList().stream()
+                json.getAsJsonArray("differences").asList().stream()
                         .map(JsonElement::getAsJsonObject)
                         .map(difference -> difference.get("field").getAsString())
                         .toList());
         assertContains(
-                flat(explain(file(id("535.1", "kernel void sub2() {}"))).exits(0)),
-                "nearest no entry of the same kernel in " + local);
+                flat(inspect(file(id("535.1", "kernel void sub2() {}"))).exits(0)),
+                "nearest no entry of the same kernel");
     }
 
     @Test
@@ -199,7 +202,7 @@ class ExplainTest {
         Id stored = id("535.1", SOURCE);
         store("x", stored);
         assertContains(
-                flat(explain(file(id("535.1", SOURCE.replace("+=", "-=")))).exits(0)),
+                flat(inspect(file(id("535.1", SOURCE.replace("+=", "-=")))).exits(0)),
                 "nearest " + stored.hash(),
                 "source ... { a[0] -= STEP; } ... { a[0] += STEP; }");
     }
@@ -210,7 +213,7 @@ class ExplainTest {
         Id stored = moduleId("550.7", "a".repeat(64));
         store("x", moduleId("535.1", "b".repeat(64)), stored);
         assertContains(
-                flat(explain(file(moduleId("535.1", "a".repeat(64)))).exits(0)),
+                flat(inspect(file(moduleId("535.1", "a".repeat(64)))).exits(0)),
                 "nearest " + stored.hash(),
                 "driver 535.1 550.7");
     }
@@ -223,11 +226,11 @@ class ExplainTest {
         try (LocalClaims claims = LocalClaims.open(local)) {
             assertTrue(claims.claim(id) instanceof ClaimResult.Mine);
             assertContains(
-                    flat(explain(file(id)).exits(0)),
+                    flat(inspect(file(id)).exits(0)),
                     "claim another process is compiling or storing it",
                     "outcome a lookup waits for the other process, at most 60.0 s; otherwise a"
                             + " lookup compiles: no tier");
-            JsonObject json = explain(file(id), "--json").exits(0).json();
+            JsonObject json = inspect(file(id), "--json").exits(0).json();
             assertEquals(60_000, json.get("waitLimitMillis").getAsInt());
         }
     }
@@ -253,17 +256,17 @@ class ExplainTest {
                 source = "dated.cl"
                 """).toString();
         assertContains(
-                flat(explain(manifest + "#add").exits(0)),
+                flat(inspect(manifest + "#add").exits(0)),
                 "launch *@64/64",
                 "local absent",
                 "outcome a lookup compiles",
                 "nearest no entry of the same kernel");
         assertFalse(Files.exists(local), "it changes nothing");
         assertContains(
-                flat(explain(manifest + "#dated").exits(0)),
+                flat(inspect(manifest + "#dated").exits(0)),
                 "outcome a lookup compiles: the kernel is not cacheable: the source uses __DATE__");
         assertTrue(
-                explain(manifest + "#dated", "--json").exits(0).json().get("id").isJsonNull());
+                inspect(manifest + "#dated", "--json").exits(0).json().get("id").isJsonNull());
         try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
             s3.createBucket("kernels");
             System.setProperty("aws.accessKeyId", s3.accessKey());
@@ -273,16 +276,16 @@ class ExplainTest {
             Cli.run(with(bucket, "populate", manifest, "--dir", directory + "/ci"));
             long writes = s3.requests().put() + s3.requests().delete();
             assertContains(
-                    flat(explain((Object[]) with(bucket, manifest + "#add")).exits(0)),
+                    flat(inspect((Object[]) with(bucket, manifest + "#add")).exits(0)),
                     "bucket s3://kernels/ci at " + s3.endpoint() + ": hit: ",
-                    "container compatible (PoCL binary",
+                    "compatible yes: PoCL binary",
                     "outcome a lookup restores the entry of s3://kernels/ci",
                     "and stores it in the local tier");
             assertFalse(Files.exists(local), "it changes nothing");
             assertEquals(writes, s3.requests().put() + s3.requests().delete());
             Cli.run(with(bucket, "get", manifest, "--dir", local.toString())).exits(0);
             assertContains(
-                    flat(explain((Object[]) with(bucket, manifest + "#add")).exits(0)),
+                    flat(inspect((Object[]) with(bucket, manifest + "#add")).exits(0)),
                     "local hit: ",
                     "outcome a lookup restores the entry of the local tier");
         } finally {
@@ -291,7 +294,7 @@ class ExplainTest {
         }
         assertContains(
                 flat(Cli.run(
-                                "explain",
+                                "inspect",
                                 manifest + "#add",
                                 "--dir",
                                 local + "2",
@@ -313,17 +316,73 @@ class ExplainTest {
     @Test
     @DisplayName("O11 an unknown form is a wrong use, an unknown id a failure")
     void mistakes() throws Exception {
-        explain("ffffffff").exits(1).reports("there is no " + local);
+        inspect("ffffffff").exits(1).reports("there is no " + local);
         assertFalse(Files.exists(local), "it changes nothing");
         Path noDirectory = Files.createFile(directory.resolve("file"));
-        Cli.run("explain", file(id("535.1", SOURCE)), "--dir", noDirectory.toString())
+        Cli.run("inspect", file(id("535.1", SOURCE)), "--dir", noDirectory.toString())
                 .exits(2)
                 .reports(noDirectory.toString());
         store("x", id("535.1", SOURCE));
-        explain("nonsense").exits(2).reports("is neither the first digits of an id");
-        explain().exits(2).reports("Missing required parameter");
-        explain("ffffffff").exits(1).reports("has an id that begins with ffffffff");
-        explain(directory + "/none.toml#add").exits(2);
-        explain(file(id("535.1", SOURCE)), "--device", "abacus").exits(2);
+        inspect("nonsense").exits(2).reports("is neither the first digits of an id");
+        inspect().exits(2).reports("Missing required parameter");
+        inspect("ffffffff").exits(1).reports("has an id that begins with ffffffff");
+        inspect(directory + "/none.toml#add").exits(2);
+        inspect(file(id("535.1", SOURCE)), "--device", "abacus").exits(2);
+    }
+
+    @Test
+    @DisplayName("--binary writes the driver's binary of the entry; without an entry it fails")
+    void binary() throws Exception {
+        Id id = id("535.1", SOURCE);
+        store("the driver's bytes", id);
+        Path file = directory.resolve("binary");
+        inspect(id.hash(), "--binary", file).exits(0);
+        assertEquals("the driver's bytes", Files.readString(file));
+        inspect(file(id("535.2", SOURCE)), "--binary", directory.resolve("none"))
+                .exits(1)
+                .reports("no tier has an entry");
+        inspect(id.hash(), "--binary", directory).exits(1).reports("cannot be written");
+    }
+
+    @Test
+    @DisplayName("An entry is found by its digits in the directory, else in the buckets; a bucket"
+            + " behind a hit is not needed; a miss finds the nearest entry of a bucket")
+    void tiers() throws Exception {
+        Id id = id("535.1", SOURCE);
+        store("x", id);
+        try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
+            s3.createBucket("kernels");
+            System.setProperty("aws.accessKeyId", s3.accessKey());
+            System.setProperty("aws.secretAccessKey", s3.secretKey());
+            List<String> bucket = List.of(
+                    "--bucket", "s3://kernels/ci", "--endpoint", s3.endpoint().toString());
+            Cli.run(
+                            "copy",
+                            local.toString(),
+                            "s3://kernels/ci",
+                            "--endpoint",
+                            s3.endpoint().toString())
+                    .exits(0);
+            String digits = id.hash().hex().substring(0, 8);
+            assertContains(
+                    flat(inspect((Object[]) with(bucket, digits)).exits(0)),
+                    "local hit: ",
+                    "bucket s3://kernels/ci at " + s3.endpoint() + ": not needed");
+            String[] elsewhere = with(bucket, "inspect", digits, "--dir", local + "2");
+            assertContains(
+                    flat(Cli.run(elsewhere).exits(0)),
+                    "local absent",
+                    "outcome a lookup restores the entry of s3://kernels/ci");
+            String miss = file(id("550.7", SOURCE));
+            assertContains(
+                    flat(Cli.run(with(bucket, "inspect", miss, "--dir", local + "2"))
+                            .exits(0)),
+                    "outcome a lookup compiles",
+                    "nearest " + id.hash() + " in s3://kernels/ci",
+                    "driver 550.7 535.1");
+        } finally {
+            System.clearProperty("aws.accessKeyId");
+            System.clearProperty("aws.secretAccessKey");
+        }
     }
 }

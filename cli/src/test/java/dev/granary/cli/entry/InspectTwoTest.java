@@ -42,8 +42,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 
-/** Tests of {@code diff} and of {@code inspect --key}. */
-class DiffTest {
+/** Tests of {@code inspect} with two ids, and of {@code inspect --key}. */
+class InspectTwoTest {
     private static final String SOURCE = """
             kernel void add(global int *a) {
                 a[0] += STEP;
@@ -53,7 +53,7 @@ class DiffTest {
     private final Path directory;
     private final Path local;
 
-    DiffTest(@TempDir Path directory) {
+    InspectTwoTest(@TempDir Path directory) {
         this.directory = directory;
         this.local = directory.resolve("local");
     }
@@ -97,7 +97,7 @@ class DiffTest {
     }
 
     private Cli diff(Object... arguments) {
-        List<String> all = new ArrayList<>(List.of("diff", "--dir", local.toString()));
+        List<String> all = new ArrayList<>(List.of("inspect", "--dir", local.toString()));
         for (Object argument : arguments) {
             all.add(argument.toString());
         }
@@ -113,14 +113,14 @@ class DiffTest {
     }
 
     @Test
-    @DisplayName("diff of two entries names each field that differs, with the part that differs")
+    @DisplayName("inspect of two entries names each field that differs, with the part that differs")
     void table() throws Exception {
         store(one(), other());
         Cli result = diff(
                         one().hash().hex().substring(0, 12),
                         other().hash().hex().substring(0, 12))
                 .exits(0)
-                .prints("A  " + one().hash(), "B  " + other().hash())
+                .prints("A          " + one().hash(), "B          " + other().hash())
                 .isNarrow();
         assertEquals(
                 List.of(
@@ -135,7 +135,7 @@ class DiffTest {
     }
 
     @Test
-    @DisplayName("diff of a long line shows the part around the difference, in 80 columns")
+    @DisplayName("inspect of a long line shows the part around the difference, in 80 columns")
     void longLine() throws Exception {
         Id a = key("x".repeat(100) + "\n" + "y".repeat(300) + "A" + "z".repeat(100))
                 .build();
@@ -157,7 +157,7 @@ class DiffTest {
     }
 
     @Test
-    @DisplayName("diff --json has all values of each field that differs")
+    @DisplayName("inspect --json has all values of each field that differs")
     void json() throws Exception {
         store(one(), other());
         JsonObject result =
@@ -190,7 +190,7 @@ class DiffTest {
 
     @Test
     @DisplayName(
-            "diff reads the file of an entry, as in a bucket and in a directory, and an entry in a"
+            "inspect reads the file of an entry, as in a bucket and in a directory, and an entry in a"
                     + " bucket")
     void files() throws Exception {
         Entry entry = TestEntries.entry(one(), KernelBinaries.of(new byte[100]));
@@ -200,7 +200,7 @@ class DiffTest {
         store(other());
         diff(file, StoredEntry.in(local).getFirst().file())
                 .exits(0)
-                .prints("A  " + one().hash(), "B  " + other().hash(), "tag");
+                .prints("A          " + one().hash(), "B          " + other().hash(), "tag");
         try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
             s3.createBucket("kernels");
             System.setProperty("aws.accessKeyId", s3.accessKey());
@@ -215,17 +215,9 @@ class DiffTest {
                 granary.publish(other());
                 assertTrue(granary.flush(Duration.ofSeconds(30)));
             }
-            diff(
-                            other().hash(),
-                            file,
-                            "--tier",
-                            "bucket",
-                            "--bucket",
-                            "s3://kernels/ci",
-                            "--endpoint",
-                            s3.endpoint())
+            diff(other().hash(), file, "--bucket", "s3://kernels/ci", "--endpoint", s3.endpoint())
                     .exits(0)
-                    .prints("A  " + other().hash(), "launch");
+                    .prints("A          " + other().hash(), "launch");
         }
     }
 
@@ -291,7 +283,6 @@ class DiffTest {
             value = {
                 "2|nothing/here 00|is neither the first digits of an id, nor a file",
                 "2|kernels.toml#k 00|cannot be read: there is no such file",
-                "2|00|Missing required parameter",
                 "2|00 00 00|Unmatched argument",
                 "1|00 00|no entry of",
                 "1|%TEXT% 00|is neither an entry nor the key of one",
@@ -300,7 +291,7 @@ class DiffTest {
                 "1|/dev/zero 00|is not a file with an entry",
                 "2|%TEXT%#k 00|this is not TOML"
             })
-    @DisplayName("A wrong argument of diff ends with 2, an id that cannot be read with 1")
+    @DisplayName("A wrong argument of inspect ends with 2, an id that cannot be read with 1")
     void errors(int status, String arguments, String message) throws Exception {
         store(one());
         Path text = Files.writeString(directory.resolve("text"), "not an entry");
