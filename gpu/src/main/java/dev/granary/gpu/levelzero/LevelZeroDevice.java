@@ -154,7 +154,7 @@ public final class LevelZeroDevice implements ConstantDevice {
         return calls.computeQueueGroup(handle);
     }
 
-    ZeLibrary library() {
+    ZeLibrary binding() {
         return library;
     }
 

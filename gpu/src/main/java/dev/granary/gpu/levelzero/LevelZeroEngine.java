@@ -184,8 +184,8 @@ public final class LevelZeroEngine extends DriverEngine {
     }
 
     @Override
-    protected KernelBinaries take(long module, List<Geometry> notLaunched) {
-        return builder.binaries(module);
+    protected MemorySegment takeBinary(long module, List<Geometry> notLaunched) {
+        return builder.binary(module);
     }
 
     @Override

@@ -13,12 +13,13 @@ import dev.granary.gpu.levelzero.binding.ModuleBuild;
 import dev.granary.gpu.levelzero.binding.ModuleCalls;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.TreeSet;
+import java.util.Optional;
 
 /**
  * Builder of the modules of one engine, from source or from a native binary. A failed build leaves
@@ -29,11 +30,26 @@ import java.util.TreeSet;
 record ModuleBuilder(ZeContext context) {
     private static final Logger LOG = LoggerFactory.getLogger(ModuleBuilder.class);
 
-    /**
-     * Text of Intel's build log after the driver has recompiled the embedded intermediate code,
-     * since the binary did not fit.
-     */
-    private static final String RECOMPILED_MARK = "recompiled-from-ir";
+    /** A built module and the names of all its kernels. */
+    private record Module(NativeHandle handle, List<String> kernels) {
+        /** Returns a requested kernel that is missing. */
+        Optional<String> missing(KernelDescriptor descriptor) {
+            return descriptor.entries().stream()
+                    .filter(entry -> !kernels.contains(entry))
+                    .findFirst();
+        }
+
+        BuiltProgram program(
+                KernelDescriptor descriptor,
+                Primitive.Origin origin,
+                @Nullable KernelBinaries binaries) {
+            return new BuiltProgram(
+                    handle,
+                    descriptor.entries().isEmpty() ? kernels : List.copyOf(descriptor.entries()),
+                    origin,
+                    binaries);
+        }
+    }
 
     /**
      * Builds a module of SPIR-V.
@@ -41,31 +57,25 @@ record ModuleBuilder(ZeContext context) {
      * @throws CompileException if the driver refuses it, or it lacks a requested kernel
      */
     BuiltProgram compile(KernelDescriptor descriptor, MemorySegment spirv) throws CompileException {
-        return switch (build(descriptor, ModuleCalls.Format.SPIRV, spirv)) {
-            case ModuleBuild.Refused refused ->
-                throw new CompileException(
-                        descriptor.name() + " does not compile: "
-                                + refused.failure().getMessage(),
-                        refused.log());
-            case ModuleBuild.Built built -> {
-                NativeHandle module = own(built);
-                try {
-                    List<String> all = context.calls().modules().kernelNames(built.module());
-                    if (!all.containsAll(descriptor.entries())) {
+        ModuleBuild.Built built =
+                switch (build(descriptor, ModuleCalls.Format.SPIRV, spirv)) {
+                    case ModuleBuild.Built accepted -> accepted;
+                    case ModuleBuild.Refused refused ->
                         throw new CompileException(
-                                descriptor.name() + " has no kernel "
-                                        + missing(descriptor, all) + ": its kernels are "
-                                        + String.join(", ", all),
-                                built.log());
-                    }
-                    yield new BuiltProgram(
-                            module, kernels(descriptor, all), Primitive.Origin.COMPILED, null);
-                } catch (CompileException | RuntimeException | Error e) {
-                    module.release();
-                    throw e;
-                }
-            }
-        };
+                                descriptor.name() + " does not compile: "
+                                        + refused.failure().getMessage(),
+                                refused.log());
+                };
+        Module module = module(built);
+        Optional<String> missing = module.missing(descriptor);
+        if (missing.isPresent()) {
+            module.handle.release();
+            throw new CompileException(
+                    descriptor.name() + " has no kernel " + missing.get() + ": its kernels are "
+                            + String.join(", ", module.kernels),
+                    built.log());
+        }
+        return module.program(descriptor, Primitive.Origin.COMPILED, null);
     }
 
     /**
@@ -77,31 +87,26 @@ record ModuleBuilder(ZeContext context) {
      */
     BuiltProgram restore(KernelDescriptor descriptor, KernelBinaries binaries, Target source)
             throws RestoreException {
-        return switch (build(descriptor, ModuleCalls.Format.NATIVE, binaries.binary(0))) {
-            case ModuleBuild.Refused refused ->
-                throw new RestoreException(descriptor.name() + ": the driver refuses the binary: "
-                        + refused.failure().getMessage() + " " + refused.log());
-            case ModuleBuild.Built built -> {
-                NativeHandle module = own(built);
-                try {
-                    List<String> all = context.calls().modules().kernelNames(built.module());
-                    if (!all.containsAll(descriptor.entries())) {
-                        throw RestoreException.missingKernel(descriptor.name()
-                                + ": the binary lacks the kernel " + missing(descriptor, all));
-                    }
-                    boolean recompiled = built.log().contains(RECOMPILED_MARK);
-                    boolean isOwn = source.equals(descriptor.target());
-                    yield new BuiltProgram(
-                            module,
-                            kernels(descriptor, all),
-                            recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED,
-                            recompiled || !isOwn ? null : binaries);
-                } catch (RestoreException | RuntimeException | Error e) {
-                    module.release();
-                    throw e;
-                }
-            }
-        };
+        ModuleBuild.Built built =
+                switch (build(descriptor, ModuleCalls.Format.NATIVE, binaries.binary(0))) {
+                    case ModuleBuild.Built accepted -> accepted;
+                    case ModuleBuild.Refused refused ->
+                        throw new RestoreException(
+                                descriptor.name() + ": the driver refuses the binary: "
+                                        + refused.failure().getMessage() + " " + refused.log());
+                };
+        Module module = module(built);
+        Optional<String> missing = module.missing(descriptor);
+        if (missing.isPresent()) {
+            module.handle.release();
+            throw RestoreException.missingKernel(
+                    descriptor.name() + ": the binary lacks the kernel " + missing.get());
+        }
+        boolean isRecompiled = built.log().contains(BuiltProgram.RECOMPILED_MARK);
+        return module.program(
+                descriptor,
+                isRecompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED,
+                isRecompiled || !source.equals(descriptor.target()) ? null : binaries);
     }
 
     private ModuleBuild build(
@@ -112,30 +117,24 @@ record ModuleBuilder(ZeContext context) {
                 .build(context.handle(), context.device().handle(), format, code, flags);
     }
 
-    private NativeHandle own(ModuleBuild.Built built) {
-        return context.own("module", built.module(), context.calls().modules()::destroy);
-    }
-
-    private static List<String> kernels(KernelDescriptor descriptor, List<String> all) {
-        return descriptor.entries().isEmpty() ? all : List.copyOf(descriptor.entries());
-    }
-
-    /** Returns the native binary; no binaries if the driver has none, so that nothing is stored. */
-    KernelBinaries binaries(long module) {
+    private Module module(ModuleBuild.Built built) {
+        ModuleCalls calls = context.calls().modules();
+        NativeHandle handle = context.own("module", built.module(), calls::destroy);
         try {
-            MemorySegment binary = context.calls().modules().nativeBinary(module);
-            return binary.byteSize() == 0
-                    ? KernelBinaries.none()
-                    : KernelBinaries.ofSegments(List.of(binary));
-        } catch (DriverException e) {
-            LOG.warn("A module has no native binary: {}", e.getMessage());
-            return KernelBinaries.none();
+            return new Module(handle, calls.kernelNames(built.module()));
+        } catch (RuntimeException | Error e) {
+            handle.release();
+            throw e;
         }
     }
 
-    private static String missing(KernelDescriptor descriptor, List<String> all) {
-        TreeSet<String> missing = new TreeSet<>(descriptor.entries());
-        all.forEach(missing::remove);
-        return missing.first();
+    /** Returns the native binary; an empty one if the driver has none, so that none is stored. */
+    MemorySegment binary(long module) {
+        try {
+            return context.calls().modules().nativeBinary(module);
+        } catch (DriverException e) {
+            LOG.warn("A module has no native binary: {}", e.getMessage());
+            return MemorySegment.NULL;
+        }
     }
 }
