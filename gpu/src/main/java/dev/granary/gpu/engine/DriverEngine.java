@@ -74,7 +74,8 @@ public abstract class DriverEngine implements KernelEngine {
      *
      * @param notLaunched the announced geometries without a launch, to be included if possible
      */
-    protected abstract MemorySegment takeBinary(long program, List<Geometry> notLaunched);
+    protected abstract MemorySegment takeBinary(
+            KernelDescriptor descriptor, long program, List<Geometry> notLaunched);
 
     /** Returns true if a native program is complete when it is built: binaries are taken then. */
     protected boolean isCompleteAtBuild() {
@@ -300,12 +301,13 @@ public abstract class DriverEngine implements KernelEngine {
     }
 
     /** Takes the binaries of a native program; none if it was released. */
-    KernelBinaries take(NativeHandle program, List<Geometry> notLaunched) {
+    KernelBinaries take(
+            KernelDescriptor descriptor, NativeHandle program, List<Geometry> notLaunched) {
         try (var _ = lifetime.leaseEvenIfClosed()) {
             if (program.isReleased()) {
                 return KernelBinaries.none();
             }
-            MemorySegment binary = takeBinary(program.get(), notLaunched);
+            MemorySegment binary = takeBinary(descriptor, program.get(), notLaunched);
             return binary.byteSize() == 0
                     ? KernelBinaries.none()
                     : KernelBinaries.ofSegments(List.of(binary));

@@ -76,17 +76,18 @@ public final class EngineProgram implements KernelProgram {
      * closed before they were taken.
      */
     public KernelBinaries binaries() {
+        synchronized (this) {
+            if (untaken == null) { // no wait for an engine that compiles this program again
+                return orNone(binaries);
+            }
+        }
         lock.lock();
         try {
             Source source;
             synchronized (this) {
-                KernelBinaries taken = binaries;
-                if (taken != null) {
-                    return taken;
-                }
                 source = untaken;
                 if (source == null || !source.handle.retain()) {
-                    return KernelBinaries.none();
+                    return orNone(binaries);
                 }
             }
             try {
@@ -100,9 +101,14 @@ public final class EngineProgram implements KernelProgram {
         }
     }
 
+    private static KernelBinaries orNone(@Nullable KernelBinaries binaries) {
+        return binaries == null ? KernelBinaries.none() : binaries;
+    }
+
     private KernelBinaries takeFrom(Source source) {
         long start = System.nanoTime();
-        KernelBinaries taken = source.engine.take(source.handle, readiness.pendingGeometries());
+        KernelBinaries taken =
+                source.engine.take(descriptor, source.handle, readiness.pendingGeometries());
         compileNanos.add(System.nanoTime() - start);
         readiness.taken(source.engine::surelyCovers);
         synchronized (this) {

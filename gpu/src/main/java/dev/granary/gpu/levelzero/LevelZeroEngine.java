@@ -184,8 +184,9 @@ public final class LevelZeroEngine extends DriverEngine {
     }
 
     @Override
-    protected MemorySegment takeBinary(long module, List<Geometry> notLaunched) {
-        return builder.binary(module);
+    protected MemorySegment takeBinary(
+            KernelDescriptor descriptor, long module, List<Geometry> notLaunched) {
+        return builder.binary(descriptor, module);
     }
 
     @Override

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.Optional;
+import java.util.function.BiFunction;
 
 /**
  * Builder of the modules of one engine, from source or from a native binary. A failed build leaves
@@ -29,27 +29,6 @@ import java.util.Optional;
  */
 record ModuleBuilder(ZeContext context) {
     private static final Logger LOG = LoggerFactory.getLogger(ModuleBuilder.class);
-
-    /** A built module and the names of all its kernels. */
-    private record Module(NativeHandle handle, List<String> kernels) {
-        /** Returns a requested kernel that is missing. */
-        Optional<String> missing(KernelDescriptor descriptor) {
-            return descriptor.entries().stream()
-                    .filter(entry -> !kernels.contains(entry))
-                    .findFirst();
-        }
-
-        BuiltProgram program(
-                KernelDescriptor descriptor,
-                Primitive.Origin origin,
-                @Nullable KernelBinaries binaries) {
-            return new BuiltProgram(
-                    handle,
-                    descriptor.entries().isEmpty() ? kernels : List.copyOf(descriptor.entries()),
-                    origin,
-                    binaries);
-        }
-    }
 
     /**
      * Builds a module of SPIR-V.
@@ -66,16 +45,15 @@ record ModuleBuilder(ZeContext context) {
                                         + refused.failure().getMessage(),
                                 refused.log());
                 };
-        Module module = module(built);
-        Optional<String> missing = module.missing(descriptor);
-        if (missing.isPresent()) {
-            module.handle.release();
-            throw new CompileException(
-                    descriptor.name() + " has no kernel " + missing.get() + ": its kernels are "
-                            + String.join(", ", module.kernels),
-                    built.log());
-        }
-        return module.program(descriptor, Primitive.Origin.COMPILED, null);
+        return program(
+                descriptor,
+                built,
+                Primitive.Origin.COMPILED,
+                null,
+                (missing, all) -> new CompileException(
+                        descriptor.name() + " has no kernel " + missing + ": its kernels are "
+                                + String.join(", ", all),
+                        built.log()));
     }
 
     /**
@@ -95,18 +73,14 @@ record ModuleBuilder(ZeContext context) {
                                 descriptor.name() + ": the driver refuses the binary: "
                                         + refused.failure().getMessage() + " " + refused.log());
                 };
-        Module module = module(built);
-        Optional<String> missing = module.missing(descriptor);
-        if (missing.isPresent()) {
-            module.handle.release();
-            throw RestoreException.missingKernel(
-                    descriptor.name() + ": the binary lacks the kernel " + missing.get());
-        }
         boolean isRecompiled = built.log().contains(BuiltProgram.RECOMPILED_MARK);
-        return module.program(
+        return program(
                 descriptor,
+                built,
                 isRecompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED,
-                isRecompiled || !source.equals(descriptor.target()) ? null : binaries);
+                isRecompiled || !source.equals(descriptor.target()) ? null : binaries,
+                (missing, _) -> RestoreException.missingKernel(
+                        descriptor.name() + ": the binary lacks the kernel " + missing));
     }
 
     private ModuleBuild build(
@@ -117,23 +91,38 @@ record ModuleBuilder(ZeContext context) {
                 .build(context.handle(), context.device().handle(), format, code, flags);
     }
 
-    private Module module(ModuleBuild.Built built) {
+    /** Returns a module as a program, or throws the exception for a kernel that it lacks. */
+    private <X extends Exception> BuiltProgram program(
+            KernelDescriptor descriptor,
+            ModuleBuild.Built built,
+            Primitive.Origin origin,
+            @Nullable KernelBinaries binaries,
+            BiFunction<String, List<String>, X> missingKernel)
+            throws X {
         ModuleCalls calls = context.calls().modules();
-        NativeHandle handle = context.own("module", built.module(), calls::destroy);
+        NativeHandle module = context.own("module", built.module(), calls::destroy);
         try {
-            return new Module(handle, calls.kernelNames(built.module()));
-        } catch (RuntimeException | Error e) {
-            handle.release();
+            List<String> all = calls.kernelNames(built.module());
+            for (String entry : descriptor.entries()) {
+                if (!all.contains(entry)) {
+                    throw missingKernel.apply(entry, all);
+                }
+            }
+            List<String> kernels =
+                    descriptor.entries().isEmpty() ? all : List.copyOf(descriptor.entries());
+            return new BuiltProgram(module, kernels, origin, binaries);
+        } catch (Throwable e) {
+            module.release();
             throw e;
         }
     }
 
     /** Returns the native binary; an empty one if the driver has none, so that none is stored. */
-    MemorySegment binary(long module) {
+    MemorySegment binary(KernelDescriptor descriptor, long module) {
         try {
             return context.calls().modules().nativeBinary(module);
         } catch (DriverException e) {
-            LOG.warn("A module has no native binary: {}", e.getMessage());
+            LOG.warn("{} has no native binary: {}", descriptor.name(), e.getMessage());
             return MemorySegment.NULL;
         }
     }

@@ -136,7 +136,8 @@ public final class OpenClEngine extends DriverEngine {
     }
 
     @Override
-    protected MemorySegment takeBinary(long program, List<Geometry> notLaunched) {
+    protected MemorySegment takeBinary(
+            KernelDescriptor descriptor, long program, List<Geometry> notLaunched) {
         Supplier<MemorySegment> query =
                 () -> binding().programs().programBinary(program, device().handle());
         return isPocl()
