@@ -70,7 +70,7 @@ wc -l pom.xml src/main/java/First.java kernels/saxpy.cl
 
 step 'a developer runs the program, and records its manifest'
 expect COMPILED "$(GRANARY_RECORD=$HOME/first/recorded.toml first developer)"
-"$tree/granary" manifest show recorded.toml
+"$tree/granary" manifest recorded.toml
 
 step 'a bucket'
 "$tree/granary" server embedded > server.txt 2> server.log &

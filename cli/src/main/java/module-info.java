@@ -11,7 +11,6 @@ module dev.granary.cli {
     requires info.picocli;
     requires java.management;
     requires org.slf4j;
-    requires org.tomlj;
 
     exports dev.granary.cli;
 
@@ -19,8 +18,6 @@ module dev.granary.cli {
             info.picocli;
     opens dev.granary.cli.command to
             info.picocli;
-    opens dev.granary.cli.compiler to
-            com.google.gson;
     opens dev.granary.cli.entry to
             info.picocli;
     opens dev.granary.cli.kernel to

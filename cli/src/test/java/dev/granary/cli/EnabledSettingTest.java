@@ -45,12 +45,12 @@ class EnabledSettingTest {
                         "[[kernel]]\nname = \"k\"\nsource = \"k.cl\"\n")
                 .toString();
         String local = directory.resolve("local").toString();
-        process("off", "run", manifest, "--dir", local).exits(0);
-        Cli.run("stats", "--dir", local).exits(0).prints("0 entries", "disabled");
+        process("off", "get", manifest, "--dir", local).exits(0);
+        Cli.run("stats", "--dir", local).exits(0).prints("entries    0", "disabled");
         process("off", "populate", manifest, "--dir", local, "--bucket", "s3://nowhere")
                 .exits(2)
                 .reports("The setting enabled (GRANARY_ENABLED) disables opencl.");
-        process("perhaps", "run", manifest, "--dir", local)
+        process("perhaps", "get", manifest, "--dir", local)
                 .exits(2)
                 .reports("GRANARY_ENABLED is 'perhaps', but should be on, off");
     }

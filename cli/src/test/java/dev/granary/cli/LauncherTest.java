@@ -124,7 +124,7 @@ class LauncherTest {
                     demo::toString);
             for (LaunchResult result : List.of(
                     run(1000, "demo", "--backend=level-zero"),
-                    run(0, "run", "kernels.toml", "--backend", "level-zero"))) {
+                    run(0, "get", "kernels.toml", "--backend", "level-zero"))) {
                 assertEquals(List.of(), result.installed());
                 assertTrue(
                         result.err().contains("sudo apt-get install " + packages)
@@ -139,7 +139,7 @@ class LauncherTest {
             "U4 a driver is installed only for demo and test; populate, run and doctor show how to"
                     + " install one")
     void installs() throws Exception {
-        for (String command : List.of("populate", "run", "doctor")) {
+        for (String command : List.of("populate", "get", "doctor")) {
             LaunchResult result = run(0, command, "kernels.toml");
             assertEquals(List.of(), result.installed(), command);
             assertTrue(

@@ -64,10 +64,10 @@ class SilentServerTest {
                 .toString();
         String target = "opencl/somebody-has";
         Map<String, List<String>> commands = new LinkedHashMap<>();
-        commands.put("run", List.of("run", manifest));
-        commands.put("run, only reading", List.of("run", manifest, "--require-bucket"));
-        commands.put("ls", List.of("ls", "--tier", "bucket"));
-        commands.put("stats", List.of("stats", "--tier", "bucket"));
+        commands.put("get", List.of("get", manifest));
+        commands.put("get, only reading", List.of("get", manifest, "--require-bucket"));
+        commands.put("ls", List.of("ls", "s3://kernels/ci"));
+        commands.put("stats", List.of("stats", "s3://kernels/ci"));
         commands.put("warm", List.of("warm", "--target", target));
         commands.put("populate", List.of("populate", manifest));
         commands.put("compact", List.of("compact", "--target", target));
@@ -79,23 +79,24 @@ class SilentServerTest {
                 List<String> all = new ArrayList<>(arguments);
                 String bucket =
                         "s3://kernels/ci" + (name.contains("reading") ? "?access=read" : "");
-                all.addAll(List.of(
-                        "--dir",
-                        directory.resolve("local of " + name).toString(),
-                        "--bucket",
-                        bucket,
-                        "--endpoint",
-                        endpoint));
+                all.addAll(List.of("--endpoint", endpoint));
+                if (!arguments.contains("s3://kernels/ci")) {
+                    all.addAll(List.of(
+                            "--dir",
+                            directory.resolve("local of " + name).toString(),
+                            "--bucket",
+                            bucket));
+                }
                 running.put(name, threads.submit(() -> Cli.run(all.toArray(String[]::new))));
             });
             for (Map.Entry<String, Future<Cli>> command : running.entrySet()) {
                 Cli ended = command.getValue().get(HANG_SECONDS, TimeUnit.SECONDS);
-                ended.exits(command.getKey().equals("run") ? 0 : 1).reports("s3://kernels/ci");
+                ended.exits(command.getKey().equals("get") ? 0 : 1).reports("s3://kernels/ci");
                 assertTrue(CAUSES.stream().anyMatch(ended.err()::contains), ended::toString);
                 assertEquals(1, ended.err().lines().count(), () -> command.getKey() + ": " + ended);
             }
             assertTrue(
-                    Objects.requireNonNull(running.get("run")).get().out().contains("1 compiled"));
+                    Objects.requireNonNull(running.get("get")).get().out().contains("1 compiled"));
             assertTrue(
                     Files.notExists(directory.resolve("local of populate")),
                     "the bucket is checked before anything is compiled");

@@ -10,6 +10,7 @@ import dev.granary.cache.Target;
 import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.manifest.TestKernels;
 import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
@@ -106,15 +107,7 @@ class SmallHeapTest {
             extend(StoredEntry.in(Path.of(local)).getFirst());
             Cli copied = Cli.run("copy", local, arguments[2] + "-2", "--json").exits(1);
             assertEquals(1, copied.json().get("failed").getAsInt(), copied::toString);
-            KernelSpec kernel = new KernelSpec(
-                    "k",
-                    List.of(Path.of("/dev/zero")),
-                    List.of(),
-                    List.of(),
-                    List.of(),
-                    List.of(),
-                    "",
-                    "");
+            KernelSpec kernel = TestKernels.of("k", Path.of("/dev/zero"));
             Target target = new Target(Backend.OPENCL, "v", "d", "1");
             assertThrows(IOException.class, () -> KernelSourceResolver.descriptor(kernel, target));
             System.out.println("all as expected");

@@ -53,7 +53,7 @@ class SourceLinesTest {
         }
         write("kernels.toml", manifest.toString());
         Cli run = Cli.run(
-                        "run",
+                        "get",
                         "--dir",
                         directory.resolve("local").toString(),
                         directory.resolve("kernels.toml").toString(),

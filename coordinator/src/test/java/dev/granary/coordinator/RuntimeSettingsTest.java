@@ -13,7 +13,6 @@ import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.DeviceBuffer;
@@ -162,7 +161,7 @@ class RuntimeSettingsTest {
                     List.of(1, 1),
                     List.of(granary.programCacheSize(), granary.primitiveCacheCapacity()));
         }
-        assertEquals(LibraryVersion.NUMBER, Granary.version());
+        assertEquals(GranaryConfig.VERSION, Granary.version());
     }
 
     @Test

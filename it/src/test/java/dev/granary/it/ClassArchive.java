@@ -24,7 +24,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Archive of the classes of {@code granary run}, with which the processes of the tests start in
+ * Archive of the classes of {@code granary get}, with which the processes of the tests start in
  * less processor time. It is a file for the jars of one build, which the JVMs of the tests share.
  */
 final class ClassArchive {
@@ -79,7 +79,7 @@ final class ClassArchive {
         try {
             GranaryProcess.environment(ChildJvm.of(Main.class), machine, variables)
                     .archiveTo(unfinished)
-                    .run("run", TestManifests.manifest())
+                    .run("get", TestManifests.manifest())
                     .output();
             if (Files.notExists(unfinished)) {
                 Files.createFile(unfinished); // a JVM without archives: not tried again

@@ -31,7 +31,7 @@ class CopyProcessTest {
         String tree = directory.resolve("tree").toString();
         assertEquals(
                 TestManifests.COUNT,
-                granary("one", "run", "--json", TestManifests.manifest()).summary("compiled"));
+                granary("one", "get", "--json", TestManifests.manifest()).summary("compiled"));
         assertEquals(
                 TestManifests.COUNT,
                 granary("one", "copy", local, tree, "--json")
@@ -40,14 +40,17 @@ class CopyProcessTest {
                         .getAsInt());
         assertEquals(
                 TestManifests.COUNT,
-                granary("one", "clear", "--yes", "--json").json().get("entries").getAsInt());
+                granary("one", "evict", "--all", "--yes", "--json")
+                        .json()
+                        .get("removedEntries")
+                        .getAsInt());
         assertEquals(
                 TestManifests.COUNT,
                 granary("one", "copy", tree, local, "--json")
                         .json()
                         .get("copied")
                         .getAsInt());
-        GranaryProcess.Result run = granary("one", "run", "--json", TestManifests.manifest());
+        GranaryProcess.Result run = granary("one", "get", "--json", TestManifests.manifest());
         assertEquals(TestManifests.COUNT, run.summary("local"), run::toString);
         assertEquals(0, run.summary("compiled"), run::toString);
     }

@@ -192,7 +192,7 @@ class DamagedEntryDriverTest {
     }
 
     private GranaryProcess.Result run(Map<String, String> stores, String machine) throws Exception {
-        return GranaryProcess.run(with(stores, machine), "run", "--json", TestManifests.manifest());
+        return GranaryProcess.run(with(stores, machine), "get", "--json", TestManifests.manifest());
     }
 
     private Map<String, String> with(Map<String, String> stores, String machine) {

@@ -14,7 +14,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.VerificationLevel;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.s3.BucketTier;
@@ -65,7 +65,7 @@ class DeadlyEntryTest {
     }
 
     private GranaryProcess.Result run(String machine) throws Exception {
-        return granary(online, machine, "run", "--json", manifest.toString());
+        return granary(online, machine, "get", "--json", manifest.toString());
     }
 
     private GranaryProcess.Result granary(
@@ -79,7 +79,7 @@ class DeadlyEntryTest {
     private Entry compiled() throws Exception {
         assertEquals(
                 1,
-                granary(Map.of(), "ci", "run", "--json", manifest.toString()).summary("compiled"));
+                granary(Map.of(), "ci", "get", "--json", manifest.toString()).summary("compiled"));
         StoredEntry stored = StoredEntry.in(directory.resolve("ci")).getFirst();
         return EntryFormat.decode(
                                 MemorySegment.ofArray(stored.bytes()),

@@ -79,7 +79,7 @@ class EndToEndPacksTest {
                     requests(proxy, before).toList());
 
             before = proxy.requests();
-            GranaryProcess.Result node = run(online, "node", "run", TestManifests.manifest());
+            GranaryProcess.Result node = run(online, "node", "get", TestManifests.manifest());
             assertEquals(
                     List.of(0, 0, TestManifests.COUNT),
                     List.of(node.exitCode(), node.summary("compiled"), node.summary("local")),
@@ -87,7 +87,7 @@ class EndToEndPacksTest {
             assertEquals(List.of(), requests(proxy, before).toList());
 
             before = proxy.requests();
-            GranaryProcess.Result cold = run(online, "cold", "run", TestManifests.manifest());
+            GranaryProcess.Result cold = run(online, "cold", "get", TestManifests.manifest());
             assertEquals(
                     List.of(0, TestManifests.COUNT),
                     List.of(cold.summary("compiled"), cold.summary("bucket")),
@@ -97,9 +97,9 @@ class EndToEndPacksTest {
                     Stream.concat(Stream.of("GET head", RANGE), ranges.stream()).toList(),
                     requests(proxy, before).toList());
 
-            assertEquals(0, run(Map.of(), "cold", "clear", "--yes").exitCode());
+            assertEquals(0, run(Map.of(), "cold", "evict", "--all", "--yes").exitCode());
             before = proxy.requests();
-            GranaryProcess.Result second = run(online, "cold", "run", TestManifests.manifest());
+            GranaryProcess.Result second = run(online, "cold", "get", TestManifests.manifest());
             assertEquals(TestManifests.COUNT, second.summary("bucket"), second::toString);
             assertEquals(
                     ranges,

@@ -60,7 +60,7 @@ class EndToEndTest {
                 ci.json().getAsJsonObject("published").get("stored").getAsInt(),
                 ci::toString);
 
-        GranaryProcess.Result node = run(online, "node", "run");
+        GranaryProcess.Result node = run(online, "node", "get");
         assertEquals(0, node.exitCode(), node::toString);
         assertEquals(TestManifests.COUNT, node.summary("bucket"), node::toString);
         assertEquals(ids(ci), ids(node));
@@ -68,7 +68,7 @@ class EndToEndTest {
                 covers(online, ci, 0).contains("scale@1024/64"),
                 "the entry contains the geometry that it covers");
 
-        GranaryProcess.Result offline = run(Map.of(), "node", "run");
+        GranaryProcess.Result offline = run(Map.of(), "node", "get");
         assertEquals(0, offline.exitCode(), offline::toString);
         assertEquals(TestManifests.COUNT, offline.summary("local"), offline::toString);
 
@@ -138,7 +138,7 @@ class EndToEndTest {
                     server.requests().total());
 
             server.resetRequests();
-            GranaryProcess.Result node = run(online, "node", "run");
+            GranaryProcess.Result node = run(online, "node", "get");
             assertEquals(0, node.exitCode(), node::toString);
             assertEquals(
                     TestManifests.COUNT,
@@ -194,7 +194,7 @@ class EndToEndTest {
         online.put(
                 "GRANARY_BUCKET",
                 "s3://no-such-bucket-" + Long.toHexString(System.nanoTime()) + "/x");
-        GranaryProcess.Result run = run(online, "node", "run");
+        GranaryProcess.Result run = run(online, "node", "get");
         assertEquals(0, run.exitCode(), run::toString);
         assertEquals(TestManifests.COUNT, run.summary("compiled"), run::toString);
         assertEquals(1, run.err().lines().count(), run::toString);
@@ -222,8 +222,8 @@ class EndToEndTest {
                 "each entry stored once");
         assertEquals(0, published(one, "failed") + published(two, "failed"));
 
-        GranaryProcess.Result list =
-                GranaryProcess.run(with(online, "first"), "ls", "--tier", "bucket", "--json");
+        GranaryProcess.Result list = GranaryProcess.run(
+                with(online, "first"), "ls", online.get("GRANARY_BUCKET"), "--json");
         JsonArray entries = list.json().getAsJsonArray("entries");
         assertEquals(TestManifests.COUNT, entries.size(), list::toString);
     }
@@ -246,7 +246,7 @@ class EndToEndTest {
             source = "%1$s/two.cl"
             """.formatted(TestManifests.resources()));
         GranaryProcess.Result run =
-                GranaryProcess.run(with(Map.of(), "broken"), "run", "--json", manifest.toString());
+                GranaryProcess.run(with(Map.of(), "broken"), "get", "--json", manifest.toString());
         assertEquals(1, run.exitCode(), run::toString);
         assertEquals(2, run.summary("failed"), run::toString);
         assertEquals(1, run.summary("compiled"), run::toString);
@@ -269,14 +269,14 @@ class EndToEndTest {
         Map<String, String> variables = with(Map.of(), "edited");
         String manifest = copy.resolve("kernels.toml").toString();
         GranaryProcess.Result original = GranaryProcess.run(
-                with(Map.of(), "edited"), "run", "--json", TestManifests.manifest());
-        GranaryProcess.Result moved = GranaryProcess.run(variables, "run", "--json", manifest);
+                with(Map.of(), "edited"), "get", "--json", TestManifests.manifest());
+        GranaryProcess.Result moved = GranaryProcess.run(variables, "get", "--json", manifest);
         assertEquals(ids(original), ids(moved), "K12 the location of the files does not matter");
         assertEquals(TestManifests.COUNT, moved.summary("local"), moved::toString);
 
         Files.writeString(
                 copy.resolve("detail/factor.clh"), "#ifndef FACTOR\n#define FACTOR 5.0f\n#endif\n");
-        GranaryProcess.Result edited = GranaryProcess.run(variables, "run", "--json", manifest);
+        GranaryProcess.Result edited = GranaryProcess.run(variables, "get", "--json", manifest);
         assertEquals(1, edited.summary("compiled"), edited::toString);
         assertEquals(TestManifests.COUNT - 1, edited.summary("local"), edited::toString);
         assertNotEquals(ids(original), ids(edited));

@@ -56,7 +56,7 @@ class FreshPrefixTest {
                         "AWS_SECRET_ACCESS_KEY", server.secretKey(),
                         "AWS_REGION", "us-east-1"));
                 variables.put("GRANARY_DIR", directory.resolve("machine" + i).toString());
-                machines.add(GranaryProcess.start(variables, "run", "--json", kernels.toString()));
+                machines.add(GranaryProcess.start(variables, "get", "--json", kernels.toString()));
             }
             for (GranaryProcess machine : machines) {
                 assertEquals(0, machine.end().exitCode());

@@ -97,7 +97,7 @@ class HeterogeneousFleetTest {
         variables.put("GRANARY_DIR", directory.resolve(machine).toString());
         variables.put("POCL_KERNELLIB_NAME", identity);
         GranaryProcess.Result ended =
-                GranaryProcess.run(variables, "run", "--json", manifest.toString());
+                GranaryProcess.run(variables, "get", "--json", manifest.toString());
         assertEquals(0, ended.exitCode(), ended::toString);
         return ended;
     }

@@ -1,5 +1,7 @@
 package dev.granary.cli.command;
 
+import dev.granary.cli.output.Report;
+
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -18,6 +20,11 @@ public abstract class OutputCommand implements Callable<Integer> {
     /** Returns true if one JSON object is requested instead of text. */
     protected final boolean isJson() {
         return json;
+    }
+
+    /** Returns a new report, to which the command adds its result. */
+    protected final Report report() {
+        return new Report(out(), err(), json);
     }
 
     /** Returns the writer for results. */

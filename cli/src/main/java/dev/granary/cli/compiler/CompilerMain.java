@@ -8,11 +8,13 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
-import dev.granary.cache.Target;
-import dev.granary.cli.device.HostDevice;
+import dev.granary.cache.support.FileTrees;
+import dev.granary.cli.compiler.CompilerFiles.Outcome;
+import dev.granary.cli.compiler.CompilerFiles.Request;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.UsageException;
+import dev.granary.gpu.Device;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
@@ -29,78 +31,75 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.stream.Stream;
 
 /**
- * A compiler process. Requests are lines of standard input. A response is a file, whose completion
- * a line of standard output reports, since the driver may print anything there.
+ * A compiler process. Requests are lines of standard input, responses lines of standard output that
+ * begin with a token, since the driver may print anything there.
  *
  * <p>The process ends at once when its input ends: its parent has closed it, or was killed. A
  * driver that hangs does not prevent this.
  */
 final class CompilerMain {
-    static final String RESPONSE_FILE = "response.json";
-    private static final String BINARY_PREFIX = "built-";
-
     /** The stack of the thread that calls drivers; compilers recurse with the source's nesting. */
     private static final long STACK_BYTES = 16L << 20;
 
     /** The number of programs after which the driver's memory for them is released. */
     private static final int PROGRAMS_PER_ENGINE = 64;
 
+    private static final int GEOMETRIES = 4;
+
     private final String token;
-    private final Path directory;
-    private @Nullable HostDevice device;
+    private final CompilerFiles files;
+    private @Nullable Device device;
     private @Nullable KernelEngine engine;
     private int programs;
 
     private CompilerMain(String token, Path directory) {
         this.token = token;
-        this.directory = directory;
+        this.files = new CompilerFiles(directory);
     }
 
     /**
      * Runs the process.
      *
-     * @param arguments the line that reports a response, and the directory for files
+     * @param arguments the token, the directory for files, the path of the device's backend or an
+     *     empty text, the device's number or a part of its name, and the geometries of launches
+     *     that binaries may have to cover
      */
     public static void main(String[] arguments) throws IOException {
         CompilerMain main = new CompilerMain(arguments[0], Path.of(arguments[1]));
-        BlockingQueue<String> requests = new LinkedBlockingQueue<>();
-        new Thread(null, () -> main.serve(requests), "granary-compiler", STACK_BYTES).start();
+        BlockingQueue<Request> requests = new LinkedBlockingQueue<>();
+        new Thread(null, () -> main.serve(arguments, requests), "granary-compiler", STACK_BYTES)
+                .start();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            requests.add(line);
+            requests.add(Request.valueOf(line));
         }
         main.deleteFiles();
         // not exit: destructors of a driver that is compiling may crash or hang
         Runtime.getRuntime().halt(0);
     }
 
-    private void serve(BlockingQueue<String> requests) {
+    /** A step whose failure is a response. */
+    @FunctionalInterface
+    private interface Step {
+        Outcome run()
+                throws CompileException, RestoreException, CommandFailedException, UsageException,
+                        IOException;
+    }
+
+    private void serve(String[] arguments, BlockingQueue<Request> requests) {
         try {
+            respond(() -> open(arguments));
             while (true) {
-                String request = requests.take();
-                Record response;
-                try {
-                    response = (Record)
-                            respond(CompilerMessages.decode(request, CompilerRequest.class));
-                } catch (UsageException e) {
-                    response = new CompilerResponse.Misused(String.valueOf(e.getMessage()));
-                } catch (CommandFailedException e) {
-                    response = new CompilerResponse.Failed(String.valueOf(e.getMessage()));
-                } catch (Throwable e) { // an error too: the parent waits for a response
-                    response = new CompilerResponse.Failed(
-                            e.getMessage() == null ? e.toString() : e.getMessage());
-                }
-                Files.writeString(
-                        directory.resolve(RESPONSE_FILE), CompilerMessages.encode(response));
-                // a line of its own, whatever the driver has printed
-                System.out.print("\n" + token + "\n");
-                System.out.flush();
+                Request request = requests.take();
+                respond(() -> run(request));
             }
         } catch (InterruptedException | IOException e) {
             System.err.println("the compiler process cannot respond: " + e);
@@ -108,84 +107,92 @@ final class CompilerMain {
         }
     }
 
-    private CompilerResponse respond(CompilerRequest request)
+    private void respond(Step step) throws IOException {
+        Outcome outcome;
+        String failure = "";
+        try {
+            outcome = step.run();
+        } catch (CompileException e) {
+            outcome = Outcome.COMPILE_FAILED;
+            String message = String.valueOf(e.getMessage());
+            failure = message.lines().findFirst().orElse(message) + "\n" + e.buildLog();
+        } catch (RestoreException e) {
+            outcome = e.isMissingKernel() ? Outcome.MISSING_KERNEL : Outcome.RESTORE_REFUSED;
+            failure = String.valueOf(e.getMessage());
+        } catch (UsageException e) {
+            outcome = Outcome.MISUSED;
+            failure = String.valueOf(e.getMessage());
+        } catch (Throwable e) { // an error too: the parent waits for a response
+            outcome = Outcome.FAILED;
+            failure = e.getMessage() == null ? e.toString() : e.getMessage();
+        }
+        if (!outcome.hasEntry()) {
+            files.writeFailure(failure);
+        }
+        // a line of its own, whatever the driver has printed
+        System.out.print("\n" + token + outcome + "\n");
+        System.out.flush();
+    }
+
+    private Outcome open(String[] arguments)
             throws CommandFailedException, UsageException, IOException {
+        OpenCl.expectLaunches(Arrays.stream(arguments)
+                .skip(GEOMETRIES)
+                .map(CompilerMain::geometry)
+                .toList());
+        device = new DeviceSelection(Backend.ofPath(arguments[2]), arguments[3]).one();
+        // an entry has binaries
+        files.writeResponse(CompilerFiles.entry(
+                engine().target(),
+                KernelBinaries.of(new byte[1]),
+                Duration.ZERO,
+                List.of(),
+                List.of()));
+        return Outcome.OPENED;
+    }
+
+    /** Returns the geometry of a text as {@link Geometry#toString} returns it. */
+    private static Geometry geometry(String text) {
+        List<List<Long>> sizes = Arrays.stream(text.split("/", 2))
+                .map(part -> Stream.of(part.split("x"))
+                        .filter(size -> !size.equals("*"))
+                        .map(Long::valueOf)
+                        .toList())
+                .toList();
+        return new Geometry(sizes.getFirst(), sizes.getLast());
+    }
+
+    private Outcome run(Request request) throws CompileException, RestoreException, IOException {
+        KernelEngine driver = engine();
+        KernelDescriptor kernel = files.kernel(driver.target());
+        KernelBinaries stored = files.stored();
         return switch (request) {
-            case CompilerRequest.Open open -> open(open);
-            case CompilerRequest.Compile compile -> compile(compile);
-            case CompilerRequest.CompileIntermediate step -> compileIntermediate(step.program());
-            case CompilerRequest.Restore restore -> restore(restore);
+            case RESTORE -> built(driver.create(kernel, stored, BinaryKind.KERNEL));
+            case COMPILE_INTERMEDIATE ->
+                built(new FrontEnd(SpirvCompiler.onPath())
+                        .create(IntermediateDescriptor.of(kernel)));
+            case COMPILE ->
+                built(
+                        stored.isEmpty()
+                                ? driver.create(kernel)
+                                : ((LevelZeroEngine) driver).create(kernel, stored.binary(0)));
         };
     }
 
-    private CompilerResponse open(CompilerRequest.Open request)
-            throws CommandFailedException, UsageException {
-        OpenCl.expectLaunches(request.geometries().stream()
-                .map(launch -> new Geometry(launch.global(), launch.local()))
-                .toList());
-        device = new DeviceSelection(Backend.ofPath(request.backend()), request.device()).one();
-        Target target = engine().target();
-        return new CompilerResponse.Opened(
-                target.backend().name(), target.vendor(), target.device(), target.driver());
-    }
-
-    private CompilerResponse compile(CompilerRequest.Compile request) throws IOException {
-        KernelEngine compiler = engine();
-        KernelDescriptor descriptor = request.program().descriptor(compiler.target());
-        try {
-            if (request.intermediate().isEmpty()) {
-                return built(compiler.create(descriptor));
-            }
-            KernelBinaries module = BinaryFiles.read(directory, request.intermediate());
-            return compiler instanceof LevelZeroEngine levelZero
-                    ? built(levelZero.create(descriptor, module.binary(0)))
-                    : new CompilerResponse.Failed("the driver takes no intermediate program");
-        } catch (CompileException e) {
-            return failed(e);
-        }
-    }
-
-    private CompilerResponse compileIntermediate(ProgramMessage program) throws IOException {
-        try {
-            FrontEnd frontEnd = new FrontEnd(SpirvCompiler.onPath());
-            return built(frontEnd.create(
-                    IntermediateDescriptor.of(program.descriptor(engine().target()))));
-        } catch (CompileException e) {
-            return failed(e);
-        }
-    }
-
-    private static CompilerResponse failed(CompileException cause) {
-        String message = String.valueOf(cause.getMessage());
-        return new CompilerResponse.CompileFailed(
-                message.lines().findFirst().orElse(message), cause.buildLog());
-    }
-
-    private CompilerResponse restore(CompilerRequest.Restore request) throws IOException {
-        KernelEngine driver = engine();
-        try {
-            return built(driver.create(
-                    request.program().descriptor(driver.target()),
-                    BinaryFiles.read(directory, request.binaries()),
-                    BinaryKind.KERNEL));
-        } catch (RestoreException e) {
-            return new CompilerResponse.RestoreRefused(
-                    String.valueOf(e.getMessage()), e.isMissingKernel());
-        }
-    }
-
-    private CompilerResponse built(Primitive primitive) throws IOException {
+    private Outcome built(Primitive primitive) throws CompileException, IOException {
         // first of all: this makes some drivers finish compiling
-        List<String> binaries = primitive.origin() == Primitive.Origin.RESTORED
-                ? List.of() // the sender has them
-                : BinaryFiles.write(
-                        directory, BINARY_PREFIX, primitive.getBinaries(BinaryKind.KERNEL));
-        return new CompilerResponse.Built(
-                primitive.origin().name(),
-                primitive.compileTime().toNanos(),
+        KernelBinaries binaries = primitive.getBinaries(BinaryKind.KERNEL);
+        if (binaries.isEmpty()) {
+            throw new CompileException(
+                    primitive.descriptor().name() + ": the driver returns no binaries", "");
+        }
+        files.writeResponse(CompilerFiles.entry(
+                engine().target(),
+                binaries,
+                primitive.compileTime(),
                 primitive.kernels(),
-                primitive.geometries(),
-                binaries);
+                primitive.geometries()));
+        return Outcome.valueOf(primitive.origin().name());
     }
 
     private KernelEngine engine() {
@@ -196,7 +203,7 @@ final class CompilerMain {
         if (current != null) {
             current.close();
         }
-        HostDevice opened = device;
+        Device opened = device;
         if (opened == null) {
             throw new IllegalStateException("no device is open");
         }
@@ -208,12 +215,9 @@ final class CompilerMain {
 
     /** Deletes the files of this process, as its parent may be gone. */
     private void deleteFiles() {
-        try (Stream<Path> files = Files.list(directory)) {
-            for (Path file : (Iterable<Path>) files::iterator) {
-                Files.deleteIfExists(file);
-            }
-            Files.deleteIfExists(directory);
-            Path parent = directory.getParent();
+        try {
+            FileTrees.delete(files.directory());
+            Path parent = files.directory().getParent();
             if (parent != null) {
                 Files.deleteIfExists(parent); // by the last process
             }

@@ -4,14 +4,15 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
+import dev.granary.cache.Engine.StepProvider;
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
+import dev.granary.cache.Primitive.Origin;
 import dev.granary.cache.RestoreException;
-import dev.granary.cache.StepProvider;
 import dev.granary.cache.Target;
-import dev.granary.cli.compiler.CompilerProcessException.Kind;
-import dev.granary.cli.compiler.CompilerProcessPool.RequestWriter;
-import dev.granary.cli.compiler.CompilerProcessPool.Transfer;
+import dev.granary.cli.compiler.CompilerFiles.Request;
+import dev.granary.cli.compiler.CompilerPool.Response;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.UsageException;
@@ -19,6 +20,9 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
+import dev.granary.gpu.offline.CompiledProgram;
+import dev.granary.gpu.offline.CompilerProcessException;
+import dev.granary.gpu.offline.CompilerProcessException.Kind;
 import dev.granary.gpu.spirv.FrontEnd;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
@@ -35,13 +39,13 @@ import java.util.List;
  * gets a new process. If that happens during a restore, the entry counts as refused by the driver,
  * and the program is compiled. The processes end when this process does, even if it is killed.
  */
-public final class CompilerProcesses implements Engine<KernelDescriptor, TransferredPrimitive> {
+public final class CompilerProcesses implements Engine<KernelDescriptor, CompiledProgram> {
     private static final Duration OPEN_LIMIT = Duration.ofMinutes(5);
 
-    private final CompilerProcessPool pool;
+    private final CompilerPool pool;
     private final FrontEnd frontEnd = new FrontEnd(new ProcessFrontEnd());
 
-    private CompilerProcesses(CompilerProcessPool pool) {
+    private CompilerProcesses(CompilerPool pool) {
         this.pool = pool;
     }
 
@@ -71,8 +75,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
             Duration openLimit,
             Duration limit)
             throws CommandFailedException, UsageException, IOException, InterruptedException {
-        return new CompilerProcesses(
-                CompilerProcessPool.start(device, geometries, openLimit, limit));
+        return new CompilerProcesses(new CompilerPool(device, geometries, openLimit, limit));
     }
 
     @Override
@@ -81,33 +84,32 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
     }
 
     @Override
-    public TransferredPrimitive create(KernelDescriptor descriptor) throws CompileException {
-        return create(descriptor, KernelBinaries.none());
+    public CompiledProgram create(KernelDescriptor descriptor) throws CompileException {
+        return compile(descriptor, KernelBinaries.none());
     }
 
     /** Compiles for Level Zero in two steps, each a request; a driver of OpenCL takes source. */
     @Override
-    public TransferredPrimitive create(KernelDescriptor descriptor, StepProvider steps)
+    public CompiledProgram create(KernelDescriptor descriptor, StepProvider steps)
             throws CompileException {
         return target().backend() == Backend.LEVEL_ZERO
                 ? frontEnd.compile(
                         descriptor,
                         steps,
-                        module -> create(descriptor, KernelBinaries.ofSegments(List.of(module))))
+                        module -> compile(descriptor, KernelBinaries.ofSegments(List.of(module))))
                 : create(descriptor);
     }
 
-    private TransferredPrimitive create(KernelDescriptor descriptor, KernelBinaries intermediate)
+    private CompiledProgram compile(KernelDescriptor descriptor, KernelBinaries intermediate)
             throws CompileException {
-        ProgramMessage program = ProgramMessage.of(descriptor);
-        Transfer transfer = compile(
-                process -> new CompilerRequest.Compile(program, process.write(intermediate)));
+        CompiledProgram program =
+                program(descriptor, compiled(Request.COMPILE, descriptor, intermediate));
         try {
-            requireCompatible(target(), transfer.binaries());
+            requireCompatible(target(), program.binaries());
         } catch (CompilerProcessException e) {
             throw e.asCompileException();
         }
-        return new TransferredPrimitive(descriptor, built(transfer), transfer.binaries());
+        return program;
     }
 
     /** The compiler to SPIR-V of this machine, started by a compiler process. */
@@ -116,11 +118,12 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
 
         @Override
         public byte[] compile(KernelDescriptor descriptor) throws CompileException {
-            ProgramMessage program = ProgramMessage.of(descriptor);
-            Transfer transfer = CompilerProcesses.this.compile(
-                    _ -> new CompilerRequest.CompileIntermediate(program));
-            built(transfer);
-            return transfer.binaries().toByteArrays().getFirst();
+            return compiled(Request.COMPILE_INTERMEDIATE, descriptor, KernelBinaries.none())
+                    .entry()
+                    .orElseThrow()
+                    .binaries()
+                    .toByteArrays()
+                    .getFirst();
         }
 
         @Override
@@ -129,56 +132,58 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Transfe
         }
     }
 
-    private Transfer compile(RequestWriter writer) throws CompileException {
+    /** Returns the response to a request, which has an entry. */
+    private Response compiled(
+            Request request, KernelDescriptor descriptor, KernelBinaries intermediate)
+            throws CompileException {
+        Response response;
         try {
-            return pool.request(writer);
+            response = pool.request(request, descriptor, intermediate);
         } catch (CompilerProcessException e) {
             throw e.asCompileException();
         }
+        if (response.entry().isPresent()) {
+            return response;
+        }
+        if (response.outcome() != CompilerFiles.Outcome.COMPILE_FAILED) {
+            throw new IllegalStateException(response.failure());
+        }
+        String[] failure = response.failure().split("\n", 2);
+        throw new CompileException(failure[0], failure[1]);
     }
 
-    private static CompilerResponse.Built built(Transfer transfer) throws CompileException {
-        return switch (transfer.response()) {
-            case CompilerResponse.Built built -> built;
-            case CompilerResponse.CompileFailed failed ->
-                throw new CompileException(failed.message(), failed.buildLog());
-            case CompilerResponse.Failed failed -> throw new IllegalStateException(failed.cause());
-            case CompilerResponse other -> throw CompilerProcessPool.unexpected(other);
-        };
+    private static CompiledProgram program(KernelDescriptor descriptor, Response response) {
+        Entry entry = response.entry().orElseThrow();
+        EntryMetadata metadata = entry.metadata().orElseThrow();
+        return new CompiledProgram(
+                descriptor,
+                Origin.valueOf(response.outcome().name()),
+                entry.binaries(),
+                entry.compileTime(),
+                metadata.kernels(),
+                metadata.geometries());
     }
 
     @Override
-    public TransferredPrimitive create(
+    public CompiledProgram create(
             KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
             throws RestoreException {
-        if (kind != BinaryKind.KERNEL) {
+        if (kind != BinaryKind.KERNEL || binaries.isEmpty()) {
             throw new RestoreException(
-                    descriptor.name() + ": binaries of kind " + kind + " are not supported");
+                    descriptor.name() + ": there are no binaries of kind " + kind);
         }
-        ProgramMessage program = ProgramMessage.of(descriptor);
-        Transfer transfer;
         try {
-            transfer = pool.request(
-                    process -> new CompilerRequest.Restore(program, process.write(binaries)));
-            requireCompatible(target(), transfer.binaries());
+            Response response = pool.request(Request.RESTORE, descriptor, binaries);
+            if (response.entry().isPresent()) {
+                requireCompatible(target(), response.entry().get().binaries());
+                return program(descriptor, response);
+            }
+            throw response.outcome() == CompilerFiles.Outcome.MISSING_KERNEL
+                    ? RestoreException.missingKernel(response.failure())
+                    : new RestoreException(response.failure());
         } catch (CompilerProcessException e) {
             throw new RestoreException(descriptor.name() + ": " + e.getMessage());
         }
-        return switch (transfer.response()) {
-            case CompilerResponse.Built built ->
-                new TransferredPrimitive(
-                        descriptor,
-                        built,
-                        Primitive.Origin.valueOf(built.origin()) == Primitive.Origin.RESTORED
-                                ? binaries
-                                : transfer.binaries());
-            case CompilerResponse.RestoreRefused refused ->
-                throw refused.isMissingKernel()
-                        ? RestoreException.missingKernel(refused.message())
-                        : new RestoreException(refused.message());
-            case CompilerResponse.Failed failed -> throw new RestoreException(failed.cause());
-            case CompilerResponse other -> throw CompilerProcessPool.unexpected(other);
-        };
     }
 
     /** Refuses a compiled binary that its target cannot load: it must not be published. */

@@ -4,8 +4,8 @@ import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.statistics.TierStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
 
 import java.io.PrintWriter;
 import java.util.ArrayList;
@@ -16,7 +16,7 @@ import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
 
-/** Report of the bucket failures during {@code run}, one line for each bucket. Not thread-safe. */
+/** Report of the bucket failures during {@code get}, one line for each bucket. Not thread-safe. */
 final class BucketFailureReport {
     private final List<BucketConfig> buckets;
     private final List<LayerStatistics> layers;

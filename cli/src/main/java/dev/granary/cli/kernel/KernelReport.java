@@ -11,7 +11,7 @@ import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 
 import java.io.PrintWriter;

@@ -5,7 +5,6 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
-import dev.granary.cli.compiler.CompilerProcessException;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.ProgressLine;
@@ -17,6 +16,7 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
+import dev.granary.gpu.offline.CompilerProcessException;
 import dev.granary.s3.store.SecretRedactor;
 
 import java.io.IOException;

@@ -1,27 +1,135 @@
 package dev.granary.cli.kernel;
 
-import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
+import dev.granary.cache.Id;
+import dev.granary.cache.Target;
+import dev.granary.cli.command.OutputCommand;
+import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.manifest.RecordedInputs;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.ReportTable;
+import dev.granary.cli.output.Units;
+import dev.granary.cli.source.KernelSourceResolver;
+import dev.granary.coordinator.recording.RecordedId;
+import dev.granary.coordinator.toml.SafeText;
+import dev.granary.coordinator.toml.TomlException;
+import dev.granary.gpu.BuildOptions;
 
-/** {@code granary manifest}: the commands on kernel manifests. */
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Parameters;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * {@code granary manifest}: shows the kernels of a manifest and what is wrong with them. Without a
+ * device it checks the files, and the ids of a recording.
+ */
 @Command(
         name = "manifest",
         mixinStandardHelpOptions = true,
-        description = "Merge, check or show kernel manifests and recordings.",
-        synopsisSubcommandLabel = "COMMAND",
-        subcommands = {
-            ManifestMergeCommand.class,
-            ManifestCheckCommand.class,
-            ManifestShowCommand.class
+        description = {
+            "Show the kernels of a manifest, with their ids for this machine's device if it has"
+                    + " one, and what is wrong with their files and recorded ids.",
+            "The exit code is 1 if a kernel has a problem, and 2 if MANIFEST is not a manifest."
         })
-public final class ManifestCommand implements Runnable {
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
+public final class ManifestCommand extends OutputCommand {
+    @Parameters(paramLabel = "MANIFEST", description = "a recording or a kernel manifest")
+    private Path manifest = Path.of("");
+
+    @Mixin
+    private DeviceOption device = new DeviceOption();
+
+    private final List<String> problems = new ArrayList<>();
 
     @Override
-    public void run() {
-        throw new ParameterException(spec.commandLine(), "Missing command: merge, check or show");
+    public Integer call() throws TomlException, CommandFailedException, UsageException {
+        List<KernelSpec> kernels = KernelManifest.read(manifest);
+        Optional<Target> target = target();
+        Report report = report();
+        ReportTable table = report.table(
+                "kernels", "~kernel", "~sources", "~options", "~launches", "targets", "<id");
+        int ids = 0;
+        for (KernelSpec kernel : kernels) {
+            List<RecordedId> recorded =
+                    kernel.recorded().map(RecordedInputs::ids).orElse(List.of());
+            ids += recorded.size();
+            table.row(
+                    kernel.name(),
+                    new Report.Shown(
+                            kernel.sources(),
+                            kernel.sources().stream()
+                                    .map(source -> String.valueOf(source.getFileName()))
+                                    .collect(Collectors.joining(", "))),
+                    BuildOptions.format(kernel.options()),
+                    kernel.launches(),
+                    new Report.Shown(
+                            recorded.stream()
+                                    .map(id ->
+                                            Map.of("target", id.target().path(), "id", id.hash()))
+                                    .toList(),
+                            Units.count(recorded.size())),
+                    id(kernel, recorded, target));
+        }
+        problems.forEach(report::problem);
+        report.line(Units.plural(kernels.size(), "kernel") + ", "
+                        + Units.plural(ids, "recorded id") + ", "
+                        + Units.plural(problems.size(), "problem"))
+                .print();
+        return problems.isEmpty() ? 0 : 1;
+    }
+
+    /** Returns the target of the chosen device; empty if none is chosen and there is none. */
+    private Optional<Target> target() throws CommandFailedException, UsageException {
+        try {
+            return Optional.of(device.device().target());
+        } catch (CommandFailedException e) {
+            if (device.isGiven()) {
+                throw e;
+            }
+            return Optional.empty();
+        }
+    }
+
+    /** Checks a kernel, and returns its id for a target; empty if it has none. */
+    private Optional<Object> id(
+            KernelSpec kernel, List<RecordedId> recorded, Optional<Target> target) {
+        try {
+            for (RecordedId id : recorded) {
+                Id computed = KernelSourceResolver.descriptor(kernel, id).getId();
+                if (!computed.isEmpty() && !computed.hash().hex().equals(id.hash())) {
+                    problem(
+                            kernel,
+                            "its id for " + id.target().name() + " is " + computed + ", but "
+                                    + id.hash() + " was recorded: a file or a key was changed;"
+                                    + " record it again, or remove this target");
+                }
+            }
+            Id any = KernelSourceResolver.withoutDevice(kernel).getId();
+            if (any.isEmpty()) {
+                problem(kernel, "it is not cacheable: " + any.reason());
+            } else if (target.isPresent()) {
+                return Optional.of(KernelSourceResolver.descriptor(kernel, target.get())
+                        .getId()
+                        .hash());
+            }
+        } catch (IOException | RuntimeException e) { // such as an id that would be too long
+            problem(kernel, String.valueOf(e.getMessage()));
+        }
+        return Optional.empty();
+    }
+
+    private void problem(KernelSpec kernel, String message) {
+        problems.add(kernel.place() + ": kernel '" + SafeText.inOneLine(kernel.name()) + "': "
+                + message);
     }
 }

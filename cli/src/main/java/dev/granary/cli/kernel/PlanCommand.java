@@ -4,7 +4,6 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
 import dev.granary.cli.command.OutputCommand;
-import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.UsageException;
@@ -12,11 +11,12 @@ import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.TextTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.plan.PlanFile;
+import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.opencl.OpenClDevice;
-import dev.granary.plans.CacheReport;
 import dev.granary.plans.KernelPlan;
 import dev.granary.plans.PlanReport;
+import dev.granary.plans.PlanReport.CacheReport;
 import dev.granary.plans.picture.PlanPicture;
 
 import org.jspecify.annotations.Nullable;
@@ -58,7 +58,7 @@ public final class PlanCommand extends OutputCommand {
     private DeviceOption device = new DeviceOption();
 
     @Override
-    public Integer call() throws KernelManifestException, CommandFailedException, UsageException {
+    public Integer call() throws TomlException, CommandFailedException, UsageException {
         KernelPlan plan = PlanFile.read(file);
         PlanReport report = plan.report();
         if (picture != null) {

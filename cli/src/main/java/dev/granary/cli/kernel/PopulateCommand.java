@@ -5,21 +5,21 @@ import com.google.gson.JsonObject;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
 import dev.granary.cli.command.TierCommand;
+import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.Shard;
 import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.DevicesOption;
 import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.RecordOption;
-import dev.granary.cli.option.ShardConverter;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Places;
-import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.GranaryBuilder;
 import dev.granary.coordinator.config.BucketConfig;
@@ -109,8 +109,9 @@ public final class PopulateCommand extends TierCommand {
     @Option(
             names = "--shard",
             paramLabel = "I/N",
+            converter = Converters.Part.class,
             description = "only part I of N: give each of N machines another I, from 1 to N")
-    private @Nullable String shard;
+    private @Nullable Shard shard;
 
     @Mixin
     private RecordOption record = new RecordOption();
@@ -128,16 +129,15 @@ public final class PopulateCommand extends TierCommand {
             throw new UsageException("--tuned publishes the best plan of one device: leave --target"
                     + " out, and select one device with --device");
         }
-        Shard part = shard == null ? Shard.WHOLE : ShardConverter.parse(shard, "--shard");
-        List<KernelSpec> listed =
-                isTuned ? List.of() : KernelManifest.read(manifest).kernels();
+        Shard part = shard == null ? Shard.WHOLE : shard;
+        List<KernelSpec> listed = isTuned ? List.of() : KernelManifest.read(manifest);
         GranaryConfig config = record.in(stores().builder()).build();
         BucketConfig bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)
                 .findFirst()
                 .orElseThrow(() -> new ConfigException(
                         "No writable bucket is configured; give --bucket or set GRANARY_BUCKET."
-                                + " granary run fills only the local directory."));
+                                + " granary get fills only the local directory."));
         PopulateEngines.Selection selection = new PopulateEngines.Selection(devices, targets);
         selection.requireEnabled(config.enabled());
         Optional<String> problem = findProblem(bucket);

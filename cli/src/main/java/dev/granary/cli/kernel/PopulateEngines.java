@@ -5,18 +5,18 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cli.compiler.CompilerProcesses;
-import dev.granary.cli.compiler.OclocEngine;
-import dev.granary.cli.device.HostDevice;
+import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.DevicesOption;
 import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.UsageException;
-import dev.granary.cli.process.TemporaryDirectory;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.EnabledEngines;
+import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
+import dev.granary.gpu.Device;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.offline.OclocEngine;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -72,7 +72,7 @@ final class PopulateEngines implements AutoCloseable {
                 return;
             }
             for (DeviceSelection selected : devices) {
-                HostDevice device = selected.one();
+                Device device = selected.one();
                 requireEnabled(enabled, device.target().backend(), device.kind());
             }
             if (declared.isPresent()) {

@@ -3,13 +3,13 @@ package dev.granary.cli.kernel;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Id;
-import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.Launch;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.plans.KernelPlan;
@@ -21,6 +21,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The kernel of the best plan of a space, as a kernel of a manifest.
@@ -36,7 +37,7 @@ record TunedKernel(Id outcome, KernelSpec spec) {
      * @throws CommandFailedException if no tier has an outcome
      */
     static TunedKernel find(Path file, OpenClDevice device, GranaryConfig config, Path directory)
-            throws KernelManifestException, ConfigException, CommandFailedException, IOException {
+            throws TomlException, ConfigException, CommandFailedException, IOException {
         PlanSpace space = PlanFile.readSpace(file);
         try (Granary granary = Granary.open(config)) {
             TunedPlan tuned = new TunedPlans(granary)
@@ -53,12 +54,14 @@ record TunedKernel(Id outcome, KernelSpec spec) {
         Files.writeString(source, plan.source(), UTF_8);
         return new KernelSpec(
                 plan.name(),
+                "",
                 List.of(source),
                 List.of(),
                 List.of(),
                 List.of(plan.name()),
                 List.of(new Launch(plan.name(), plan.geometry())),
                 "",
-                "");
+                "",
+                Optional.empty());
     }
 }

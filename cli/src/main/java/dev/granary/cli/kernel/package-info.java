@@ -1,5 +1,5 @@
 /**
- * Commands on kernels: {@code populate}, {@code run} and {@code manifest} for those of a manifest,
+ * Commands on kernels: {@code populate}, {@code get} and {@code manifest} for those of a manifest,
  * {@code plan} for a kernel plan.
  */
 @NullMarked

@@ -1,37 +1,260 @@
 package dev.granary.cli.manifest;
 
+import dev.granary.coordinator.toml.TomlException;
+import dev.granary.coordinator.toml.TomlFile;
+import dev.granary.coordinator.toml.TomlTable;
+
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
- * A list of kernel programs, read from a TOML file. Each {@code [[kernel]]} table has {@code name}
- * and {@code source}, and optionally {@code include}, {@code options}, {@code define},
- * {@code entry}, {@code geometry}, {@code launch}, {@code tag} and {@code extra-digest}. Paths are
- * relative to the manifest, including those of {@code -I} options. A {@code [[recorded]]} table has
- * the kernel of a recording.
+ * Reader of a kernel manifest: a list of kernel programs in a TOML file. Each {@code [[kernel]]}
+ * table has {@code name} and {@code source}, and optionally {@code include}, {@code options},
+ * {@code define}, {@code entry}, {@code geometry}, {@code launch}, {@code tag} and
+ * {@code extra-digest}. Paths are relative to the manifest, including those of {@code -I} options.
+ * A table with {@code target} is a recorded kernel.
  *
  * <p>A table may stand for many programs: one for each file that a pattern in {@code source}
  * matches, and one for each combination of the values in {@code define}. The table {@code defaults}
  * has keys that the programs of the same file inherit, and {@code include-manifests} adds the
- * programs of other files.
- *
- * @param kernels the programs: those of included manifests first, else in the file's order; at
- *     least one
+ * programs of other files. A short text may thus stand for many programs or a whole file system, so
+ * there are limits for all files together.
  */
-public record KernelManifest(List<KernelSpec> kernels) {
-    /** Copies the list. */
-    public KernelManifest {
-        kernels = List.copyOf(kernels);
-    }
+public final class KernelManifest {
+    private static final int MAX_MANIFESTS = 100;
+
+    /** The largest number of programs that are not written one by one. */
+    static final int MAX_KERNELS = 10_000;
+
+    /** The largest number of build options and include directories of all these programs. */
+    private static final int MAX_OPTIONS = 1_000_000;
+
+    /** The longest name that is made of a path and the values of macros. */
+    static final int MAX_NAME_CHARACTERS = 1_000;
+
+    private static final String INCLUDE_MANIFESTS = "include-manifests";
+    private static final String KERNEL = "kernel";
+    private static final Set<String> FILE_KEYS = Set.of(KERNEL, "defaults", INCLUDE_MANIFESTS);
+    private static final Set<String> DEFAULTS_KEYS =
+            Set.of("include", "options", "define", "geometry", "tag", "extra-digest");
+    private static final Set<String> KERNEL_KEYS = Set.of(
+            "name",
+            "source",
+            "include",
+            "options",
+            "define",
+            "entry",
+            "geometry",
+            "launch",
+            "tag",
+            "extra-digest");
+
+    // of each manifest read, by its identity: the manifests that lead to it, and itself
+    private final Map<Path, List<Path>> chains = new HashMap<>();
+    private final Map<String, Path> names = new HashMap<>(); // and the manifests that have them
+    private final RecordedKernels recorded = new RecordedKernels();
+    private final List<KernelSpec> kernels = new ArrayList<>();
+    private final AtomicInteger filesLeft = new AtomicInteger(SourcePattern.MAX_FILES);
+    private long expandedKernels;
+    private long expandedOptions;
+
+    private KernelManifest() {}
 
     /**
      * Reads and checks a manifest with all manifests that it includes. It does not check that the
      * sources exist: a missing source is a failure of its kernel, not of the manifest. A pattern
      * that matches no file is an error.
      *
-     * @throws KernelManifestException if the file cannot be read or is not a manifest
+     * @return the programs: those of included manifests first, else in the file's order; at least
+     *     one
+     * @throws TomlException if the file cannot be read or is not a manifest
      */
-    public static KernelManifest read(Path file) throws KernelManifestException {
-        return new KernelManifest(new KernelManifestReader().read(file));
+    public static List<KernelSpec> read(Path file) throws TomlException {
+        if (Files.isDirectory(file)) {
+            throw new TomlException(file + " is a directory; name the manifest file in it.");
+        }
+        KernelManifest manifest = new KernelManifest();
+        try {
+            manifest.readFile(file, List.of());
+        } catch (IOException e) {
+            throw TomlException.unreadable("manifest", file, e);
+        }
+        return List.copyOf(manifest.kernels);
+    }
+
+    /**
+     * Reads one file.
+     *
+     * @param including the manifests that lead to it
+     * @throws IOException if this file cannot be read; not for files that it includes
+     */
+    private void readFile(Path file, List<Path> including) throws IOException, TomlException {
+        List<Path> chain = Stream.concat(including.stream(), Stream.of(file)).toList();
+        chains.put(identity(file), chain);
+        TomlTable top = TomlTable.read(file);
+        for (String key : top.keys()) {
+            if (!FILE_KEYS.contains(key)) {
+                throw top.error(
+                        key,
+                        "unknown key '" + TomlFile.harmless(key)
+                                + "'; a manifest consists of [[kernel]] tables, [defaults] and "
+                                + INCLUDE_MANIFESTS);
+            }
+        }
+        List<String> included = top.texts(INCLUDE_MANIFESTS);
+        List<TomlTable> tables = top.tables(KERNEL, "[[kernel]], with two brackets");
+        if (tables.isEmpty() && top.has(KERNEL)) {
+            throw top.error(KERNEL, "the list has no kernel; write [[kernel]] tables");
+        }
+        if (tables.isEmpty() && included.isEmpty()) {
+            throw new TomlException(
+                    file + " has no kernel: add a [[kernel]] table with name and source.");
+        }
+        Optional<TomlTable> defaults = top.table("defaults", "[defaults]");
+        KernelInputs inherited = KernelInputs.NONE;
+        if (defaults.isPresent()) {
+            defaults.get().checkKeys(DEFAULTS_KEYS, "[defaults]");
+            inherited = KernelInputs.of(defaults.get(), inherited);
+        }
+        for (String name : included) {
+            include(top, name, chain);
+        }
+        for (TomlTable table : tables) {
+            if (table.has(RecordedInputs.MARK)) {
+                addRecorded(table, KernelInputs.recorded(table));
+            } else {
+                expand(table, inherited);
+            }
+        }
+    }
+
+    /** Returns the real path of a file, or its normalized path if it has none. */
+    private static Path identity(Path file) {
+        try {
+            return file.toRealPath();
+        } catch (IOException e) {
+            return file.toAbsolutePath()
+                    .normalize(); // the file cannot be read either, or is a pipe
+        }
+    }
+
+    private void include(TomlTable top, String name, List<Path> chain) throws TomlException {
+        top.path(INCLUDE_MANIFESTS, name); // reports a text that is no path
+        Path file = top.file().resolveSibling(name).normalize();
+        List<Path> earlier = chains.get(identity(file));
+        if (earlier != null) {
+            throw top.error(
+                    INCLUDE_MANIFESTS,
+                    chain.size() >= earlier.size()
+                                    && chain.subList(0, earlier.size()).equals(earlier)
+                            ? "a manifest includes itself: " + arrows(chain, file)
+                            : "a manifest is included twice: " + arrows(chain, file) + ", and "
+                                    + arrows(earlier.subList(0, earlier.size() - 1), file));
+        }
+        if (chains.size() == MAX_MANIFESTS) {
+            throw top.error(
+                    INCLUDE_MANIFESTS, "there are more than " + MAX_MANIFESTS + " manifests");
+        }
+        try {
+            if (Files.exists(file) && !Files.isRegularFile(file)) { // a pipe would block
+                throw top.error(
+                        INCLUDE_MANIFESTS, TomlFile.harmless(file.toString()) + " is not a file");
+            }
+            readFile(file, chain);
+        } catch (IOException e) {
+            throw top.error(
+                    INCLUDE_MANIFESTS,
+                    "the manifest " + TomlFile.harmless(file.toString()) + " cannot be read: "
+                            + TomlException.reason(e));
+        }
+    }
+
+    private static String arrows(List<Path> chain, Path last) {
+        return Stream.concat(chain.stream(), Stream.of(last))
+                .map(file -> TomlFile.harmless(file.toString()))
+                .collect(Collectors.joining(" -> "));
+    }
+
+    /** Adds the programs that one table stands for. */
+    private void expand(TomlTable table, KernelInputs defaults) throws TomlException {
+        table.checkKeys(KERNEL_KEYS, "a kernel");
+        List<ProgramSources.Program> programs = new ProgramSources(table, filesLeft).programs();
+        KernelInputs inputs = KernelInputs.of(table, defaults);
+        MacroMatrix macros = inputs.macros();
+        if (macros.longestSuffix() > MAX_NAME_CHARACTERS) {
+            throw table.error("the lists of define make names of more than " + MAX_NAME_CHARACTERS
+                    + " characters; use fewer lists or shorter values");
+        }
+        long size = programs.size() * macros.size();
+        boolean isExpanded = macros.hasLists() || programs.size() > 1;
+        if (isExpanded && (expandedKernels += size) > MAX_KERNELS) {
+            throw table.error("patterns and define make more than " + MAX_KERNELS + " kernels, "
+                    + size + " of them here; name fewer files or values");
+        }
+        KernelSpec common = inputs.spec();
+        if (isExpanded || !defaults.equals(KernelInputs.NONE)) {
+            expandedOptions += size
+                    * (common.includeDirectories().size()
+                            + common.options().size()
+                            + macros.macros().size());
+            if (expandedOptions > MAX_OPTIONS) {
+                throw table.error("the kernels of patterns, define and defaults have more than "
+                        + MAX_OPTIONS + " options together; name fewer options, files or values");
+            }
+        }
+        List<MacroMatrix.Variant> variants = macros.variants();
+        for (ProgramSources.Program program : programs) {
+            for (MacroMatrix.Variant variant : variants) {
+                add(
+                        table,
+                        common.variant(
+                                program.name() + variant.suffix(),
+                                program.sources(),
+                                variant.options()));
+            }
+        }
+    }
+
+    private void add(TomlTable table, KernelSpec kernel) throws TomlException {
+        if (names.putIfAbsent(kernel.name(), table.file()) != null) {
+            throw table.error("the name '" + TomlFile.harmless(kernel.name())
+                    + "' is used twice; names must differ");
+        }
+        kernels.add(kernel);
+    }
+
+    /**
+     * Adds a recorded kernel. If another recording has it, only its ids are added; if another
+     * manifest has the name for another kernel, a number is added to the name.
+     */
+    private void addRecorded(TomlTable table, KernelSpec kernel) throws TomlException {
+        RecordedInputs inputs = kernel.recorded().orElseThrow();
+        Optional<Integer> equal = recorded.position(kernel, kernels);
+        if (equal.isPresent()) {
+            KernelSpec earlier = kernels.get(equal.get());
+            kernels.set(
+                    equal.get(),
+                    earlier.recorded(
+                            earlier.name(),
+                            earlier.recorded().orElseThrow().withIds(inputs.ids())));
+            return;
+        }
+        String name = kernel.name();
+        for (int number = 2;
+                !table.file().equals(names.getOrDefault(name, table.file()));
+                number++) {
+            name = kernel.name() + "-" + number;
+        }
+        add(table, kernel.recorded(name, inputs));
     }
 }

@@ -11,6 +11,7 @@ import java.util.Optional;
  * One kernel program of a manifest.
  *
  * @param name the name in results; unique in its manifest
+ * @param place the file and line of its table
  * @param sources the source files, which are compiled as one program, in order; at least one
  * @param includeDirectories the directories to search for included files, in order, after the
  *     including file's own
@@ -24,6 +25,7 @@ import java.util.Optional;
  */
 public record KernelSpec(
         String name,
+        String place,
         List<Path> sources,
         List<Path> includeDirectories,
         List<String> options,
@@ -41,37 +43,13 @@ public record KernelSpec(
         launches = List.copyOf(launches);
     }
 
-    /** Creates a program that is not recorded: its headers are searched. */
-    public KernelSpec(
-            String name,
-            List<Path> sources,
-            List<Path> includeDirectories,
-            List<String> options,
-            List<String> entries,
-            List<Launch> launches,
-            String tag,
-            String extraDigest) {
-        this(
-                name,
-                sources,
-                includeDirectories,
-                options,
-                entries,
-                launches,
-                tag,
-                extraDigest,
-                Optional.empty());
-    }
-
     /** Returns this program under another name, with other sources and more options. */
     KernelSpec variant(String variantName, List<Path> variantSources, List<String> moreOptions) {
-        List<String> allOptions = options;
-        if (!moreOptions.isEmpty()) {
-            allOptions = new ArrayList<>(options);
-            allOptions.addAll(moreOptions);
-        }
+        List<String> allOptions = new ArrayList<>(options);
+        allOptions.addAll(moreOptions);
         return new KernelSpec(
                 variantName,
+                place,
                 variantSources,
                 includeDirectories,
                 allOptions,
@@ -80,5 +58,20 @@ public record KernelSpec(
                 tag,
                 extraDigest,
                 recorded);
+    }
+
+    /** Returns this recorded program under another name, with other inputs. */
+    KernelSpec recorded(String newName, RecordedInputs inputs) {
+        return new KernelSpec(
+                newName,
+                place,
+                sources,
+                includeDirectories,
+                options,
+                entries,
+                launches,
+                tag,
+                extraDigest,
+                Optional.of(inputs));
     }
 }

@@ -1,9 +1,10 @@
 package dev.granary.cli.manifest;
 
+import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
+import dev.granary.coordinator.toml.TomlTable;
 
 import org.jspecify.annotations.Nullable;
-import org.tomlj.TomlArray;
 
 import java.util.ArrayList;
 import java.util.Collections;
@@ -62,8 +63,8 @@ record MacroMatrix(Map<String, Macro> macros) {
     record Variant(String suffix, List<String> options) {}
 
     /** Returns the macros of {@code define} in a table. */
-    static MacroMatrix of(ManifestTable table) throws KernelManifestException {
-        Optional<ManifestTable> define = table.table(KEY, EXAMPLE);
+    static MacroMatrix of(TomlTable table) throws TomlException {
+        Optional<TomlTable> define = table.table(KEY, EXAMPLE);
         if (define.isEmpty()) {
             return NONE;
         }
@@ -84,8 +85,8 @@ record MacroMatrix(Map<String, Macro> macros) {
         return new MacroMatrix(macros);
     }
 
-    private static Macro macro(ManifestTable define, String name) throws KernelManifestException {
-        if (!(define.value(name) instanceof TomlArray array)) {
+    private static Macro macro(TomlTable define, String name) throws TomlException {
+        if (!(define.value(name) instanceof List<?> array)) {
             return new Macro(List.of(value(define, name, define.value(name))), false);
         }
         if (array.isEmpty()) {
@@ -94,7 +95,7 @@ record MacroMatrix(Map<String, Macro> macros) {
         }
         List<Value> values = new ArrayList<>();
         Set<String> texts = new HashSet<>();
-        for (Object item : array.toList()) {
+        for (Object item : array) {
             Value value = value(define, name, item);
             if (!texts.add(value.text())) {
                 throw define.error(
@@ -106,8 +107,8 @@ record MacroMatrix(Map<String, Macro> macros) {
         return new Macro(values, true);
     }
 
-    private static Value value(ManifestTable define, String name, @Nullable Object value)
-            throws KernelManifestException {
+    private static Value value(TomlTable define, String name, @Nullable Object value)
+            throws TomlException {
         return switch (value) {
             case Boolean isDefined ->
                 new Value(

@@ -5,8 +5,10 @@ import dev.granary.coordinator.recording.RecordedId;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.SequencedMap;
+import java.util.SequencedSet;
 
 /**
  * The inputs that only a recorded kernel has. Its headers are listed and nothing is searched, so
@@ -22,10 +24,20 @@ public record RecordedInputs(
         List<String> includeDirectories,
         boolean isEveryFileListed,
         List<RecordedId> ids) {
+    /** The key that a table of a recorded kernel has. */
+    static final String MARK = "target";
+
     /** Copies the map and the lists. */
     public RecordedInputs {
         headers = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(headers));
         includeDirectories = List.copyOf(includeDirectories);
         ids = List.copyOf(ids);
+    }
+
+    /** Returns these inputs with further ids. */
+    RecordedInputs withIds(List<RecordedId> further) {
+        SequencedSet<RecordedId> all = new LinkedHashSet<>(ids);
+        all.addAll(further);
+        return new RecordedInputs(headers, includeDirectories, isEveryFileListed, List.copyOf(all));
     }
 }

@@ -27,6 +27,9 @@ import java.util.regex.PatternSyntaxException;
  * @param parts the parts after it
  */
 record SourcePattern(Path base, List<String> parts) {
+    /** The largest number of files and directories that all patterns are compared with. */
+    static final int MAX_FILES = 200_000;
+
     private static final String ANY_DEPTH = "**";
 
     /** Returns true if a text is a pattern, and not a plain path. */

@@ -1,6 +1,6 @@
 package dev.granary.cli.option;
 
-import dev.granary.cli.device.HostDevice;
+import dev.granary.gpu.Device;
 import dev.granary.gpu.opencl.OpenClDevice;
 
 import org.jspecify.annotations.Nullable;
@@ -47,7 +47,7 @@ public final class DeviceOption {
     }
 
     /** Returns the selected device, as {@link DeviceSelection#one} does. */
-    public HostDevice device() throws CommandFailedException, UsageException {
+    public Device device() throws CommandFailedException, UsageException {
         return selection().one();
     }
 

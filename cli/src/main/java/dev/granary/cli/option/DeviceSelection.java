@@ -1,8 +1,7 @@
 package dev.granary.cli.option;
 
 import dev.granary.cache.Backend;
-import dev.granary.cli.device.HostDevice;
-import dev.granary.cli.device.HostDevices;
+import dev.granary.gpu.Device;
 import dev.granary.gpu.opencl.OpenClDevice;
 
 import java.util.ArrayList;
@@ -33,11 +32,10 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
      * @throws CommandFailedException if there is no device
      * @throws UsageException if no device matches, or several of different targets do
      */
-    public HostDevice one() throws CommandFailedException, UsageException {
+    public Device one() throws CommandFailedException, UsageException {
         List<HostDevices> present = present();
-        List<HostDevice> matches = firstMatches(present);
-        if (!device.isEmpty()
-                && matches.stream().map(HostDevice::target).distinct().count() > 1) {
+        List<Device> matches = firstMatches(present);
+        if (!device.isEmpty() && matches.stream().map(Device::target).distinct().count() > 1) {
             throw new UsageException("several device names contain '" + device
                     + "'; give a longer part or the number, and --backend if needed: "
                     + lines(present));
@@ -51,7 +49,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
      * @throws CommandFailedException if there is no device
      * @throws UsageException if none is selected
      */
-    public List<HostDevice> all() throws CommandFailedException, UsageException {
+    public List<Device> all() throws CommandFailedException, UsageException {
         List<HostDevices> present = present();
         return device.isEmpty()
                 ? present.stream().flatMap(found -> found.devices().stream()).toList()
@@ -80,17 +78,13 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
         if (backend.orElse(Backend.OPENCL) != Backend.OPENCL) {
             throw new UsageException("this command supports devices of OpenCL only");
         }
-        HostDevice found = new DeviceSelection(Optional.of(Backend.OPENCL), device).one();
-        if (found instanceof HostDevice.OfOpenCl(OpenClDevice openCl)) {
-            return openCl;
-        }
-        throw new IllegalStateException("not of OpenCL: " + found);
+        return (OpenClDevice) new DeviceSelection(Optional.of(Backend.OPENCL), device).one();
     }
 
     /** Returns the matches in the first backend that has some. */
-    private List<HostDevice> firstMatches(List<HostDevices> present) throws UsageException {
+    private List<Device> firstMatches(List<HostDevices> present) throws UsageException {
         for (HostDevices found : present) {
-            List<HostDevice> matches = matches(found.devices());
+            List<Device> matches = matches(found.devices());
             if (!matches.isEmpty()) {
                 return matches;
             }
@@ -108,7 +102,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
         return NUMBER.matcher(device).matches();
     }
 
-    private List<HostDevice> matches(List<HostDevice> devices) {
+    private List<Device> matches(List<Device> devices) {
         if (isNumber()) {
             int number = Integer.parseInt(device);
             return number < devices.size() ? List.of(devices.get(number)) : List.of();
@@ -117,7 +111,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
         // a whole name goes before a part of another one
         return Stream.<Predicate<String>>of(wanted::equals, text -> text.contains(wanted))
                 .map(isWanted -> devices.stream()
-                        .filter(each -> isWanted.test(each.description().toLowerCase(Locale.ROOT)))
+                        .filter(each -> isWanted.test(each.toString().toLowerCase(Locale.ROOT)))
                         .toList())
                 .filter(matches -> !matches.isEmpty())
                 .findFirst()

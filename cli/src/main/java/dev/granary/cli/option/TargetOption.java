@@ -2,7 +2,7 @@ package dev.granary.cli.option;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.cli.device.HostDevice;
+import dev.granary.gpu.Device;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
 
 import picocli.CommandLine.Option;
@@ -61,7 +61,7 @@ public final class TargetOption {
     }
 
     /** Returns the target of intermediate programs if a device builds from them. */
-    private static List<Target> intermediate(HostDevice device) {
+    private static List<Target> intermediate(Device device) {
         return device.target().backend() == Backend.LEVEL_ZERO
                 ? List.of(IntermediateDescriptor.TARGET)
                 : List.of();

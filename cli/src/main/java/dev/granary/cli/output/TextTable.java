@@ -8,14 +8,14 @@ import java.util.regex.Pattern;
 
 /**
  * Table of text in aligned columns. The first column is aligned to the left, the others to the
- * right unless their heading begins with {@code <}. If the table is wider than 80 columns, its
- * first column is truncated, but not below 16 columns.
+ * right unless their heading begins with {@code <} or {@code ~}. If the table is wider than 80
+ * columns, that with {@code ~} is truncated, then the first one, but not below 16 columns.
  */
 public final class TextTable {
     private static final int WIDTH = 80;
     private static final int GAP = 2;
-    private static final int MIN_FIRST_WIDTH = 16;
-    private static final String LEFT = "<";
+    private static final int MIN_WIDTH = 16;
+    private static final Pattern MARK = Pattern.compile("^[<~]");
     private static final Pattern CONTROL = Pattern.compile("\\p{Cc}");
 
     private final List<String> headings;
@@ -47,7 +47,7 @@ public final class TextTable {
     public void print(PrintWriter out) {
         int[] widths = new int[headings.size()];
         List<String> shown = headings.stream()
-                .map(heading -> heading.startsWith(LEFT) ? heading.substring(1) : heading)
+                .map(heading -> MARK.matcher(heading).replaceFirst(""))
                 .toList();
         List<List<String>> all = new ArrayList<>(List.of(shown));
         all.addAll(rows);
@@ -56,15 +56,19 @@ public final class TextTable {
                 widths[i] = Math.max(widths[i], row.get(i).length());
             }
         }
-        int total = Arrays.stream(widths).sum() + GAP * (widths.length - 1);
-        widths[0] = Math.max(
-                Math.min(widths[0], MIN_FIRST_WIDTH), widths[0] - Math.max(0, total - WIDTH));
+        for (int i = widths.length - 1; i >= 0; i--) {
+            if (i == 0 || headings.get(i).startsWith("~")) {
+                int excess = Arrays.stream(widths).sum() + GAP * (widths.length - 1) - WIDTH;
+                widths[i] =
+                        Math.max(Math.min(widths[i], MIN_WIDTH), widths[i] - Math.max(0, excess));
+            }
+        }
         for (List<String> row : all) {
             StringBuilder line = new StringBuilder();
             for (int i = 0; i < row.size(); i++) {
-                String cell = i == 0 ? Units.cut(row.get(i), widths[0]) : row.get(i);
+                String cell = Units.cut(row.get(i), widths[i]);
                 String padding = " ".repeat(Math.max(0, widths[i] - cell.length()));
-                boolean left = i == 0 || headings.get(i).startsWith(LEFT);
+                boolean left = i == 0 || MARK.matcher(headings.get(i)).lookingAt();
                 line.append(i == 0 ? "" : " ".repeat(GAP))
                         .append(left ? cell + padding : padding + cell);
             }

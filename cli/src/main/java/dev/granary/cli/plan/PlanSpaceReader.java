@@ -1,14 +1,11 @@
 package dev.granary.cli.plan;
 
-import dev.granary.cli.manifest.KernelManifestException;
-import dev.granary.cli.manifest.ManifestTable;
+import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
+import dev.granary.coordinator.toml.TomlTable;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.tuning.PlanParameters;
 import dev.granary.plans.tuning.PlanSpace;
-
-import org.tomlj.TomlArray;
-import org.tomlj.TomlTable;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -25,38 +22,36 @@ import java.util.stream.Collectors;
 final class PlanSpaceReader {
     private static final Set<String> SPACE_KEYS = Set.of("parameter", "where");
 
-    private final ManifestTable top;
+    private final TomlTable top;
     // the values as the file has them, by the name of their parameter and their text
     private final Map<String, Map<String, Object>> values = new LinkedHashMap<>();
 
-    private PlanSpaceReader(ManifestTable top) {
+    private PlanSpaceReader(TomlTable top) {
         this.top = top;
     }
 
-    static PlanSpace read(ManifestTable top) throws KernelManifestException {
+    static PlanSpace read(TomlTable top) throws TomlException {
         return new PlanSpaceReader(top).space();
     }
 
-    private PlanSpace space() throws KernelManifestException {
-        ManifestTable space = top.table(PlanFile.SPACE, "[space]")
-                .orElseThrow(() -> new KernelManifestException(top.file()
+    private PlanSpace space() throws TomlException {
+        TomlTable space = top.table(PlanFile.SPACE, "[space]")
+                .orElseThrow(() -> new TomlException(top.file()
                         + ": there is no table [space] with the parameters of the plans."));
         space.checkKeys(SPACE_KEYS, "a space");
         PlanSpace.Builder builder = PlanSpace.of(new PlanFile(top).nest());
-        ManifestTable parameters = space.table("parameter", "[space.parameter]")
+        TomlTable parameters = space.table("parameter", "[space.parameter]")
                 .orElseThrow(() -> space.error(
                         "where", "the space has no table [space.parameter] with their values"));
         for (String name : parameters.keys()) {
             Map<String, Object> texts = texts(parameters, name);
             values.put(name, texts);
-            checked(
-                    parameters,
-                    name,
-                    () -> builder.parameter(name, texts.keySet().toArray()));
+            parameters.checked(
+                    name, () -> builder.parameter(name, texts.keySet().toArray()));
         }
         checkUses();
         for (String constraint : space.texts("where")) {
-            checked(space, "where", () -> builder.where(constraint));
+            space.checked("where", () -> builder.where(constraint));
         }
         try {
             return builder.plans(this::plan);
@@ -66,18 +61,18 @@ final class PlanSpaceReader {
     }
 
     /** Returns the values of a parameter by their texts. */
-    private static Map<String, Object> texts(ManifestTable parameters, String name)
-            throws KernelManifestException {
+    private static Map<String, Object> texts(TomlTable parameters, String name)
+            throws TomlException {
         Map<String, Object> texts = new LinkedHashMap<>();
-        if (!(parameters.value(name) instanceof TomlArray array)) {
+        if (!(parameters.value(name) instanceof List<?> array)) {
             throw parameters.error(
                     name, name + " must be a list of values, such as " + name + " = [8, 16]");
         }
-        for (Object value : array.toList()) {
+        for (Object value : array) {
             if (!(value instanceof Long
                     || value instanceof Boolean
                     || value instanceof String
-                    || value instanceof TomlArray)) {
+                    || value instanceof List)) {
                 throw parameters.error(
                         name, "a value must be a whole number, true, false, a text or a list");
             }
@@ -89,13 +84,13 @@ final class PlanSpaceReader {
     }
 
     private static String text(Object value) {
-        return value instanceof TomlArray list
-                ? list.toList().stream().map(PlanSpaceReader::text).collect(Collectors.joining(" "))
+        return value instanceof List<?> list
+                ? list.stream().map(PlanSpaceReader::text).collect(Collectors.joining(" "))
                 : String.valueOf(value);
     }
 
     /** Checks that each {@code "$name"} is a parameter, and that each parameter is used. */
-    private void checkUses() throws KernelManifestException {
+    private void checkUses() throws TomlException {
         Set<String> used = new LinkedHashSet<>();
         for (String key : top.keys()) {
             if (!key.equals(PlanFile.SPACE)) {
@@ -121,12 +116,11 @@ final class PlanSpaceReader {
 
     private static void collect(Object value, Set<String> used) {
         switch (value) {
-            case TomlArray list -> list.toList().forEach(each -> collect(each, used));
+            case List<?> list -> list.forEach(each -> collect(each, used));
             case TomlTable table ->
-                table.keySet()
-                        .forEach(key ->
-                                collect(Objects.requireNonNull(table.get(List.of(key))), used));
-            default -> ManifestTable.parameter(value).ifPresent(used::add);
+                table.keys()
+                        .forEach(key -> collect(Objects.requireNonNull(table.value(key)), used));
+            default -> TomlTable.parameter(value).ifPresent(used::add);
         }
     }
 
@@ -139,18 +133,9 @@ final class PlanSpaceReader {
                         Objects.requireNonNull(
                                 Objects.requireNonNull(values.get(name)).get(text))));
         try {
-            return new PlanFile(new ManifestTable(top.file(), top.values(), chosen)).plan();
-        } catch (KernelManifestException e) {
+            return new PlanFile(top.with(chosen)).plan();
+        } catch (TomlException e) {
             throw new IllegalArgumentException(message(e), e);
-        }
-    }
-
-    private static void checked(ManifestTable table, String key, Runnable step)
-            throws KernelManifestException {
-        try {
-            step.run();
-        } catch (IllegalArgumentException e) {
-            throw table.error(key, message(e));
         }
     }
 

@@ -8,8 +8,10 @@ import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.RecordedInputs;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.binary.BinaryContainer;
 
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,21 +23,25 @@ import java.util.TreeMap;
 
 /**
  * Resolver that turns a kernel of a manifest into a descriptor: it reads the sources, and an
- * {@link IncludeCollector} all files that they include, directly or transitively.
+ * {@link IncludeCollector} all files that they include, directly or transitively. A source is a
+ * module of SPIR-V if its content begins like one.
  */
 public final class KernelSourceResolver {
     private static final Target NO_DEVICE = new Target(Backend.OPENCL, "granary", "none", "none");
 
     private final KernelSpec kernel;
+    private final KernelDescriptor.Builder builder;
     private final SourceFileReader files = new SourceFileReader();
     private final IncludeCollector includes;
+    private final List<String> texts = new ArrayList<>();
     private final Map<String, Path> headerFiles = new LinkedHashMap<>();
     private final NavigableMap<Integer, Path> sourcesByLine = new TreeMap<>();
     private boolean hasSpirv;
 
-    private KernelSourceResolver(KernelSpec kernel) throws IOException {
+    private KernelSourceResolver(KernelSpec kernel, Target target) throws IOException {
         this.kernel = kernel;
         this.includes = new IncludeCollector(kernel, files);
+        this.builder = KernelDescriptor.builder(target, kernel.name()).options(kernel.options());
     }
 
     /**
@@ -45,7 +51,7 @@ public final class KernelSourceResolver {
      *     user
      */
     public static KernelDescriptor descriptor(KernelSpec kernel, Target target) throws IOException {
-        return resolve(kernel, target).descriptor();
+        return new KernelSourceResolver(kernel, target).resolve();
     }
 
     /**
@@ -68,8 +74,8 @@ public final class KernelSourceResolver {
      * @throws IOException as {@link #descriptor}
      */
     public static Resolved resolve(KernelSpec kernel, Target target) throws IOException {
-        KernelSourceResolver resolver = new KernelSourceResolver(kernel);
-        KernelDescriptor descriptor = resolver.resolve(target);
+        KernelSourceResolver resolver = new KernelSourceResolver(kernel, target);
+        KernelDescriptor descriptor = resolver.resolve();
         return new Resolved(
                 descriptor, new KernelSources(resolver.sourcesByLine, resolver.headerFiles));
     }
@@ -80,55 +86,93 @@ public final class KernelSourceResolver {
      *
      * @throws IOException as {@link #descriptor}
      */
-    public static KernelDescriptor descriptor(
-            KernelSpec kernel, RecordedInputs inputs, RecordedId id) throws IOException {
-        return built(new KernelSourceResolver(kernel)
-                .builder(inputs, id.target())
-                .environment(id.environment()));
+    public static KernelDescriptor descriptor(KernelSpec kernel, RecordedId id) throws IOException {
+        KernelSourceResolver resolver = new KernelSourceResolver(kernel, id.target());
+        resolver.builder.environment(id.environment());
+        return resolver.resolve();
     }
 
-    private KernelDescriptor resolve(Target target) throws IOException {
+    private KernelDescriptor resolve() throws IOException {
+        addSources();
         if (kernel.recorded().isPresent()) {
-            RecordedInputs inputs = kernel.recorded().get();
-            KernelDescriptor descriptor = built(builder(inputs, target));
-            checkEnvironment(inputs, descriptor);
-            return descriptor;
+            addListed(kernel.recorded().get());
+        } else {
+            includes.collect(texts);
+            includes.addTo(builder);
+            headerFiles.putAll(includes.files());
         }
-        KernelDescriptor.Builder builder =
-                KernelDescriptor.builder(target, kernel.name()).options(kernel.options());
-        List<String> texts = addSources(builder);
+        kernel.entries().forEach(builder::entry);
+        kernel.launches().forEach(launch -> builder.launch(launch.kernel(), launch.geometry()));
+        KernelDescriptor descriptor;
+        try {
+            descriptor =
+                    builder.tag(kernel.tag()).extraDigest(kernel.extraDigest()).build();
+        } catch (IllegalArgumentException e) { // inputs that do not go together
+            throw new IOException(e.getMessage(), e);
+        }
+        checkEnvironment(descriptor);
+        return descriptor;
+    }
+
+    private void addSources() throws IOException {
+        int line = 1;
+        for (Path source : kernel.sources()) {
+            byte[] content = files.content(source);
+            // The compiler counts the lines of all texts together. A text without a final line end
+            // shares its last line with the next text, to which that line is then attributed.
+            sourcesByLine.put(line, source);
+            if (isSpirv(content)) {
+                addSpirv(source, content);
+            } else {
+                String text = new String(content, UTF_8);
+                builder.source(text);
+                texts.add(text);
+                line += lineEndings(text);
+            }
+        }
+        if (hasSpirv && !texts.isEmpty()) {
+            throw new IOException("SPIR-V and OpenCL C are no one program: name either in source");
+        }
         for (int i = 0; i < texts.size(); i++) {
-            if (texts.get(i).isBlank()) {
+            // one of several texts in code may be blank
+            if (kernel.recorded().isPresent()
+                    ? texts.stream().allMatch(String::isBlank)
+                    : texts.get(i).isBlank()) {
                 throw new IOException(
                         kernel.sources().get(i) + " is empty: correct source in the manifest");
             }
         }
-        includes.collect(texts);
-        includes.addTo(builder);
-        headerFiles.putAll(includes.files());
-        kernel.entries().forEach(builder::entry);
-        kernel.launches().forEach(launch -> builder.launch(launch.kernel(), launch.geometry()));
-        return built(builder.tag(kernel.tag()).extraDigest(kernel.extraDigest()));
     }
 
-    /** Builds a descriptor; inputs that do not go together are an error of the manifest. */
-    private static KernelDescriptor built(KernelDescriptor.Builder builder) throws IOException {
-        try {
-            return builder.build();
-        } catch (IllegalArgumentException e) {
-            throw new IOException(e.getMessage(), e);
-        }
+    private static boolean isSpirv(byte[] content) {
+        return switch (BinaryContainer.read(MemorySegment.ofArray(content))) {
+            case BinaryContainer.SpirV _ -> true;
+            case BinaryContainer.Malformed malformed ->
+                malformed.format() == BinaryContainer.Format.SPIR_V;
+            default -> false;
+        };
     }
 
-    /** Returns the builder of a recorded kernel. */
-    private KernelDescriptor.Builder builder(RecordedInputs inputs, Target target)
-            throws IOException {
-        KernelDescriptor.Builder builder =
-                KernelDescriptor.builder(target, kernel.name()).options(kernel.options());
-        if (addSources(builder).stream().allMatch(String::isBlank) && !hasSpirv) {
+    private void addSpirv(Path file, byte[] module) throws IOException {
+        if (hasSpirv) {
             throw new IOException(
-                    kernel.sources().getFirst() + " is empty: correct source in the manifest");
+                    file + " is a second module of SPIR-V: a kernel has one source of SPIR-V");
         }
+        try {
+            builder.spirv(module);
+        } catch (IllegalArgumentException e) {
+            throw new IOException(file + ": " + e.getMessage(), e);
+        }
+        hasSpirv = true;
+    }
+
+    private static int lineEndings(String text) {
+        boolean hasOpenLine = !text.isEmpty() && !text.endsWith("\n") && !text.endsWith("\r");
+        return (int) text.lines().count() - (hasOpenLine ? 1 : 0);
+    }
+
+    /** Adds the files that a recording lists. */
+    private void addListed(RecordedInputs inputs) throws IOException {
         for (Map.Entry<String, Path> header : inputs.headers().entrySet()) {
             builder.header(header.getKey(), files.text(header.getValue()));
             headerFiles.put(normalized(header.getKey()), header.getValue());
@@ -137,9 +181,6 @@ public final class KernelSourceResolver {
         if (inputs.isEveryFileListed()) {
             builder.everyFileListed();
         }
-        kernel.entries().forEach(builder::entry);
-        kernel.launches().forEach(launch -> builder.launch(launch.kernel(), launch.geometry()));
-        return builder.tag(kernel.tag()).extraDigest(kernel.extraDigest());
     }
 
     /** Returns the path in the form in which {@link KernelSources#header} looks it up. */
@@ -152,12 +193,11 @@ public final class KernelSourceResolver {
     }
 
     /**
-     * Checks that this process has the environment of the recording. Another environment has other
-     * ids: programs would not find the entries.
+     * Checks that the descriptor has the environment of the recording. Another environment has
+     * other ids: programs would not find the entries.
      */
-    private static void checkEnvironment(RecordedInputs inputs, KernelDescriptor descriptor)
-            throws IOException {
-        List<RecordedId> ids = inputs.ids().stream()
+    private void checkEnvironment(KernelDescriptor descriptor) throws IOException {
+        List<RecordedId> ids = kernel.recorded().map(RecordedInputs::ids).orElse(List.of()).stream()
                 .filter(id -> id.target().equals(descriptor.target()))
                 .toList();
         if (!ids.isEmpty()
@@ -167,36 +207,5 @@ public final class KernelSourceResolver {
                     + ids.getFirst().environment() + ", but this process has "
                     + descriptor.compilerVariables() + ": set them as they were");
         }
-    }
-
-    /** Adds the sources, and returns their texts. SPIR-V is recognized by its first bytes. */
-    private List<String> addSources(KernelDescriptor.Builder builder) throws IOException {
-        List<String> texts = new ArrayList<>();
-        int line = 1;
-        for (Path source : kernel.sources()) {
-            byte[] content = files.content(source);
-            if (SpirvFile.isSpirv(content)) {
-                SpirvFile.add(source, content, builder, hasSpirv);
-                hasSpirv = true;
-                sourcesByLine.put(line, source);
-                continue;
-            }
-            String text = new String(content, UTF_8);
-            builder.source(text);
-            texts.add(text);
-            // The compiler counts the lines of all texts together. A text without a final line end
-            // shares its last line with the next text, to which that line is then attributed.
-            sourcesByLine.put(line, source);
-            line += lineEndings(text);
-        }
-        if (hasSpirv && !texts.isEmpty()) {
-            throw new IOException("SPIR-V and OpenCL C are no one program: name either in source");
-        }
-        return texts;
-    }
-
-    private static int lineEndings(String text) {
-        boolean hasOpenLine = !text.isEmpty() && !text.endsWith("\n") && !text.endsWith("\r");
-        return (int) text.lines().count() - (hasOpenLine ? 1 : 0);
     }
 }

@@ -19,6 +19,8 @@ import dev.granary.cli.option.UsageException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.SampleBinaries;
+import dev.granary.gpu.offline.CompiledProgram;
+import dev.granary.gpu.offline.CompilerProcessException;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.testing.Await;
@@ -131,7 +133,7 @@ class CompilerProcessesTest {
                 OpenClEngine here = OpenClEngine.open(OpenCl.devices().getFirst())) {
             assertEquals(here.target(), engine.target());
             KernelDescriptor descriptor = add(engine);
-            TransferredPrimitive compiled = engine.create(descriptor);
+            CompiledProgram compiled = engine.create(descriptor);
             KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
             assertEquals(Primitive.Origin.COMPILED, compiled.origin());
             assertEquals(List.of("add"), compiled.kernels());
@@ -140,7 +142,7 @@ class CompilerProcessesTest {
             assertEquals(
                     Primitive.Origin.RESTORED,
                     here.create(descriptor, binaries, BinaryKind.KERNEL).origin());
-            TransferredPrimitive restored = engine.create(descriptor, binaries, BinaryKind.KERNEL);
+            CompiledProgram restored = engine.create(descriptor, binaries, BinaryKind.KERNEL);
             assertEquals(Primitive.Origin.RESTORED, restored.origin());
             assertEquals(binaries, restored.getBinaries(BinaryKind.KERNEL));
             assertEquals(Duration.ZERO, restored.compileTime());

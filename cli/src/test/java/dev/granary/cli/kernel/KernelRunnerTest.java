@@ -11,6 +11,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.manifest.TestKernels;
 import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.coordinator.Granary;
@@ -63,8 +64,7 @@ class KernelRunnerTest {
                 .build();
         try (Granary granary = Granary.open(config);
                 FaultyEngine engine = new FaultyEngine()) {
-            KernelSpec kernel = new KernelSpec(
-                    "k", List.of(source), List.of(), List.of(), List.of(), List.of(), "", "");
+            KernelSpec kernel = TestKernels.of("k", source);
             KernelRunner.Result result = new KernelRunner(granary, engine)
                     .runAll(
                             List.of(kernel),

@@ -134,7 +134,7 @@ class LevelZeroCommandsTest {
 
     private static JsonObject runKernel(String machine, String bucket, String... more)
             throws Exception {
-        List<String> arguments = new ArrayList<>(List.of("run", manifest, "--json"));
+        List<String> arguments = new ArrayList<>(List.of("get", manifest, "--json"));
         arguments.addAll(List.of(more));
         return result(run(machine, bucket, arguments.toArray(String[]::new)));
     }
@@ -203,9 +203,7 @@ class LevelZeroCommandsTest {
     void doctorAndWarm() throws Exception {
         run("d", "", "doctor", "--backend", "level-zero")
                 .exits(0)
-                .prints(
-                        "ok       level-zero: ",
-                        target("level-zero") + ", reads " + target("opencl"));
+                .prints("  reads    " + target("opencl"), "ok       devices: ");
         run("w", "any", "warm", "--target", "opencl/a", "--device", "0")
                 .exits(2)
                 .reports("--target selects entries without a device");
@@ -213,7 +211,7 @@ class LevelZeroCommandsTest {
 
     private static Cli explain(String machine, String kernel, String... more) throws Exception {
         List<String> arguments =
-                new ArrayList<>(List.of("explain", kernel, "--backend", "level-zero"));
+                new ArrayList<>(List.of("inspect", kernel, "--backend", "level-zero"));
         arguments.addAll(List.of(more));
         return run(machine, "", arguments.toArray(String[]::new)).exits(0);
     }
@@ -269,7 +267,7 @@ class LevelZeroCommandsTest {
         }
         assertEquals(
                 "compiled",
-                result(run("module", "", "run", moduleManifest, "--json"))
+                result(run("module", "", "get", moduleManifest, "--json"))
                         .get("outcome")
                         .getAsString());
     }
@@ -285,19 +283,19 @@ class LevelZeroCommandsTest {
             JsonObject node = result(run(
                     "node-" + backend,
                     backend,
-                    "run",
+                    "get",
                     moduleManifest,
                     "--json",
                     "--backend",
                     backend));
             assertEquals("bucket", node.get("outcome").getAsString());
         }
-        run("any", "", "devices").exits(0).prints("takes SPIR-V_1.");
+        run("any", "", "devices").exits(0).prints("takes    SPIR-V_1.");
         run("ci-offline", "offline", "populate", moduleManifest, "--target", target("opencl"))
                 .exits(0);
         assertEquals(
                 "bucket",
-                result(run("offline-node", "offline", "run", moduleManifest, "--json"))
+                result(run("offline-node", "offline", "get", moduleManifest, "--json"))
                         .get("outcome")
                         .getAsString());
     }

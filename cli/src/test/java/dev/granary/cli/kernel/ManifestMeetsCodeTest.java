@@ -144,7 +144,7 @@ class ManifestMeetsCodeTest {
         kernels.put("every kernel", "source = 'saxpy.cl'\n" + geometry + options);
         Map<String, String> ids = new TreeMap<>();
         for (JsonElement result : Cli.run(
-                        "run",
+                        "get",
                         manifest(kernels),
                         "--dir",
                         directory.resolve("spellings").toString(),

@@ -26,7 +26,7 @@ public final class OfflineNodeProgram {
                 LevelZeroEngine engine =
                         LevelZeroEngine.open(LevelZero.devices().getFirst())) {
             System.out.println("target=" + engine.target().path());
-            for (KernelSpec kernel : KernelManifest.read(Path.of(arguments[0])).kernels()) {
+            for (KernelSpec kernel : KernelManifest.read(Path.of(arguments[0]))) {
                 KernelDescriptor descriptor =
                         KernelSourceResolver.descriptor(kernel, engine.target());
                 var lookup = granary.lookup(engine, descriptor);

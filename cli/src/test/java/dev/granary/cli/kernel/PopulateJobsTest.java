@@ -136,7 +136,7 @@ class PopulateJobsTest {
                         "FAILED lost: there is no file")
                 .isNarrow();
         String good = manifest("[[kernel]]\nsource = 'src/k*.cl'\noptions = '-D N=1'\n");
-        run("run", "node", good).exits(0).prints("0 compiled, 2 from the bucket");
+        run("get", "node", good).exits(0).prints("0 compiled, 2 from the bucket");
         assertEquals(
                 Map.of("present", 2),
                 outcomes(run("populate", "ci", good, "--json").json()));
@@ -170,7 +170,7 @@ class PopulateJobsTest {
         run("populate", "ci-1", manifest, "--shard", "1/1000")
                 .exits(0)
                 .prints("part 1/1000: 0 of 2 kernels");
-        run("run", "node", manifest).exits(0).prints("0 compiled, 2 from the bucket");
+        run("get", "node", manifest).exits(0).prints("0 compiled, 2 from the bucket");
     }
 
     @Test
@@ -181,7 +181,7 @@ class PopulateJobsTest {
                 List.of("0/4", "5/4", "1", "1/0", "a/b", "-1/4", "1/4/4", "", "1/99999999999")) {
             run("populate", "ci", manifest, "--shard", shard)
                     .exits(2)
-                    .reports("--shard is '" + shard + "', but should be a part I/N");
+                    .reports("'" + shard + "' should be a part I/N");
         }
         run("populate", "ci", manifest, "--jobs", "0")
                 .exits(2)

@@ -95,8 +95,8 @@ class PopulateTest {
             s3.createBucket("kernels");
             System.setProperty("aws.accessKeyId", s3.accessKey());
             System.setProperty("aws.secretAccessKey", s3.secretKey());
-            List<String> bucket = List.of(
-                    "--bucket", "s3://kernels/ci", "--endpoint", s3.endpoint().toString());
+            String endpoint = s3.endpoint().toString();
+            List<String> bucket = List.of("--bucket", "s3://kernels/ci", "--endpoint", endpoint);
 
             JsonObject first = run("populate", "builder", bucket, manifest, "--json")
                     .exits(0)
@@ -121,7 +121,7 @@ class PopulateTest {
                     2,
                     0);
             assertSummary(
-                    run("run", "other", bucket, manifest, "--json").exits(0).json(), 0, 2, 0, 0);
+                    run("get", "other", bucket, manifest, "--json").exits(0).json(), 0, 2, 0, 0);
             JsonObject again = run("populate", "builder", bucket, manifest, "--json")
                     .exits(0)
                     .json();
@@ -140,16 +140,16 @@ class PopulateTest {
                     .prints("2 from disk", "s3://kernels/second: 2 published")
                     .isNarrow();
             assertSummary(
-                    run("run", "other", List.of(), manifest, "--json").exits(0).json(), 0, 2, 0, 0);
+                    run("get", "other", List.of(), manifest, "--json").exits(0).json(), 0, 2, 0, 0);
             run("warm", "warmed", bucket)
                     .exits(0)
-                    .prints("2 entries (", "installed, 0 there already, 0 skipped");
+                    .prints("installed  2 entries (", "present    0", "skipped    0");
             assertSummary(
-                    run("run", "warmed", bucket, manifest, "--json").exits(0).json(), 0, 2, 0, 0);
-            Cli listed =
-                    run("ls", "other", bucket, "--tier", "bucket", "--json").exits(0);
+                    run("get", "warmed", bucket, manifest, "--json").exits(0).json(), 0, 2, 0, 0);
+            Cli listed = Cli.run("ls", "s3://kernels/ci", "--endpoint", endpoint, "--json")
+                    .exits(0);
             assertEquals(2, listed.json().getAsJsonArray("entries").size());
-            run("stats", "other", List.of()).exits(0).prints("2 entries", "layer-hits");
+            run("stats", "other", List.of()).exits(0).prints("entries    2", "layer-hits");
             List<String> layers = List.of(
                     "--bucket",
                     "s3://kernels/team",
@@ -158,7 +158,7 @@ class PopulateTest {
                     "--endpoint",
                     s3.endpoint().toString());
             JsonObject layered =
-                    run("run", "layered", layers, manifest, "--json").exits(0).json();
+                    run("get", "layered", layers, manifest, "--json").exits(0).json();
             assertSummary(layered, 0, 0, 2, 0);
             assertEquals(
                     "s3://kernels/ci at " + s3.endpoint(),
@@ -183,8 +183,10 @@ class PopulateTest {
                             "bucket 2: 2 from s3://kernels/ci at",
                             "s3://kernels/team: 2 published")
                     .isNarrow();
-            run("ls", "again", layers, "--tier", "s3://kernels/team").exits(0).prints("2 entries");
-            run("stats", "again", layers, "--tier", "s3://kernels/ci").exits(0).prints("2 entries");
+            Cli.run("ls", "s3://kernels/team", "--endpoint", endpoint).exits(0).prints("2 entries");
+            Cli.run("stats", "s3://kernels/ci", "--endpoint", endpoint)
+                    .exits(0)
+                    .prints("entries    2");
             run("stats", "again", List.of()).exits(0).prints("layer-hits s3://kernels/ci");
             run("doctor", "other", bucket).exits(0).prints("ok       bucket");
         } finally {
@@ -192,7 +194,7 @@ class PopulateTest {
             System.clearProperty("aws.secretAccessKey");
         }
         run(
-                        "run",
+                        "get",
                         "other",
                         List.of("--bucket", "s3://kernels/ci", "--endpoint", "http://127.0.0.1:1"),
                         manifest)
@@ -229,7 +231,9 @@ class PopulateTest {
                     .json();
             assertSummary(again, 0, 2, 0, 0);
             assertEquals(1, fleet.keys("/p/").size());
-            run("ls", "builder", bucket, "--tier", "bucket").exits(0).prints("2 entries");
+            Cli.run("ls", "s3://kernels/ci", "--endpoint", fleet.endpoint())
+                    .exits(0)
+                    .prints("2 entries");
         }
     }
 
@@ -250,11 +254,11 @@ class PopulateTest {
             source = "lost.cl"
             """);
         JsonObject result =
-                run("run", "local", List.of(), manifest, "--json").exits(1).json();
+                run("get", "local", List.of(), manifest, "--json").exits(1).json();
         assertSummary(result, 2, 0, 0, 2);
         JsonObject broken = result.getAsJsonArray("results").get(2).getAsJsonObject();
         assertTrue(broken.get("error").getAsString().contains("undeclared"), broken::toString);
-        Cli text = run("run", "local", List.of(), manifest)
+        Cli text = run("get", "local", List.of(), manifest)
                 .exits(1)
                 .prints("4 kernels: 0 compiled", "2 from disk", "2 failed")
                 .reports(
@@ -277,7 +281,7 @@ class PopulateTest {
                 directory.resolve("add.cl"),
                 "__kernel void add(__global float *a) {\n" + "    undeclared = 1;\n".repeat(30)
                         + "}\n");
-        Cli text = run("run", "local", List.of(), manifest)
+        Cli text = run("get", "local", List.of(), manifest)
                 .exits(1)
                 .reports(
                         "FAILED scale",
@@ -290,11 +294,11 @@ class PopulateTest {
                 text.err().lines().filter(line -> !line.isEmpty()).count()
                         <= 2 * (1 + BuildLog.MAX_LINES),
                 text.err());
-        Cli verbose = run("run", "local", List.of(), manifest, "--verbose")
+        Cli verbose = run("get", "local", List.of(), manifest, "--verbose")
                 .exits(1)
                 .reports(directory.resolve("add.cl") + ":30:5: error:");
         assertFalse(verbose.err().contains("--verbose shows all"), verbose.err());
-        String error = run("run", "local", List.of(), manifest, "--json")
+        String error = run("get", "local", List.of(), manifest, "--json")
                 .exits(1)
                 .json()
                 .getAsJsonArray("results")
@@ -311,16 +315,16 @@ class PopulateTest {
                     + " the present ones; so is a wrong backend")
     void noSuchDevice() throws Exception {
         String present = "opencl 0 " + OpenCl.devices().getFirst();
-        run("run", "local", List.of(), manifest(""), "--device", "abacus")
+        run("get", "local", List.of(), manifest(""), "--device", "abacus")
                 .exits(2)
                 .reports("no device name contains 'abacus'; the devices are: ", present);
-        run("run", "local", List.of(), manifest(""), "--device", "99")
+        run("get", "local", List.of(), manifest(""), "--device", "99")
                 .exits(2)
                 .reports("there is no device 99; the devices are: ", present);
-        run("run", "local", List.of(), manifest(""), "--backend", "opencl", "--device", "abacus")
+        run("get", "local", List.of(), manifest(""), "--backend", "opencl", "--device", "abacus")
                 .exits(2)
                 .reports("no device name contains 'abacus'", present);
-        run("run", "local", List.of(), manifest(""), "--backend", "vulkan")
+        run("get", "local", List.of(), manifest(""), "--backend", "vulkan")
                 .exits(2)
                 .reports("--backend must be opencl, level-zero or auto, not vulkan");
         run("doctor", "local", List.of(), "--device", "99").exits(2).reports(present);
@@ -345,7 +349,7 @@ class PopulateTest {
                             "/nonexistent",
                             "GRANARY_DIR",
                             directory.resolve("two devices").toString()))
-                    .run("run", file, "--device", device));
+                    .run("get", file, "--device", device));
             if (device.startsWith("Portable")) {
                 ran.exits(2)
                         .reports(
@@ -365,7 +369,7 @@ class PopulateTest {
     @DisplayName("N12 the target of each result is in the JSON, and a number selects a device")
     void target() throws Exception {
         JsonObject result = run(
-                        "run",
+                        "get",
                         "local",
                         List.of(),
                         manifest(""),

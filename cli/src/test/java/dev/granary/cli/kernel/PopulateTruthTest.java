@@ -161,7 +161,7 @@ class PopulateTruthTest {
         String key = fleet.keys("/e/").getFirst();
         fleet.change(key, bytes -> Arrays.copyOf(bytes, bytes.length / 3));
         run("populate", "ci").exits(0).prints("1 published, 0 there already");
-        run("run", "node").exits(0).prints("1 from the bucket");
+        run("get", "node").exits(0).prints("1 from the bucket");
     }
 
     @Test
@@ -188,18 +188,18 @@ class PopulateTruthTest {
                 2, both.get("stored").getAsInt() + both.get("present").getAsInt(), both::toString);
         run("warm", "before").exits(0).prints("2 entries (");
         fleet.remove("/p/");
-        run("warm", "before").exits(0).prints("2 there already");
-        run("warm", "meanwhile").exits(1).prints("0 entries (0 B) installed");
+        run("warm", "before").exits(0).prints("present    2");
+        run("warm", "meanwhile").exits(1).prints("installed  0 entries (0 B)");
         run("populate", "ci").exits(0).prints("2 from disk", "2 published");
         for (int pack = 0; pack < 2; pack++) {
             compactLoss();
         }
         for (String machine : List.of("node", "before", "meanwhile")) {
-            Cli warm = run("warm", machine).exits(0).prints("0 skipped");
+            Cli warm = run("warm", machine).exits(0).prints("skipped    0");
             assertEquals("", warm.err());
         }
-        run("run", "node", "--require-bucket").exits(0).prints("2 from disk");
-        run("run", "another").exits(0).prints("2 from the bucket");
+        run("get", "node", "--require-bucket").exits(0).prints("2 from disk");
+        run("get", "another").exits(0).prints("2 from the bucket");
     }
 
     @Test
@@ -208,14 +208,16 @@ class PopulateTruthTest {
     void packsGoneAndPublishedUnpacked() {
         run("populate", "ci").exits(0).prints("1 published");
         fleet.remove("/p/");
-        run("run", "program").exits(0).prints("1 compiled");
+        run("get", "program").exits(0).prints("1 compiled");
         run("warm", "meanwhile")
                 .exits(1)
                 .prints("1 entry (", "installed", "a pack cannot be read: it is not there");
         run("populate", "ci").exits(0).prints("0 published, 1 there already");
         run("warm", "node").exits(1).prints("a pack cannot be read: it is not there");
         compactLoss();
-        run("warm", "other").exits(0).prints("1 entry (", "installed, 0 there already, 0 skipped");
+        run("warm", "other")
+                .exits(0)
+                .prints("installed  1 entry (", "present    0", "skipped    0");
     }
 
     /** Compacts, which reports a lost pack, drops it, and ends with 1. */
@@ -253,12 +255,12 @@ class PopulateTruthTest {
                             "not stored")
                     .reports("AccessDenied");
         }
-        at("run", "node", "s3://kernels/team?access=read", fleet.endpoint())
+        at("get", "node", "s3://kernels/team?access=read", fleet.endpoint())
                 .exits(0)
                 .prints("1 compiled");
         fleet.plan(FaultPlan.SOUND);
         populateTeam().exits(0).prints("0 compiled", "1 published");
-        at("run", "another", "s3://kernels/team?access=read", fleet.endpoint())
+        at("get", "another", "s3://kernels/team?access=read", fleet.endpoint())
                 .exits(0)
                 .prints("1 from the bucket");
         populateTeam("--capacity", "0")
@@ -311,8 +313,8 @@ class PopulateTruthTest {
         String dead = "http://127.0.0.1:1";
         assertEquals(
                 List.of(true, true, "open", 1L),
-                breaker(at("run", "a", "s3://kernels/ci", dead, "--json").exits(0)));
-        at("run", "b", "s3://kernels/ci", dead)
+                breaker(at("get", "a", "s3://kernels/ci", dead, "--json").exits(0)));
+        at("get", "b", "s3://kernels/ci", dead)
                 .exits(0)
                 .prints("bucket: ", "circuit breaker open (opened 1 time)");
         assertEquals(
@@ -320,8 +322,8 @@ class PopulateTruthTest {
                 breaker(run("populate", "c", "--json").exits(0)));
         assertEquals(
                 List.of(true, false, "closed", 0L),
-                breaker(run("run", "d", "--json").exits(0)));
-        Cli text = run("run", "e").exits(0);
+                breaker(run("get", "d", "--json").exits(0)));
+        Cli text = run("get", "e").exits(0);
         assertTrue(
                 text.out()
                         .lines()
@@ -337,7 +339,7 @@ class PopulateTruthTest {
     @DisplayName("O8 U3 run with a bucket that cannot be used: one line with the cause, and 0; with"
             + " --require-bucket 1, even if all are in the local tier")
     void requireBucket() {
-        Cli dead = at("run", "node", "s3://kernels/ci", "http://127.0.0.1:1")
+        Cli dead = at("get", "node", "s3://kernels/ci", "http://127.0.0.1:1")
                 .exits(0)
                 .prints("1 compiled")
                 .reports(
@@ -345,19 +347,19 @@ class PopulateTruthTest {
                         "1 lookup failed",
                         "granary doctor");
         assertEquals(1, dead.err().lines().count(), dead.err());
-        at("run", "node", "s3://kernels/ci", "http://127.0.0.1:1").exits(0).prints("1 from disk");
-        at("run", "node", "s3://kernels/ci", "http://127.0.0.1:1", "--require-bucket")
+        at("get", "node", "s3://kernels/ci", "http://127.0.0.1:1").exits(0).prints("1 from disk");
+        at("get", "node", "s3://kernels/ci", "http://127.0.0.1:1", "--require-bucket")
                 .exits(1)
                 .prints("1 from disk")
                 .reports("cannot connect to");
-        at("run", "other", "s3://no-such-bucket/ci", fleet.endpoint(), "--require-bucket")
+        at("get", "other", "s3://no-such-bucket/ci", fleet.endpoint(), "--require-bucket")
                 .exits(1)
                 .prints("1 compiled")
                 .reports("NoSuchBucket");
-        Cli sound = run("run", "third", "--require-bucket").exits(0).prints("1 compiled");
+        Cli sound = run("get", "third", "--require-bucket").exits(0).prints("1 compiled");
         assertEquals("", sound.err());
-        run("run", "fourth", "--require-bucket").exits(0).prints("1 from the bucket");
-        Cli.run("run", "--dir", directory.resolve("third").toString(), manifest, "--require-bucket")
+        run("get", "fourth", "--require-bucket").exits(0).prints("1 from the bucket");
+        Cli.run("get", "--dir", directory.resolve("third").toString(), manifest, "--require-bucket")
                 .exits(2)
                 .reports("No bucket is configured");
     }
@@ -381,12 +383,12 @@ class PopulateTruthTest {
         server.start();
         try {
             String endpoint = "http://127.0.0.1:" + server.getAddress().getPort();
-            Cli run = at("run", "node", "s3://kernels/ci", endpoint)
+            Cli run = at("get", "node", "s3://kernels/ci", endpoint)
                     .exits(0)
                     .prints("1 compiled")
                     .reports("granary: s3://kernels/ci at " + endpoint + ": ");
             assertEquals(1, run.err().lines().count(), run.err());
-            Cli required = at("run", "other", "s3://kernels/ci", endpoint, "--require-bucket")
+            Cli required = at("get", "other", "s3://kernels/ci", endpoint, "--require-bucket")
                     .exits(1)
                     .prints("1 compiled")
                     .reports("is this an S3 server?");
@@ -403,13 +405,13 @@ class PopulateTruthTest {
     void onlyDamaged() {
         run("populate", "ci", "--alone").exits(0).prints("1 published");
         fleet.change(fleet.keys("/e/").getFirst(), bytes -> Arrays.copyOf(bytes, bytes.length / 3));
-        Cli run = run("run", "node", "--require-bucket")
+        Cli run = run("get", "node", "--require-bucket")
                 .exits(0)
                 .prints("1 compiled")
                 .reports("1 lookup found a damaged entry, and none a sound one");
         assertEquals(1, run.err().lines().count(), run.err());
         assertEquals(
-                "", run("run", "another").exits(0).prints("1 from the bucket").err());
+                "", run("get", "another").exits(0).prints("1 from the bucket").err());
     }
 
     @Test
@@ -419,7 +421,7 @@ class PopulateTruthTest {
     void readOnly() {
         fleet.plan(FaultPlan.when(
                 request -> request.operation().startsWith("PUT"), new Fault.Lost(Fault.DENIED)));
-        Cli run = run("run", "node")
+        Cli run = run("get", "node")
                 .exits(0)
                 .prints("1 compiled")
                 .reports("AccessDenied", "1 upload failed");

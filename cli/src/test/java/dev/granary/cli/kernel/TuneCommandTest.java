@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 
 import dev.granary.cli.Cli;
-import dev.granary.cli.manifest.KernelManifestException;
 import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.TestFleet;
+import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.plans.KernelPlan;
 import dev.granary.plans.nest.LoopIndex;
@@ -108,8 +108,8 @@ class TuneCommandTest {
     private void wrong(String part, String other, String message) throws IOException {
         assertTrue(SCALE.contains(part), part);
         Path file = file(SCALE.replace(part, other));
-        KernelManifestException e = Assertions.assertThrows(
-                KernelManifestException.class, () -> PlanFile.readSpace(file));
+        TomlException e =
+                Assertions.assertThrows(TomlException.class, () -> PlanFile.readSpace(file));
         assertTrue(String.valueOf(e.getMessage()).contains(message), e.getMessage());
     }
 
@@ -204,7 +204,7 @@ class TuneCommandTest {
         Cli.run("ls", "--long", "--dir", cache).exits(0).prints("tuning of scale");
         JsonObject json =
                 Cli.run("inspect", id, "--dir", cache, "--json").exits(0).json();
-        assertTrue(json.getAsJsonArray("outcome").size() > 10);
+        assertTrue(json.getAsJsonArray("tuning").size() > 10);
         Cli.run("verify", "--dir", cache).exits(0);
     }
 

@@ -9,6 +9,7 @@ import dev.granary.cache.Target;
 import dev.granary.cache.fuzz.FileFuzzer;
 import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cli.source.KernelSourceResolver;
+import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFuzz;
 
 import org.junit.jupiter.api.DisplayName;
@@ -45,7 +46,7 @@ class KernelManifestFuzzTest {
                                         geometry = { global = [1024, 512], local = [16, 16] }
                                         """,
                                         """
-                                        [[recorded]]
+                                        [[kernel]]
                                         name = "k"
                                         entry = ["k"]
                                         source = ["k.toml.d/1.cl", "k.toml.d/2.cl"]
@@ -77,11 +78,10 @@ class KernelManifestFuzzTest {
                                         "kernel = [{name='a',source='b'},{name='a',source='c'}]"),
                                 bytes -> {
                                     try {
-                                        for (KernelSpec kernel :
-                                                KernelManifest.read(file).kernels()) {
+                                        for (KernelSpec kernel : KernelManifest.read(file)) {
                                             assertFalse(kernel.name().isBlank());
                                         }
-                                    } catch (KernelManifestException e) {
+                                    } catch (TomlException e) {
                                         TomlFuzz.checkMessage(e);
                                     }
                                 })
@@ -133,10 +133,9 @@ class KernelManifestFuzzTest {
                                         "[[defaults]]\noptions = 5"),
                                 bytes -> {
                                     try {
-                                        List<KernelSpec> kernels =
-                                                KernelManifest.read(file).kernels();
+                                        List<KernelSpec> kernels = KernelManifest.read(file);
                                         assertTrue(kernels.size()
-                                                <= ExpansionLimits.MAX_KERNELS + bytes.length);
+                                                <= KernelManifest.MAX_KERNELS + bytes.length);
                                         assertEquals(
                                                 kernels.size(),
                                                 kernels.stream()
@@ -147,7 +146,7 @@ class KernelManifestFuzzTest {
                                             assertFalse(kernel.name().isBlank());
                                             assertFalse(kernel.sources().isEmpty());
                                         }
-                                    } catch (KernelManifestException e) {
+                                    } catch (TomlException e) {
                                         TomlFuzz.checkMessage(e);
                                     }
                                 })
@@ -184,8 +183,7 @@ class KernelManifestFuzzTest {
     void kernelFiles() throws Exception {
         Path source = directory.resolve("k.cl");
         Files.writeString(directory.resolve("a.h"), "int a;");
-        KernelSpec kernel = new KernelSpec(
-                "k", List.of(source), List.of(), List.of(), List.of(), List.of(), "", "");
+        KernelSpec kernel = TestKernels.of("k", source);
         Target target = new Target(Backend.OPENCL, "v", "d", "1");
         FileFuzzer.run(
                 source,

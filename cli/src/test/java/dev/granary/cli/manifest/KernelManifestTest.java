@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.Launch;
 
@@ -16,6 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /** Tests of reading manifests, and of the messages for invalid ones. */
 class KernelManifestTest {
@@ -48,9 +50,10 @@ class KernelManifestTest {
             source = "/abs/saxpy.cl"
             """);
         assertEquals(
-                new KernelManifest(List.of(
+                List.of(
                         new KernelSpec(
                                 "gemm",
+                                file + ":1",
                                 List.of(directory.resolve("src/gemm.cl")),
                                 List.of(
                                         directory.resolve("include"),
@@ -64,16 +67,19 @@ class KernelManifestTest {
                                         new Launch("gemm", Geometry.of(64).local(8)),
                                         new Launch("gemm_edge", Geometry.of(7))),
                                 "experiment",
-                                "sha256:1"),
+                                "sha256:1",
+                                Optional.empty()),
                         new KernelSpec(
                                 "saxpy",
+                                file + ":13",
                                 List.of(Path.of("/abs/saxpy.cl")),
                                 List.of(),
                                 List.of(),
                                 List.of(),
                                 List.of(),
                                 "",
-                                ""))),
+                                "",
+                                Optional.empty())),
                 KernelManifest.read(file));
     }
 
@@ -243,8 +249,7 @@ class KernelManifestTest {
     }
 
     private static String errorMessage(Path manifest) {
-        return String.valueOf(
-                assertThrows(KernelManifestException.class, () -> KernelManifest.read(manifest))
-                        .getMessage());
+        return String.valueOf(assertThrows(TomlException.class, () -> KernelManifest.read(manifest))
+                .getMessage());
     }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.Launch;
 
@@ -18,6 +19,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -44,7 +46,7 @@ class ManifestExpansionTest {
 
     private List<KernelSpec> read(String text) throws Exception {
         Files.writeString(file, text);
-        return KernelManifest.read(file).kernels();
+        return KernelManifest.read(file);
     }
 
     private List<String> names(String text) throws Exception {
@@ -60,9 +62,8 @@ class ManifestExpansionTest {
 
     private String error(String text) throws Exception {
         Files.writeString(file, text);
-        return String.valueOf(
-                assertThrows(KernelManifestException.class, () -> KernelManifest.read(file))
-                        .getMessage());
+        return String.valueOf(assertThrows(TomlException.class, () -> KernelManifest.read(file))
+                .getMessage());
     }
 
     private void assertError(String text, String place, String... parts) throws Exception {
@@ -141,13 +142,15 @@ class ManifestExpansionTest {
         assertEquals(
                 List.of(new KernelSpec(
                         "k",
+                        file + ":1",
                         List.of(directory.resolve("b.cl"), directory.resolve("a.cl")),
                         List.of(),
                         List.of(),
                         List.of(),
                         List.of(),
                         "",
-                        "")),
+                        "",
+                        Optional.empty())),
                 read(kernel("source = ['b.cl', 'a.cl']")));
         assertEquals(
                 "first.cl a.cl b.cl c.cl",
@@ -219,17 +222,20 @@ class ManifestExpansionTest {
         assertEquals(
                 new KernelSpec(
                         "plain-TILE=8",
+                        file + ":9",
                         List.of(directory.resolve("p.cl")),
                         List.of(directory.resolve("common"), directory.resolve("more")),
                         List.of("-cl-std=CL1.2", "-DA=1", "-DTILE=8", "-DTYPE=float"),
                         List.of(),
                         List.of(new Launch("*", Geometry.of(64))),
                         "t",
-                        "d"),
+                        "d",
+                        Optional.empty()),
                 plain);
         assertEquals(
                 new KernelSpec(
                         "own",
+                        file + ":13",
                         List.of(directory.resolve("o.cl")),
                         List.of(
                                 directory.resolve("own"),
@@ -239,7 +245,8 @@ class ManifestExpansionTest {
                         List.of(),
                         List.of(new Launch("o", Geometry.of(7))),
                         "",
-                        "e"),
+                        "e",
+                        Optional.empty()),
                 kernels.getLast());
         assertEquals(
                 List.of(),

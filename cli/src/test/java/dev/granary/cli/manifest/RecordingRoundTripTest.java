@@ -9,7 +9,6 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.recording.RecordedId;
-import dev.granary.coordinator.recording.RecordedKernel;
 import dev.granary.coordinator.recording.RecordingFile;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
@@ -61,7 +60,7 @@ class RecordingRoundTripTest {
             "'",
             "'''",
             "#",
-            "[[recorded]]",
+            "[[kernel]]",
             "\n[[kernel]]\n",
             "]\n",
             "= ",
@@ -176,18 +175,12 @@ class RecordingRoundTripTest {
         }
     }
 
-    private static RecordedKernel recorded(KernelDescriptor descriptor) {
-        return new RecordedKernel(descriptor, List.of(RecordedId.of(descriptor)));
-    }
-
     private static Set<String> ids(Path manifest) throws Exception {
         Set<String> ids = new LinkedHashSet<>();
-        for (KernelSpec kernel : KernelManifest.read(manifest).kernels()) {
-            RecordedInputs inputs = kernel.recorded().orElseThrow();
-            for (RecordedId id : inputs.ids()) {
-                String computed = KernelSourceResolver.descriptor(kernel, inputs, id)
-                        .getId()
-                        .toString();
+        for (KernelSpec kernel : KernelManifest.read(manifest)) {
+            for (RecordedId id : kernel.recorded().orElseThrow().ids()) {
+                String computed =
+                        KernelSourceResolver.descriptor(kernel, id).getId().toString();
                 assertEquals(id.hash(), computed, () -> kernel + " of " + id);
                 assertTrue(ids.add(computed), computed);
             }
@@ -201,20 +194,20 @@ class RecordingRoundTripTest {
                     + " in any order of recording, and also after the recording was moved")
     void sameIds() throws Exception {
         Map<String, KernelDescriptor> expected = new LinkedHashMap<>();
-        List<RecordedKernel> batch = new ArrayList<>();
+        List<KernelDescriptor> batch = new ArrayList<>();
         for (int i = 0; i < KERNELS; i++) {
             KernelDescriptor descriptor = descriptor();
             if (descriptor.getId().isEmpty()) {
                 continue; // an unpaired surrogate
             }
             expected.put(descriptor.getId().toString(), descriptor);
-            batch.add(recorded(descriptor));
+            batch.add(descriptor);
             if (random.nextInt(40) == 0) {
                 new RecordingFile(file).add(batch, List.of());
                 batch.clear();
             }
         }
-        new RecordingFile(file).add(batch, List.of("a comment\n[[recorded]]"));
+        new RecordingFile(file).add(batch, List.of("a comment\n[[kernel]]"));
         assertTrue(expected.size() > KERNELS / 2, () -> "only " + expected.size());
         assertEquals(expected.keySet(), ids(file));
 
@@ -222,11 +215,7 @@ class RecordingRoundTripTest {
         assertEquals(
                 0,
                 new RecordingFile(file)
-                        .add(
-                                expected.values().stream()
-                                        .map(RecordingRoundTripTest::recorded)
-                                        .toList(),
-                                List.of("a comment\n[[recorded]]")));
+                        .add(List.copyOf(expected.values()), List.of("a comment\n[[kernel]]")));
         assertEquals(text, Files.readString(file), "nothing is recorded twice");
 
         Path moved = Files.createDirectories(directory.resolve("elsewhere"));
@@ -256,8 +245,8 @@ class RecordingRoundTripTest {
                     .tag("tag")
                     .build();
             Path manifest = directory.resolve(target.vendor() + ".toml");
-            new RecordingFile(manifest).add(List.of(recorded(descriptor)), List.of());
-            KernelSpec kernel = KernelManifest.read(manifest).kernels().getFirst();
+            new RecordingFile(manifest).add(List.of(descriptor), List.of());
+            KernelSpec kernel = KernelManifest.read(manifest).getFirst();
             KernelDescriptor read = KernelSourceResolver.descriptor(kernel, target);
             assertEquals(descriptor, read);
             assertEquals(descriptor.announcedLaunches(), read.announcedLaunches());
@@ -276,10 +265,10 @@ class RecordingRoundTripTest {
                         .source("kernel void k() {}")
                         .options(option)
                         .build();
-                assertEquals(1, recording.add(List.of(recorded(descriptor)), List.of()));
+                assertEquals(1, recording.add(List.of(descriptor), List.of()));
             }
         }
-        List<KernelSpec> kernels = KernelManifest.read(file).kernels();
+        List<KernelSpec> kernels = KernelManifest.read(file);
         assertEquals(List.of("k", "k-2"), kernels.stream().map(KernelSpec::name).toList());
         kernels.forEach(kernel ->
                 assertEquals(2, kernel.recorded().orElseThrow().ids().size(), kernel::toString));
@@ -299,7 +288,7 @@ class RecordingRoundTripTest {
                 .source("kernel void k() {}")
                 .build();
         RecordingFile recording = new RecordingFile(file);
-        recording.add(List.of(recorded(descriptor)), List.of());
+        recording.add(List.of(descriptor), List.of());
         String text = Files.readString(file);
         Map<String, String> edits = new TreeMap<>(Map.of(
                 "an option at the end", text + "options = \"-DA\"\n",
@@ -312,7 +301,7 @@ class RecordingRoundTripTest {
                 "line ends", text.replace("\n", "\r\n")));
         for (Map.Entry<String, String> edit : edits.entrySet()) {
             Files.writeString(file, edit.getValue());
-            recording.add(List.of(recorded(descriptor)), List.of());
+            recording.add(List.of(descriptor), List.of());
             String after = Files.readString(file);
             int expected =
                     switch (edit.getKey()) {
@@ -320,16 +309,16 @@ class RecordingRoundTripTest {
                         case "option and kernel of the same name" -> 3;
                         default -> 2;
                     };
-            assertEquals(expected, KernelManifest.read(file).kernels().size(), edit::toString);
+            assertEquals(expected, KernelManifest.read(file).size(), edit::toString);
             assertTrue(
                     after.contains(edit.getValue().replace("\r\n", "\n").strip()), edit::toString);
         }
         Files.writeString(file, text);
-        Path source = KernelManifest.read(file).kernels().getFirst().sources().getFirst();
+        Path source = KernelManifest.read(file).getFirst().sources().getFirst();
         Files.writeString(source, "kernel void edited() {}");
-        recording.add(List.of(recorded(descriptor)), List.of());
+        recording.add(List.of(descriptor), List.of());
         assertEquals("kernel void edited() {}", Files.readString(source));
-        KernelSpec again = KernelManifest.read(file).kernels().getLast();
+        KernelSpec again = KernelManifest.read(file).getLast();
         assertEquals(
                 descriptor.getId(),
                 KernelSourceResolver.descriptor(again, TARGETS.getFirst()).getId());
@@ -344,8 +333,8 @@ class RecordingRoundTripTest {
                 .source("kernel void k() {}")
                 .environment(Map.of("POCL_WORK_GROUP_METHOD", "loops"))
                 .build();
-        new RecordingFile(file).add(List.of(recorded(descriptor)), List.of());
-        KernelSpec kernel = KernelManifest.read(file).kernels().getFirst();
+        new RecordingFile(file).add(List.of(descriptor), List.of());
+        KernelSpec kernel = KernelManifest.read(file).getFirst();
         IOException refused = assertThrows(
                 IOException.class,
                 () -> KernelSourceResolver.descriptor(kernel, TARGETS.getFirst()));

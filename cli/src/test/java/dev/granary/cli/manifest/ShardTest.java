@@ -19,15 +19,7 @@ import java.util.Set;
 /** Tests of the parts of a manifest. */
 class ShardTest {
     private static KernelSpec kernel(String name) {
-        return new KernelSpec(
-                name,
-                List.of(Path.of("/k.cl")),
-                List.of(),
-                List.of(),
-                List.of(),
-                List.of(),
-                "",
-                "");
+        return TestKernels.of(name, Path.of("/k.cl"));
     }
 
     @Test

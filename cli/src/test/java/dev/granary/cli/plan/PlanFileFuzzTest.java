@@ -7,7 +7,7 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.cache.fuzz.FileFuzzer;
 import dev.granary.cache.fuzz.FuzzTarget;
-import dev.granary.cli.manifest.KernelManifestException;
+import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFuzz;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.plans.KernelPlan;
@@ -100,7 +100,7 @@ class PlanFileFuzzTest {
                 FuzzTarget.of("plan.toml", FuzzTarget.texts(SEEDS.toArray(String[]::new)), _ -> {
                             try {
                                 check(PlanFile.read(file));
-                            } catch (KernelManifestException e) {
+                            } catch (TomlException e) {
                                 TomlFuzz.checkMessage(e);
                             }
                         })
@@ -225,7 +225,7 @@ class PlanFileFuzzTest {
             try {
                 check(PlanFile.read(file));
                 accepted++;
-            } catch (KernelManifestException e) {
+            } catch (TomlException e) {
                 TomlFuzz.checkMessage(e);
                 assertTrue(String.valueOf(e.getMessage()).contains("plan.toml:"), e::toString);
             } catch (RuntimeException e) {

@@ -12,6 +12,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.manifest.TestKernels;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.testing.SystemTool;
@@ -63,7 +64,7 @@ class KernelSourceResolverTest {
 
     private static KernelDescriptor descriptor(Path tree) throws Exception {
         return KernelSourceResolver.descriptor(
-                KernelManifest.read(tree.resolve("m/kernels.toml")).kernels().getFirst(), TARGET);
+                KernelManifest.read(tree.resolve("m/kernels.toml")).getFirst(), TARGET);
     }
 
     private static String contents(KernelDescriptor descriptor) {
@@ -106,10 +107,7 @@ class KernelSourceResolverTest {
         write("m/d", "\n/* four */");
         write("m/e", BODY);
         KernelSources sources = KernelSourceResolver.resolve(
-                        KernelManifest.read(tree.resolve("m/kernels.toml"))
-                                .kernels()
-                                .getFirst(),
-                        TARGET)
+                        KernelManifest.read(tree.resolve("m/kernels.toml")).getFirst(), TARGET)
                 .sources();
         assertEquals(
                 Map.of(1, tree.resolve("m/a"), 3, tree.resolve("m/d"), 4, tree.resolve("m/e")),
@@ -289,8 +287,7 @@ class KernelSourceResolverTest {
     }
 
     private static void assertRefused(Path source, String cause) {
-        KernelSpec kernel = new KernelSpec(
-                "k", List.of(source), List.of(), List.of(), List.of(), List.of(), "", "");
+        KernelSpec kernel = TestKernels.of("k", source);
         IOException thrown = assertThrows(
                 IOException.class, () -> KernelSourceResolver.descriptor(kernel, TARGET));
         assertTrue(
@@ -308,8 +305,7 @@ class KernelSourceResolverTest {
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
             channel.write(ByteBuffer.wrap(new byte[1]), 4L << 30); // after a hole
         }
-        KernelSpec kernel = new KernelSpec(
-                "k", List.of(file), List.of(), List.of(), List.of(), List.of(), "", "");
+        KernelSpec kernel = TestKernels.of("k", file);
         IOException thrown = assertThrows(
                 IOException.class, () -> KernelSourceResolver.descriptor(kernel, TARGET));
         assertTrue(

@@ -2,16 +2,9 @@ package dev.granary.coordinator.config;
 
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
-import dev.granary.coordinator.toml.TomlFile;
-
-import org.jspecify.annotations.Nullable;
-import org.tomlj.Toml;
-import org.tomlj.TomlArray;
-import org.tomlj.TomlParseResult;
-import org.tomlj.TomlTable;
+import dev.granary.coordinator.toml.TomlTable;
 
 import java.io.IOException;
-import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
@@ -32,11 +25,9 @@ final class ConfigFile {
     private static final Pattern UNEXPECTED_TOKEN =
             Pattern.compile("Unexpected '.*', (?=expected)", Pattern.DOTALL);
 
-    private final String place;
-    private final TomlParseResult values;
+    private final Optional<TomlTable> values;
 
-    private ConfigFile(String place, TomlParseResult values) {
-        this.place = place;
+    private ConfigFile(Optional<TomlTable> values) {
         this.values = values;
     }
 
@@ -53,7 +44,7 @@ final class ConfigFile {
                 .map(home -> home.resolve("granary").resolve("config.toml"));
         return defaultFile.isPresent() && Files.exists(defaultFile.get())
                 ? read(defaultFile.get())
-                : new ConfigFile("nowhere", Toml.parse(""));
+                : new ConfigFile(Optional.empty());
     }
 
     /**
@@ -87,54 +78,50 @@ final class ConfigFile {
         }
     }
 
-    /** Returns the value of a setting; null if the file does not have it. */
-    <T> @Nullable T value(Setting<T> setting) throws ConfigException {
-        // a path, since a string would be split at its dots
-        Object value = values.get(List.of(setting.key()));
+    /** Returns the value of a setting; empty if the file does not have it. */
+    <T> Optional<T> value(Setting<T> setting) throws ConfigException {
+        Object value = values.map(table -> table.value(setting.key())).orElse(null);
         if (value == null) {
-            return null;
+            return Optional.empty();
         }
+        String place = values.get().file() + ": " + setting.key();
         if (setting.inFile().stream().noneMatch(type -> type.isInstance(value))) {
-            throw setting.mistake(
-                    value instanceof TomlTable || value instanceof TomlArray
-                            ? "a table or list"
-                            : value,
-                    place + ": " + setting.key());
+            throw setting.mistake(shown(value), place);
         }
-        return setting.parse(
-                value instanceof TomlArray list ? joined(list, setting) : value.toString(),
-                place + ": " + setting.key());
-    }
-
-    /** Joins the texts of a list. */
-    private String joined(TomlArray list, Setting<?> setting) throws ConfigException {
-        List<Object> all = list.toList();
-        for (Object each : all) {
+        if (!(value instanceof List<?> list)) {
+            return Optional.of(setting.parse(value.toString(), place));
+        }
+        for (Object each : list) {
             if (!(each instanceof String)) {
-                throw setting.mistake(
-                        each instanceof TomlTable || each instanceof TomlArray
-                                ? "a table or list"
-                                : each,
-                        place + ": " + setting.key());
+                throw setting.mistake(shown(each), place);
             }
         }
-        return String.join(" ", all.stream().map(Object::toString).toList());
+        return Optional.of(setting.parse(
+                String.join(" ", list.stream().map(Object::toString).toList()), place));
+    }
+
+    private static Object shown(Object value) {
+        return value instanceof TomlTable || value instanceof List ? "a table or list" : value;
     }
 
     private static ConfigFile read(Path file) throws ConfigException {
-        TomlParseResult parsed;
+        TomlTable parsed;
         try {
-            parsed = TomlFile.read(file);
+            parsed = TomlTable.read(file);
         } catch (TomlException e) {
-            throw new ConfigException("The configuration file " + file + ":" + e.line() + ":"
-                    + e.column() + " is not TOML: "
-                    + UNEXPECTED_TOKEN.matcher(e.getMessage()).replaceFirst("Unexpected text, ")
-                    + ".");
+            throw new ConfigException("The configuration file "
+                    + UNEXPECTED_TOKEN
+                            .matcher(String.valueOf(e.getMessage()))
+                            .replaceFirst("Unexpected text, "));
         } catch (IOException e) {
-            throw new ConfigException(
-                    "The configuration file " + file + " cannot be read: " + reason(e) + ".");
+            throw new ConfigException("The configuration file " + file + " cannot be read: "
+                    + TomlException.reason(e)
+                    + (e instanceof NoSuchFileException
+                            ? "; create it, or correct " + FILE_VARIABLE
+                            : "")
+                    + ".");
         }
-        for (String key : parsed.keySet()) {
+        for (String key : parsed.keys()) {
             if (Setting.ALL.stream().noneMatch(setting -> setting.key().equals(key))) {
                 throw new ConfigException("The configuration file " + file
                         + " has the unknown key '" + SafeText.of(key) + "'; known are "
@@ -142,15 +129,6 @@ final class ConfigFile {
                                 ", ", Setting.ALL.stream().map(Setting::key).toList()) + ".");
             }
         }
-        return new ConfigFile(file.toString(), parsed);
-    }
-
-    private static String reason(IOException e) {
-        return switch (e) {
-            case NoSuchFileException _ ->
-                "there is no such file; create it, or correct " + FILE_VARIABLE;
-            case CharacterCodingException _ -> "it is not UTF-8 text";
-            default -> String.valueOf(e.getMessage());
-        };
+        return new ConfigFile(Optional.of(parsed));
     }
 }

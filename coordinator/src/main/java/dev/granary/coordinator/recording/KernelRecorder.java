@@ -6,8 +6,8 @@ import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.gpu.KernelDescriptor;
 
 import java.io.IOException;
@@ -126,7 +126,7 @@ public final class KernelRecorder implements AutoCloseable {
                 batch = List.copyOf(unwritten);
                 unwritten.clear();
             }
-            List<RecordedKernel> kernels = new ArrayList<>();
+            List<KernelDescriptor> kernels = new ArrayList<>();
             List<String> comments = new ArrayList<>();
             for (PrimitiveDescriptor descriptor : batch) {
                 if (descriptor.getId().isEmpty()) {
@@ -140,7 +140,7 @@ public final class KernelRecorder implements AutoCloseable {
                             "its sources and headers have more than "
                                     + (RecordedKernel.MAX_BYTES >> 20) + " MiB"));
                 } else {
-                    kernels.add(new RecordedKernel(kernel, List.of(RecordedId.of(kernel))));
+                    kernels.add(kernel);
                 }
             }
             counters.add(Counter.RECORDED, file.add(kernels, comments));

@@ -10,20 +10,22 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
- * A kernel of a recording: the inputs of a descriptor without its target, and its ids.
+ * A kernel of a recording: the inputs of a descriptor as lines of TOML.
  *
- * @param descriptor the descriptor with the inputs; its target is not used
- * @param ids the ids for the targets that it was recorded for; may be empty
+ * @param descriptor the descriptor
  */
-public record RecordedKernel(KernelDescriptor descriptor, List<RecordedId> ids) {
+record RecordedKernel(KernelDescriptor descriptor) {
     /** The largest size of the sources and headers of one kernel that a manifest can name. */
-    public static final long MAX_BYTES = 64L << 20;
+    static final long MAX_BYTES = 64L << 20;
 
-    /** Copies the list. */
-    public RecordedKernel {
-        ids = List.copyOf(ids);
+    /** Returns the id for its target, in one line; empty if it is not cacheable. */
+    Optional<String> id() {
+        return descriptor.getId().isEmpty()
+                ? Optional.empty()
+                : Optional.of(RecordedId.of(descriptor).toToml());
     }
 
     /** Returns the name for results; a manifest needs one that is not blank. */

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.coordinator.machine.FileTurn;
 import dev.granary.coordinator.toml.TomlFile;
+import dev.granary.gpu.KernelDescriptor;
 
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
@@ -65,10 +66,10 @@ public final class RecordingFile {
      *
      * @param kernels the kernels
      * @param comments one line each, such as the reason why a kernel is not recorded
-     * @return the number of ids that were added, and of new kernels without one
+     * @return the number of ids and of kernels without one that were added
      * @throws IOException if the recording cannot be written; it is unchanged then
      */
-    public int add(List<RecordedKernel> kernels, List<String> comments) throws IOException {
+    public int add(List<KernelDescriptor> kernels, List<String> comments) throws IOException {
         Files.createDirectories(directory);
         SourceDirectory files = new SourceDirectory(directory);
         try (FileTurn _ = FileTurn.await(directory.resolve("lock"), LOCK_LIMIT)) {
@@ -76,8 +77,8 @@ public final class RecordingFile {
             String before = read();
             RecordingText text = new RecordingText(before, String.valueOf(directory.getFileName()));
             int added = 0;
-            for (RecordedKernel kernel : kernels) {
-                added += text.add(kernel, files);
+            for (KernelDescriptor kernel : kernels) {
+                added += text.add(new RecordedKernel(kernel), files);
             }
             comments.forEach(text::comment);
             byte[] after = text.toString().getBytes(UTF_8);

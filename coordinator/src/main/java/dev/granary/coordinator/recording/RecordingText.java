@@ -7,11 +7,9 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * The text of a recording: paragraphs that empty lines separate. A paragraph is a kernel, or a
@@ -22,7 +20,7 @@ final class RecordingText {
     /** The beginning of every recording, which distinguishes it from other manifests. */
     static final String MARK = "# Recorded by Granary";
 
-    private static final String KERNEL = "[[recorded]]";
+    private static final String KERNEL = "[[kernel]]";
     private static final String NAME = "name = ";
     private static final String ENTRY = "entry = ";
     private static final String IDS = "target = [";
@@ -87,42 +85,38 @@ final class RecordingText {
     }
 
     /**
-     * Adds a kernel, or the ids that an equal kernel lacks.
+     * Adds a kernel, or the id that an equal kernel lacks.
      *
-     * @return the number of ids that were added; 1 for a new kernel without one
+     * @return 1, or 0 if the text has it
      */
     int add(RecordedKernel kernel, SourceDirectory files) throws IOException {
         List<String> inputs = kernel.inputs(files);
-        Set<String> ids = kernel.ids().stream()
-                .map(RecordedId::toToml)
-                .collect(Collectors.toCollection(LinkedHashSet::new));
+        String id = kernel.id().map(line -> "    " + line + ",\n").orElse("");
         Integer position = kernels.get(inputs);
         if (position != null) {
             String paragraph = paragraphs.get(position);
-            ids.removeIf(paragraph::contains);
-            paragraphs.set(position, withIds(paragraph, ids));
-            return ids.size();
+            if (paragraph.contains(id)) {
+                return 0;
+            }
+            paragraphs.set(position, withId(paragraph, id));
+            return 1;
         }
         List<String> lines = new ArrayList<>(List.of(KERNEL, NAME + newName(kernel.name())));
         lines.addAll(kernel.entries());
         lines.addAll(inputs);
         kernels.put(inputs, paragraphs.size());
-        paragraphs.add(withIds(String.join("\n", lines), ids));
-        return Math.max(1, ids.size());
+        paragraphs.add(withId(String.join("\n", lines), id));
+        return 1;
     }
 
-    /** Returns the paragraph with these ids at the head of its list. */
-    private static String withIds(String paragraph, Set<String> ids) {
-        if (ids.isEmpty()) {
-            return paragraph;
-        }
-        String added = ids.stream().map(id -> "    " + id + ",\n").collect(Collectors.joining());
+    /** Returns the paragraph with this id at the head of its list. */
+    private static String withId(String paragraph, String id) {
         String head = "\n" + IDS + "\n";
         int list = paragraph.indexOf(head);
         return list < 0
-                ? paragraph + head + added + LIST_END
+                ? paragraph + head + id + LIST_END
                 : paragraph.substring(0, list + head.length())
-                        + added
+                        + id
                         + paragraph.substring(list + head.length());
     }
 

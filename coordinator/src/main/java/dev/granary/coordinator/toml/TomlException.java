@@ -1,25 +1,42 @@
 package dev.granary.coordinator.toml;
 
-/** Thrown if a text is not TOML. The message has the cause and contains no secrets. */
+import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+
+/**
+ * Thrown if a file is not TOML, or has other content than its reader expects. The message contains
+ * the place, the error and its remedy, and no secrets.
+ */
 public final class TomlException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    private final int line;
-    private final int column;
-
-    TomlException(int line, int column, String message) {
+    /** Creates an exception with a message for the user. */
+    public TomlException(String message) {
         super(message);
-        this.line = line;
-        this.column = column;
     }
 
-    /** Returns the line of the mistake, counted from 1. */
-    public int line() {
-        return line;
+    static TomlException notToml(int line, int column, String cause) {
+        return new TomlException(line + ":" + column + ": this is not TOML: " + cause + ".");
     }
 
-    /** Returns the column of the mistake, counted from 1. */
-    public int column() {
-        return column;
+    /**
+     * Returns the exception for a file that cannot be read.
+     *
+     * @param kind the kind of file, such as {@code "manifest"}
+     */
+    public static TomlException unreadable(String kind, Path file, IOException cause) {
+        return new TomlException(
+                "The " + kind + " " + file + " cannot be read: " + reason(cause) + ".");
+    }
+
+    /** Returns the reason why a file cannot be read, without a full stop. */
+    public static String reason(IOException cause) {
+        return switch (cause) {
+            case NoSuchFileException _ -> "there is no such file";
+            case CharacterCodingException _ -> "it is not UTF-8 text";
+            default -> cause.toString();
+        };
     }
 }

@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * Reader of TOML files. A text that is not TOML always ends in a {@link TomlException} with line
@@ -33,13 +34,14 @@ public final class TomlFile {
      *     {@link java.nio.charset.CharacterCodingException} if it is not UTF-8
      * @throws TomlException if it is not TOML
      */
-    public static TomlParseResult read(Path file) throws IOException, TomlException {
+    static TomlParseResult read(Path file) throws IOException, TomlException {
         byte[] bytes;
         try (var in = Files.newInputStream(file)) {
             bytes = in.readNBytes(MAX_BYTES + 1);
         }
         if (bytes.length > MAX_BYTES) {
-            throw new TomlException(1, 1, "the file has more than " + (MAX_BYTES >> 20) + " MiB");
+            throw TomlException.notToml(
+                    1, 1, "the file has more than " + (MAX_BYTES >> 20) + " MiB");
         }
         return parse(StandardCharsets.UTF_8
                 .newDecoder()
@@ -54,21 +56,21 @@ public final class TomlFile {
         try {
             result = Toml.parse(text);
         } catch (TomlParseError e) {
-            throw new TomlException(
-                    e.position().line(),
-                    e.position().column(),
-                    harmless(String.valueOf(e.getMessage())));
+            throw mistake(e);
         } catch (RuntimeException | AssertionError | StackOverflowError e) {
-            throw new TomlException(firstFailingLine(text), 1, "a value that cannot be read");
+            throw TomlException.notToml(firstFailingLine(text), 1, "a value that cannot be read");
         }
         if (result.hasErrors()) {
-            TomlParseError first = result.errors().getFirst();
-            throw new TomlException(
-                    first.position().line(),
-                    first.position().column(),
-                    harmless(String.valueOf(first.getMessage())));
+            throw mistake(result.errors().getFirst());
         }
         return result;
+    }
+
+    private static TomlException mistake(TomlParseError error) {
+        return TomlException.notToml(
+                error.position().line(),
+                error.position().column(),
+                harmless(String.valueOf(error.getMessage())));
     }
 
     /**
@@ -95,26 +97,18 @@ public final class TomlFile {
      * fails; found by bisection.
      */
     private static int firstFailingLine(String text) {
-        int[] ends = text.chars().filter(c -> c == '\n').count() == 0
-                ? new int[] {text.length()}
-                : lineEnds(text);
-        int low = 0;
-        int high = ends.length - 1;
+        List<String> lines = List.of(text.split("(?<=\n)"));
+        int low = 1;
+        int high = lines.size();
         while (low < high) {
             int middle = (low + high) >>> 1;
-            if (fails(text.substring(0, ends[middle]))) {
+            if (fails(String.join("", lines.subList(0, middle)))) {
                 high = middle;
             } else {
                 low = middle + 1;
             }
         }
-        return low + 1;
-    }
-
-    private static int[] lineEnds(String text) {
-        return java.util.stream.IntStream.rangeClosed(1, text.length())
-                .filter(end -> end == text.length() || text.charAt(end - 1) == '\n')
-                .toArray();
+        return low;
     }
 
     private static boolean fails(String text) {
@@ -150,7 +144,7 @@ public final class TomlFile {
                     case '[', '{' -> {
                         depth++;
                         if (depth > MAX_NESTING) {
-                            throw new TomlException(
+                            throw TomlException.notToml(
                                     line,
                                     position - lineStart + 1,
                                     "brackets are nested more than " + MAX_NESTING + " deep");

@@ -3,11 +3,9 @@ package dev.granary.coordinator.recording;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.coordinator.toml.TomlException;
-import dev.granary.coordinator.toml.TomlFile;
+import dev.granary.coordinator.toml.TomlTable;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
-
-import org.tomlj.TomlArray;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -31,9 +29,8 @@ final class RecordedSample {
     /** Returns the names of the kernels; the file must be TOML. */
     static List<String> names(Path recording) throws IOException, TomlException {
         List<String> names = new ArrayList<>();
-        TomlArray kernels = TomlFile.read(recording).getArray("recorded");
-        for (int i = 0; kernels != null && i < kernels.size(); i++) {
-            names.add(kernels.getTable(i).getString("name"));
+        for (TomlTable kernel : TomlTable.read(recording).tables("kernel", "[[kernel]]")) {
+            names.add(kernel.required("name"));
         }
         return names;
     }

@@ -1,8 +1,8 @@
 package dev.granary.gpu.levelzero;
 
 import dev.granary.cache.Target;
-import dev.granary.cache.constant.ConstantDevice;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.gpu.Device;
 import dev.granary.gpu.levelzero.binding.DriverCalls;
 import dev.granary.gpu.levelzero.binding.ZeDeviceInfo;
 import dev.granary.gpu.levelzero.binding.ZeLibrary;
@@ -13,7 +13,7 @@ import java.util.List;
 /**
  * One Level Zero device of this machine, with the properties that its driver reports. Immutable.
  */
-public final class LevelZeroDevice implements ConstantDevice {
+public final class LevelZeroDevice implements Device {
     private final ZeLibrary library;
     private final DriverCalls calls;
     private final long driver;
@@ -82,18 +82,25 @@ public final class LevelZeroDevice implements ConstantDevice {
     }
 
     /** Returns the targets of OpenCL whose entries engines of this device read as well. */
+    @Override
     public List<Target> readableTargets() {
         return readable;
     }
 
-    /** Returns the target of binaries for this device. */
+    @Override
     public Target target() {
         return target;
     }
 
-    /** Returns the device's name, as the driver reports it. */
+    @Override
     public String name() {
         return info.name();
+    }
+
+    /** Returns the vendor: Level Zero has no platforms. */
+    @Override
+    public String platformName() {
+        return target.vendor();
     }
 
     /** Returns the kind of device: CPU for the processor of the host, GPU for anything else. */
@@ -115,6 +122,7 @@ public final class LevelZeroDevice implements ConstantDevice {
      * Returns the intermediate languages in which the device takes programs, each with its highest
      * version, such as {@code SPIR-V_1.2}. None if the driver does not report it.
      */
+    @Override
     public List<String> intermediateLanguages() {
         int version = calls.spirvVersion(handle);
         return version == 0
@@ -164,6 +172,16 @@ public final class LevelZeroDevice implements ConstantDevice {
 
     long handle() {
         return handle;
+    }
+
+    @Override
+    public int maxSubDevices() {
+        return subDevices().size();
+    }
+
+    @Override
+    public LevelZeroEngine open() {
+        return LevelZeroEngine.open(this);
     }
 
     @Override

@@ -1,8 +1,8 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.cache.Target;
-import dev.granary.cache.constant.ConstantDevice;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.gpu.Device;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.opencl.binding.ClBinding;
@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /** One OpenCL device of this machine, with the properties that its driver reports. Immutable. */
-public final class OpenClDevice implements ConstantDevice {
+public final class OpenClDevice implements Device {
     private static final int CL_DEVICE_ID_INTEL = 0x4251; // cl_intel_device_attribute_query
     // cl_nv_device_attribute_query
     private static final int CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV = 0x4000;
@@ -109,17 +109,24 @@ public final class OpenClDevice implements ConstantDevice {
                 binding, platform, handle, target, name, platformName, kind, index, isPart);
     }
 
-    /** Returns the target of binaries for this device. */
+    @Override
     public Target target() {
         return target;
     }
 
-    /** Returns the device's name, as the driver reports it. */
+    /** Returns none: engines of OpenCL read entries of their own target. */
+    @Override
+    public List<Target> readableTargets() {
+        return List.of();
+    }
+
+    @Override
     public String name() {
         return name;
     }
 
     /** Returns the platform's name, as the driver reports it. */
+    @Override
     public String platformName() {
         return platformName;
     }
@@ -144,6 +151,7 @@ public final class OpenClDevice implements ConstantDevice {
      * such as {@code SPIR-V_1.2}. None if it takes OpenCL C only, or has a version before OpenCL
      * 2.1.
      */
+    @Override
     public List<String> intermediateLanguages() {
         String version =
                 queryOrUnknown(() -> binding.devices().deviceText(handle, CL10.CL_DEVICE_VERSION));
@@ -161,6 +169,7 @@ public final class OpenClDevice implements ConstantDevice {
     }
 
     /** Returns the largest number of sub-devices; at most 1 if the device cannot be split. */
+    @Override
     public int maxSubDevices() {
         return binding.devices().deviceInt(handle, CL12.CL_DEVICE_PARTITION_MAX_SUB_DEVICES);
     }
@@ -191,6 +200,11 @@ public final class OpenClDevice implements ConstantDevice {
     OpenClDevice part(long subDevice) {
         return new OpenClDevice(
                 binding, platform, subDevice, target, name, platformName, kind, index, true);
+    }
+
+    @Override
+    public OpenClEngine open() {
+        return OpenClEngine.open(this);
     }
 
     /** Returns true for a sub-device. */

@@ -51,7 +51,10 @@ public final class OpenClEngine extends DriverEngine {
     private final Set<ConstantTensorCache> constants = ConcurrentHashMap.newKeySet();
 
     private OpenClEngine(EngineQueue queue) {
-        EngineLifetime lifetime = new EngineLifetime(queue.device().toString());
+        this(queue, new EngineLifetime(queue.device().toString()));
+    }
+
+    private OpenClEngine(EngineQueue queue, EngineLifetime lifetime) {
         super(lifetime);
         this.lifetime = lifetime;
         this.queue = queue;

@@ -1,0 +1,133 @@
+package dev.granary.cli.kernel;
+
+import dev.granary.cli.command.TierCommand;
+import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.option.BuildLogOption;
+import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.RecordOption;
+import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
+import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.opencl.OpenCl;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * {@code granary get}: gets every kernel of a manifest through the cache, as a node does. A bucket
+ * that fails costs at most 10 s, and is reported in one line.
+ */
+@Command(
+        name = "get",
+        mixinStandardHelpOptions = true,
+        description = "Get the kernels of MANIFEST through the cache, as a node does.")
+public final class GetCommand extends TierCommand {
+    private static final long UPLOAD_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+    /** Of the 10 s that a silent bucket may cost, the other 2 s are for closing connections. */
+    private static final long MAX_LOST_NANOS = TimeUnit.SECONDS.toNanos(8);
+
+    private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
+    private Path manifest = Path.of("");
+
+    @Mixin
+    private DeviceOption device = new DeviceOption();
+
+    @Option(
+            names = "--require-bucket",
+            description =
+                    "exit with 1 if a bucket could not be used, even if all kernels were obtained")
+    private boolean isBucketRequired;
+
+    @Mixin
+    private RecordOption record = new RecordOption();
+
+    @Mixin
+    private BuildLogOption buildLog = new BuildLogOption();
+
+    @Override
+    public Integer call() throws Exception {
+        PrintWriter out = out();
+        PrintWriter err = err();
+        List<KernelSpec> kernels = KernelManifest.read(manifest);
+        GranaryConfig config =
+                record.in(stores().builder().flushLimit(Duration.ZERO)).build();
+        if (isBucketRequired && config.buckets().isEmpty()) {
+            throw new ConfigException(
+                    "No bucket is configured, and --require-bucket needs one; give --bucket or set"
+                            + " GRANARY_BUCKET.");
+        }
+        OpenCl.expectLaunches(KernelRunner.geometries(kernels));
+        PublishResults published = new PublishResults();
+        try (KernelEngine engine = device.device().open();
+                Granary granary =
+                        Granary.builder().config(config).published(published).open()) {
+            KernelRunner runner = new KernelRunner(granary, engine);
+            try (ProgressLine progress =
+                    new ProgressLine(err, "getting", kernels.size()).watching(granary)) {
+                runner.runAll(kernels, progress);
+            }
+            long start = System.nanoTime();
+            flush(granary, start);
+            BucketFailureReport bucketFailures = new BucketFailureReport(
+                    config.buckets(), granary.statistics().layers(), published);
+            if (isBucketRequired) {
+                bucketFailures.probeUnproven();
+            }
+            KernelReport report = runner.report();
+            if (isJson()) {
+                JsonOutput.print(out, report.json(buildLog.extent()));
+            } else {
+                report.print(out, err, buildLog.extent());
+            }
+            bucketFailures.print(err);
+            return report.failures() > 0 || (isBucketRequired && bucketFailures.hasFailures())
+                    ? 1
+                    : 0;
+        }
+    }
+
+    /**
+     * Waits for uploads: up to 1 min if a bucket has answered, else until lookups and uploads
+     * together have waited for {@link #MAX_LOST_NANOS}.
+     */
+    private void flush(Granary granary, long start) {
+        try (ProgressLine progress = new ProgressLine(err(), "uploading", 0).watching(granary)) {
+            while (!Thread.currentThread().isInterrupted()) {
+                List<LayerStatistics> layers = granary.statistics().layers();
+                long limit = BucketFailureReport.hasAnyAnswered(layers)
+                        ? UPLOAD_NANOS
+                        : remainingLossNanos(layers);
+                long elapsed = System.nanoTime() - start;
+                if (granary.flush(Duration.ofNanos(
+                                Math.max(0, Math.min(limit - elapsed, PROGRESS_NANOS))))
+                        || elapsed >= limit) {
+                    return;
+                }
+                progress.passing(TimeUnit.NANOSECONDS.toSeconds(elapsed) + " s");
+            }
+        }
+    }
+
+    private static long remainingLossNanos(List<LayerStatistics> layers) {
+        return MAX_LOST_NANOS
+                - layers.stream()
+                        .mapToLong(layer -> layer.results().loadNanos())
+                        .sum();
+    }
+}

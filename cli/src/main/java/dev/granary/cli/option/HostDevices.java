@@ -1,0 +1,68 @@
+package dev.granary.cli.option;
+
+import dev.granary.cache.Backend;
+import dev.granary.cache.Target;
+import dev.granary.gpu.Device;
+import dev.granary.gpu.levelzero.LevelZero;
+import dev.granary.gpu.levelzero.LevelZeroDevice;
+import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.gpu.opencl.OpenClDevice;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
+/**
+ * The devices of this machine through one backend.
+ *
+ * @param backend the backend
+ * @param devices the devices in the order of the loader; the position of each is its number
+ * @param missing the reason why the backend cannot be used, with the packages to install; empty if
+ *     it can, even without a device
+ */
+public record HostDevices(Backend backend, List<Device> devices, Optional<String> missing) {
+    /**
+     * Finds the devices of a backend. Those of Level Zero read the entries of the same devices of
+     * OpenCL.
+     */
+    public static HostDevices of(Backend backend) {
+        return switch (backend) {
+            case OPENCL ->
+                switch (OpenCl.probe()) {
+                    case OpenCl.Probe.Found(List<OpenClDevice> found) -> found(backend, found);
+                    case OpenCl.Probe.Missing(String cause) -> missing(backend, cause);
+                };
+            case LEVEL_ZERO ->
+                switch (LevelZero.probe()) {
+                    case LevelZero.Probe.Found(List<LevelZeroDevice> found) -> {
+                        List<Target> openCl = found.isEmpty() // OpenCL need not be loaded
+                                ? List.of()
+                                : of(Backend.OPENCL).devices().stream()
+                                        .map(Device::target)
+                                        .toList();
+                        yield found(
+                                backend,
+                                found.stream()
+                                        .map(device -> device.reading(openCl))
+                                        .toList());
+                    }
+                    case LevelZero.Probe.Missing(String cause) -> missing(backend, cause);
+                };
+        };
+    }
+
+    private static HostDevices found(Backend backend, List<? extends Device> devices) {
+        return new HostDevices(backend, List.copyOf(devices), Optional.empty());
+    }
+
+    private static HostDevices missing(Backend backend, String cause) {
+        return new HostDevices(backend, List.of(), Optional.of(cause));
+    }
+
+    /** Returns a line for each device, such as {@code level-zero 0 Intel(R) Graphics (...)}. */
+    public List<String> lines() {
+        return IntStream.range(0, devices.size())
+                .mapToObj(number -> backend.path() + " " + number + " " + devices.get(number))
+                .toList();
+    }
+}

@@ -1,0 +1,229 @@
+package dev.granary.cli.output;
+
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonNull;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonPrimitive;
+
+import dev.granary.cache.Sha256;
+
+import org.jspecify.annotations.Nullable;
+
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.Collection;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * Report of one result, as text or as one JSON object, so that a command writes each part once.
+ * Text is printed as it is added, JSON by {@link #print}.
+ *
+ * <p>A name in JSON is the label or heading in camel case, or follows it behind a colon:
+ * {@code "time:millis"}. Values are printed by their type: numbers, {@link Duration} (milliseconds
+ * in JSON), {@link Instant}, {@link Sha256} (16 digits in a text), lists and maps of these,
+ * {@link Shown}, and {@link Optional}, which is {@code -} or null if it is empty. Control
+ * characters are replaced: they could steer the terminal, and texts may come from other machines.
+ */
+public final class Report {
+    private static final DateTimeFormatter MINUTE =
+            DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm").withZone(ZoneId.systemDefault());
+    private static final Pattern CONTROL = Pattern.compile("\\p{Cc}");
+    private static final int WIDTH = 80;
+    private static final int LABEL_WIDTH = 11;
+
+    private final PrintWriter out;
+    private final PrintWriter err;
+    private final boolean isJson;
+    private final JsonObject object = new JsonObject();
+    private @Nullable ReportTable table; // the last one added, not printed yet
+
+    /** Creates a report that prints to {@code out}, and problems to {@code err}. */
+    public Report(PrintWriter out, PrintWriter err, boolean isJson) {
+        this.out = out;
+        this.err = err;
+        this.isJson = isJson;
+    }
+
+    /** A value that is shown by another text than its type has. */
+    public record Shown(Object value, String text) {}
+
+    /** Returns a number of bytes, shown as {@code 1.2 MiB}. */
+    public static Shown bytes(long bytes) {
+        return new Shown(bytes, Units.bytes(bytes));
+    }
+
+    /** Adds a value behind its label, wrapped to 80 columns. */
+    public Report field(String label, Object value) {
+        data(label, value);
+        return text(label, value instanceof Sha256 hash ? hash.hex() : value);
+    }
+
+    /** Adds a value to the text only, as {@link #field} does. */
+    public Report text(String label, Object value) {
+        if (isText()) {
+            wrap(label.split(":", 2)[0], text(value));
+        }
+        return this;
+    }
+
+    /** Adds a value to JSON only. */
+    public Report data(String name, Object value) {
+        object.add(nameOf(name), json(value));
+        return this;
+    }
+
+    /** Adds a line to the text only. */
+    public Report line(String text) {
+        if (isText()) {
+            out.println(CONTROL.matcher(text).replaceAll("?"));
+            out.flush();
+        }
+        return this;
+    }
+
+    /** Adds a count to JSON, and its line to the text if it is not 0. */
+    public Report count(String name, long count, String line) {
+        return count == 0 ? data(name, count) : data(name, count).line(line);
+    }
+
+    /** Adds an array of objects to JSON; each call adds an object, a part of this report. */
+    public Report part(String name) {
+        Report part = new Report(out, err, isJson);
+        isText(); // prints the last table
+        array(nameOf(name)).add(part.object);
+        return part;
+    }
+
+    /**
+     * Adds a table, in JSON an array with an object for each row. A heading that begins with
+     * {@code <} is aligned to the left, with {@code ~} to the left and its cells are cut to fit the
+     * line, with {@code -} it is in JSON only, and with {@code =} it is a line above its rows.
+     *
+     * @param name the name in JSON; empty for a table that is in the text only
+     */
+    public ReportTable table(String name, String... headings) {
+        isText(); // prints the last table
+        ReportTable added =
+                new ReportTable(name.isEmpty() ? new JsonArray() : array(nameOf(name)), headings);
+        table = added;
+        return added;
+    }
+
+    /** Reports a problem with its cure: one line on standard error, and in JSON. */
+    public void problem(String text) {
+        isText(); // prints the last table
+        array("problems").add(text);
+        err.println("granary: " + CONTROL.matcher(text).replaceAll("?"));
+        err.flush();
+    }
+
+    /** Completes the report. */
+    public void print() {
+        if (!isText()) {
+            new GsonBuilder()
+                    .setPrettyPrinting()
+                    .disableHtmlEscaping()
+                    .serializeNulls()
+                    .create()
+                    .toJson(object, out);
+            out.println();
+        }
+        out.flush();
+    }
+
+    /** Returns true for text, after printing the last table. */
+    private boolean isText() {
+        if (table != null && !isJson) {
+            table.print(out);
+        }
+        table = null;
+        return !isJson;
+    }
+
+    private JsonArray array(String name) {
+        if (!object.has(name)) {
+            object.add(name, new JsonArray());
+        }
+        return object.getAsJsonArray(name);
+    }
+
+    /** Prints a label and a text in a column of its own. A word longer than a line is broken. */
+    private void wrap(String label, String text) {
+        StringBuilder line = new StringBuilder(label);
+        line.repeat(' ', Math.max(1, LABEL_WIDTH - label.length()));
+        int start = line.length();
+        for (String word : text.strip().split("\\s+")) {
+            if (line.length() > start && line.length() + 1 + word.length() > WIDTH) {
+                line(line.toString());
+                line.setLength(0);
+                line.repeat(' ', LABEL_WIDTH);
+                start = LABEL_WIDTH;
+            }
+            line.append(line.length() > start ? " " : "").append(word);
+            while (line.length() > WIDTH) {
+                line(line.substring(0, WIDTH));
+                line.replace(0, WIDTH, " ".repeat(LABEL_WIDTH));
+                start = LABEL_WIDTH;
+            }
+        }
+        line(line.toString().stripTrailing());
+    }
+
+    /** Returns the name in JSON of a label: {@code lastUsed} of {@code last used}. */
+    static String nameOf(String label) {
+        String words = label.substring(label.indexOf(':') + 1).replaceAll("^[<~=-]|\\W+$", "");
+        return Pattern.compile("[ -](.)").matcher(words.strip()).replaceAll(space -> space.group(1)
+                .toUpperCase(Locale.ROOT));
+    }
+
+    /** Returns a value as text. */
+    static String text(@Nullable Object value) {
+        return switch (value) {
+            case null -> "-";
+            case Optional<?> optional -> text(optional.orElse(null));
+            case Shown shown -> shown.text();
+            case Integer number -> Units.count(number);
+            case Long number -> Units.count(number);
+            case Boolean flag -> flag ? "yes" : "no";
+            case Duration time -> Units.time(time);
+            case Instant time -> MINUTE.format(time);
+            case Sha256 hash -> hash.hex().substring(0, Units.SHORT_ID);
+            case Collection<?> values ->
+                String.join(", ", values.stream().map(Report::text).toList());
+            default -> value.toString();
+        };
+    }
+
+    /** Returns a value as JSON. */
+    static JsonElement json(@Nullable Object value) {
+        return switch (value) {
+            case null -> JsonNull.INSTANCE;
+            case Optional<?> optional -> json(optional.orElse(null));
+            case Shown shown -> json(shown.value());
+            case JsonElement element -> element;
+            case Number number -> new JsonPrimitive(number);
+            case Boolean flag -> new JsonPrimitive(flag);
+            case Duration time -> new JsonPrimitive(Units.millis(time));
+            case Sha256 hash -> new JsonPrimitive(hash.hex());
+            case Collection<?> values -> {
+                JsonArray array = new JsonArray();
+                values.forEach(each -> array.add(json(each)));
+                yield array;
+            }
+            case Map<?, ?> values -> {
+                JsonObject members = new JsonObject();
+                values.forEach((name, each) -> members.add(name.toString(), json(each)));
+                yield members;
+            }
+            default -> new JsonPrimitive(value.toString());
+        };
+    }
+}

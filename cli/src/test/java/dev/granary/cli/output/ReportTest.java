@@ -1,0 +1,122 @@
+package dev.granary.cli.output;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+
+import dev.granary.cache.Sha256;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Tests for {@link Report}. */
+class ReportTest {
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private void report(boolean isJson) {
+        Report report = new Report(new PrintWriter(out), new PrintWriter(err), isJson);
+        report.field("directory", "/var/cache");
+        report.count("leftOut", 0, "0 entries left out").count("gone", 2, "2 entries gone");
+        report.table("entries", "=target", "id", "bytes", "<last used", "time:millis", "-damage")
+                .limit(2)
+                .row("opencl/a", Sha256.of(new byte[0]), Report.bytes(2048), "now", time(), "")
+                .row("opencl/b", Sha256.of(new byte[1]), Report.bytes(1), "now", time(), "")
+                .row("opencl/b", Sha256.of(new byte[2]), Report.bytes(1), "now", time(), "");
+        report.data("totals", Map.of("local hits", 3L));
+        report.part("targets").data("target", "x").line("for x");
+        report.field("kernels", List.of("a", "b")).data("none", Optional.empty());
+        report.problem("a bucket\u001b is gone");
+        report.print();
+    }
+
+    private static Duration time() {
+        return Duration.ofMillis(1500);
+    }
+
+    @Test
+    @DisplayName("prints fields, tables and lines as text, and problems on standard error")
+    void text() {
+        report(false);
+        assertEquals("""
+                directory  /var/cache
+                2 entries gone
+                opencl/a
+                id                  bytes  last used      time
+                e3b0c44298fc1c14  2.0 KiB  now        1,500 ms
+
+                opencl/b
+                id                bytes  last used      time
+                6e340b9cffb37a98    1 B  now        1,500 ms
+
+                ... and 1 more; --json lists all
+                for x
+                kernels    a, b
+                """.replace("\n", System.lineSeparator()), out.toString());
+        assertEquals("granary: a bucket? is gone" + System.lineSeparator(), err.toString());
+    }
+
+    @Test
+    @DisplayName("prints the same as one JSON object with names from labels and headings")
+    void json() {
+        report(true);
+        JsonObject json = JsonParser.parseString(out.toString()).getAsJsonObject();
+        assertEquals("/var/cache", json.get("directory").getAsString());
+        assertEquals(0, json.get("leftOut").getAsInt());
+        assertEquals(3, json.getAsJsonArray("entries").size());
+        JsonObject entry = json.getAsJsonArray("entries").get(0).getAsJsonObject();
+        assertEquals(
+                List.of("target", "id", "bytes", "lastUsed", "millis", "damage"),
+                List.copyOf(entry.keySet()));
+        assertEquals(64, entry.get("id").getAsString().length());
+        assertEquals(2048, entry.get("bytes").getAsLong());
+        assertEquals(1500, entry.get("millis").getAsDouble());
+        assertEquals(3, json.getAsJsonObject("totals").get("local hits").getAsInt());
+        assertEquals(
+                "x",
+                json.getAsJsonArray("targets")
+                        .get(0)
+                        .getAsJsonObject()
+                        .get("target")
+                        .getAsString());
+        assertEquals(2, json.getAsJsonArray("kernels").size());
+        assertEquals(true, json.get("none").isJsonNull());
+        assertEquals(1, json.getAsJsonArray("problems").size());
+    }
+
+    @Test
+    @DisplayName("Control characters reach the terminal neither from labels nor from texts")
+    void controls() {
+        Report report = new Report(new PrintWriter(out), new PrintWriter(err), false);
+        report.field("a\u001b[2J\nb", "one\u001btwo\u009b").line("x\u001b\ny");
+        report.table("t", "h").row("\u001bcell");
+        report.print();
+        assertEquals("""
+                a?[2J?b    one?two?
+                x??y
+                h
+                ?cell
+                """.replace("\n", System.lineSeparator()), out.toString());
+    }
+
+    @Test
+    @DisplayName("A long text is wrapped behind its label; a word longer than a line is broken")
+    void wrapped() {
+        Report report = new Report(new PrintWriter(out), new PrintWriter(err), false);
+        report.field("label", "word ".repeat(20) + "p".repeat(90));
+        assertEquals(
+                "label      " + "word ".repeat(13) + "word" + System.lineSeparator()
+                        + " ".repeat(11) + "word ".repeat(5) + "word" + System.lineSeparator()
+                        + " ".repeat(11) + "p".repeat(69) + System.lineSeparator()
+                        + " ".repeat(11) + "p".repeat(21) + System.lineSeparator(),
+                out.toString());
+    }
+}
