@@ -12,7 +12,7 @@ import dev.granary.cli.manifest.Shard;
 import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Converters;
-import dev.granary.cli.option.DevicesOption;
+import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.RecordOption;
 import dev.granary.cli.option.UsageException;
@@ -72,7 +72,7 @@ public final class PopulateCommand extends TierCommand {
     private boolean isTuned;
 
     @Mixin
-    private DevicesOption devices = new DevicesOption();
+    private DeviceOption devices = new DeviceOption();
 
     @Mixin
     private OfflineTargetOption targets = new OfflineTargetOption();
@@ -130,8 +130,7 @@ public final class PopulateCommand extends TierCommand {
                     + " out, and select one device with --device");
         }
         Shard part = shard == null ? Shard.WHOLE : shard;
-        List<KernelSpec> listed =
-                isTuned ? List.of() : KernelManifest.read(manifest);
+        List<KernelSpec> listed = isTuned ? List.of() : KernelManifest.read(manifest);
         GranaryConfig config = record.in(stores().builder()).build();
         BucketConfig bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)
