@@ -27,9 +27,9 @@ import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.tier.Layer;
 import dev.granary.coordinator.tier.SwitchedTier;
 import dev.granary.coordinator.tier.Tiers;
+import dev.granary.coordinator.tier.Tiers.Layer;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
@@ -98,7 +98,7 @@ public final class Granary implements AutoCloseable {
                     tiers,
                     LookupContext.Quarantine.of(machine.quarantine()),
                     machine.claims()
-                            .<Claims>map(claims -> MachineClaims.over(
+                            .<Claims>map(claims -> new MachineClaims(
                                     claims,
                                     config.localWait(),
                                     tiers.compileTimes(),

@@ -5,7 +5,7 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.event.GranaryListener;
-import dev.granary.coordinator.event.PublicationListener;
+import dev.granary.coordinator.event.GranaryListener.PublicationListener;
 import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.BinaryKind;
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;

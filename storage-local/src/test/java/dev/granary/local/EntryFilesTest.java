@@ -6,10 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;

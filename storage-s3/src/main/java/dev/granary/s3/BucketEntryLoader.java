@@ -1,9 +1,9 @@
 package dev.granary.s3;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;

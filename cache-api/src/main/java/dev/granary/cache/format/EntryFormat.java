@@ -1,11 +1,11 @@
 package dev.granary.cache.format;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 
 import org.jspecify.annotations.Nullable;
 

@@ -1,6 +1,6 @@
 package dev.granary.cache.format;
 
-import dev.granary.cache.DamageKind;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 

@@ -11,7 +11,7 @@ import dev.granary.gpu.binary.BinaryContainer;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
-import dev.granary.plans.tuning.TuningDescriptor;
+import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 
 import java.util.List;
 

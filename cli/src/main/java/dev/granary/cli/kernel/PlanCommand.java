@@ -14,9 +14,9 @@ import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.opencl.OpenClDevice;
-import dev.granary.plans.CacheReport;
 import dev.granary.plans.KernelPlan;
 import dev.granary.plans.PlanReport;
+import dev.granary.plans.PlanReport.CacheReport;
 import dev.granary.plans.picture.PlanPicture;
 
 import org.jspecify.annotations.Nullable;

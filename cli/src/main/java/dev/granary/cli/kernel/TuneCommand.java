@@ -21,10 +21,10 @@ import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.plans.tuning.PlanSpace;
 import dev.granary.plans.tuning.PlanTuner;
+import dev.granary.plans.tuning.PlanTuner.TuningSettings;
+import dev.granary.plans.tuning.PlanTuner.TuningTrial;
 import dev.granary.plans.tuning.TunedPlan;
 import dev.granary.plans.tuning.TunedPlans;
-import dev.granary.plans.tuning.TuningSettings;
-import dev.granary.plans.tuning.TuningTrial;
 
 import org.jspecify.annotations.Nullable;
 

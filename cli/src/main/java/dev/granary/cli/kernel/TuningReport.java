@@ -10,7 +10,7 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.plans.tuning.PlanSpace;
 import dev.granary.plans.tuning.TunedPlan;
-import dev.granary.plans.tuning.TuningOutcome;
+import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 
 import java.io.PrintWriter;
 import java.util.Locale;

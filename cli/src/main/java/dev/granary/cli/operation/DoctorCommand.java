@@ -1,9 +1,9 @@
 package dev.granary.cli.operation;
 
-import dev.granary.cache.CheckResult;
-import dev.granary.cache.CheckResult.Notice;
-import dev.granary.cache.CheckResult.Problem;
-import dev.granary.cache.CheckResult.Sound;
+import dev.granary.cache.support.CheckResult;
+import dev.granary.cache.support.CheckResult.Notice;
+import dev.granary.cache.support.CheckResult.Problem;
+import dev.granary.cache.support.CheckResult.Sound;
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;

@@ -5,7 +5,7 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cli.output.SilenceMonitor;
-import dev.granary.plans.tuning.TuningDescriptor;
+import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.pack.PackPublisher;

@@ -1,9 +1,9 @@
 package dev.granary.cli.place;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.cli.output.Units;

@@ -3,9 +3,9 @@ package dev.granary.cli.place;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeCatalog;

@@ -1,9 +1,9 @@
 package dev.granary.coordinator.config;
 
 import dev.granary.cache.EvictionPolicy;
-import dev.granary.cache.constant.ConstantLimit;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
@@ -140,7 +140,7 @@ public final class GranaryConfigBuilder {
      * default.
      *
      * @param megabytes the limit in units of 1,048,576 bytes; 0 caches none;
-     *     {@link ConstantLimit#UNLIMITED} is no limit
+     *     {@link Limit#UNLIMITED} is no limit
      * @throws ConfigException if negative
      */
     public GranaryConfigBuilder constantTensorCacheCapacity(
@@ -149,7 +149,7 @@ public final class GranaryConfigBuilder {
             throw new ConfigException("The capacity of the constant tensor cache is " + megabytes
                     + ", but should be a number of MB, 0 or more.");
         }
-        constantLimits = new ConstantLimits(Map.of(kind, new ConstantLimit(megabytes, policy)))
+        constantLimits = new ConstantLimits(Map.of(kind, new Limit(megabytes, policy)))
                 .orElse(constantLimits);
         return this;
     }

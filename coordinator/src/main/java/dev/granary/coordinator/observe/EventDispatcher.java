@@ -1,8 +1,8 @@
 package dev.granary.coordinator.observe;
 
-import dev.granary.cache.EvictionListener;
 import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
+import dev.granary.cache.support.EvictionListener;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;

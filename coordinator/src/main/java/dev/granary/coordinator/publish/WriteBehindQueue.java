@@ -12,8 +12,8 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.event.PublicationListener;
-import dev.granary.coordinator.machine.Claim;
+import dev.granary.coordinator.event.GranaryListener.PublicationListener;
+import dev.granary.coordinator.machine.Claims.Claim;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CountedTier;
@@ -180,12 +180,7 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
     @Override
     public void close() {
         String cause = "the cache was closed before the entry was stored";
-        for (Runnable unstarted : tasks.drain()) {
-            Task task = (Task) unstarted;
-            closeQuietly(task.claim);
-            task.id.ifPresent(id -> notify(id, cause));
-            counters.increment(Counter.STORES_DROPPED);
-        }
+        tasks.drain().forEach(unstarted -> ((Task) unstarted).drop(cause));
         for (Compiled compiled : allIncomplete()) {
             closeQuietly(compiled.claim);
             notify(compiled.id(), cause);
@@ -320,6 +315,7 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
         }
 
         void drop(String cause) {
+            closeQuietly(claim);
             counters.increment(Counter.STORES_DROPPED);
             id.ifPresent(known -> WriteBehindQueue.this.notify(known, cause));
         }
@@ -327,7 +323,6 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
 
     private void submit(Task task) {
         if (!tasks.submit(task)) {
-            closeQuietly(task.claim);
             task.drop("the write-behind queue is full or closed, or no thread could be started");
         }
     }

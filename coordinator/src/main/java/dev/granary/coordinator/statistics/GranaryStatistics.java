@@ -1,6 +1,6 @@
 package dev.granary.coordinator.statistics;
 
-import dev.granary.cache.DamageKind;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
 import dev.granary.gpu.composite.CompositeStatistics;

@@ -12,6 +12,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeClaims;
+import dev.granary.coordinator.machine.Claims.Claim;
 import dev.granary.coordinator.machine.Claims.Outcome;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;

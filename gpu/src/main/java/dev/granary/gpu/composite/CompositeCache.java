@@ -4,8 +4,6 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
-import dev.granary.gpu.composite.creation.CreationCycleDetector;
-import dev.granary.gpu.composite.creation.ParallelCalls;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -93,7 +91,7 @@ public final class CompositeCache {
     }
 
     /** The parts of {@code dependent}, which is being created on these engines. */
-    private final class CachedParts implements PartProvider {
+    private final class CachedParts implements CreationContext.PartProvider {
         private final EngineSet engines;
         private final CompositeDescriptor<?> dependent;
         private final Map<KernelDescriptor, FutureTask<KernelProgram>> programs =

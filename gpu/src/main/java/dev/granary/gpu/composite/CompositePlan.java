@@ -8,7 +8,6 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
-import dev.granary.gpu.composite.creation.ValueEncoder;
 
 import org.jspecify.annotations.Nullable;
 
@@ -115,7 +114,7 @@ record CompositePlan(
      * Provider of planned parts for one run, with a reference to the run that requested it. A
      * primitive that needs itself has no plan.
      */
-    private static final class Planner implements PartProvider {
+    private static final class Planner implements CreationContext.PartProvider {
         private final @Nullable Planner outer;
         private final @Nullable CompositeDescriptor<?> descriptor; // null if it is the first
         private final Map<CompositeDescriptor<?>, CompositePrimitive> known;

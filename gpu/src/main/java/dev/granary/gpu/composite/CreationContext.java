@@ -3,8 +3,6 @@ package dev.granary.gpu.composite;
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
-import dev.granary.gpu.composite.creation.ParallelCalls;
-import dev.granary.gpu.composite.resource.ScratchpadLayout;
 
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +28,15 @@ public final class CreationContext {
     private final Map<CompositeDescriptor<?>, CompositePrimitive> nested = new LinkedHashMap<>();
     private final Map<String, MemorySegment> constants = new LinkedHashMap<>();
     private final ScratchpadLayout scratchpad = new ScratchpadLayout();
+
+    /** The source of the parts of one primitive during its creation. Thread-safe. */
+    interface PartProvider {
+        /** Returns a program, as {@link #kernel(KernelDescriptor)} does. */
+        KernelProgram kernel(KernelDescriptor kernel) throws CompileException;
+
+        /** Returns a nested primitive, as {@link #nested(CompositeDescriptor)} does. */
+        CompositePrimitive nested(CompositeDescriptor<?> part) throws CompileException;
+    }
 
     CreationContext(CompositeDescriptor<?> descriptor, PartProvider parts) {
         this.descriptor = descriptor;

@@ -6,8 +6,13 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.memory.PrimitiveCache;
+import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -26,17 +31,6 @@ public record EngineSet(KernelEngine main, KernelEngine source, KernelEngine des
     }
 
     /**
-     * Creates a primitive by compiling its kernels, each once.
-     *
-     * @throws CompileException if a kernel does not compile
-     * @throws IllegalArgumentException if these engines do not have the descriptor's targets
-     * @throws IllegalStateException if the primitive needs itself, or an engine is closed
-     */
-    public CompositePrimitive create(CompositeDescriptor<?> descriptor) throws CompileException {
-        return createOver(ProgramTable.compiling(), descriptor);
-    }
-
-    /**
      * Creates a primitive from its binaries, in the order of
      * {@link CompositePrimitive#getBinaries}, without compiling. The binaries must have been
      * verified, since a damaged binary can crash the driver.
@@ -50,18 +44,47 @@ public record EngineSet(KernelEngine main, KernelEngine source, KernelEngine des
             CompositeDescriptor<?> descriptor, KernelBinaries binaries, BinaryKind kind)
             throws RestoreException {
         check(descriptor);
-        ProgramTable restored = ProgramTable.restored(this, descriptor, binaries, kind);
+        Map<KernelDescriptor, KernelProgram> programs = restored(descriptor, binaries, kind);
+        KernelProvider provider = (_, kernel) -> {
+            KernelProgram program = programs.get(kernel);
+            if (program == null) {
+                throw new CompileException(
+                        "the creation requests the kernel " + kernel.name()
+                                + ", which has no binary: an implementation must request the same"
+                                + " kernels for equal descriptors",
+                        "");
+            }
+            return program;
+        };
         try {
-            return createOver(restored, descriptor);
-        } catch (CompileException e) { // the table compiles nothing: a kernel is not in it
+            return new CompositeCache(
+                            new PrimitiveCache<>(PrimitiveCache.DEFAULT_CAPACITY), provider)
+                    .primitive(this, descriptor);
+        } catch (CompileException e) { // nothing is compiled: a kernel has no binary
             throw new RestoreException(String.valueOf(e.getMessage()));
         }
     }
 
-    private CompositePrimitive createOver(
-            KernelProvider programs, CompositeDescriptor<?> descriptor) throws CompileException {
-        return new CompositeCache(new PrimitiveCache<>(PrimitiveCache.DEFAULT_CAPACITY), programs)
-                .primitive(this, descriptor);
+    private Map<KernelDescriptor, KernelProgram> restored(
+            CompositeDescriptor<?> descriptor, KernelBinaries binaries, BinaryKind kind)
+            throws RestoreException {
+        CompositePlan plan = descriptor.plan();
+        if (plan.id().isEmpty()) {
+            throw new RestoreException(
+                    descriptor.name() + " is not cacheable: " + plan.id().reason());
+        }
+        if (binaries.count() != plan.kernels().size()) {
+            throw new RestoreException(descriptor.name() + ": " + plan.kernels().size()
+                    + " binaries are needed, not " + binaries);
+        }
+        Map<KernelDescriptor, KernelProgram> restored = new HashMap<>();
+        for (int i = 0; i < binaries.count(); i++) {
+            KernelBinaries one = KernelBinaries.ofSegments(List.of(binaries.binary(i)));
+            for (KernelDescriptor kernel : plan.kernels().get(i)) {
+                restored.put(kernel, engineFor(kernel.target()).create(kernel, one, kind));
+            }
+        }
+        return restored;
     }
 
     /**

@@ -1,9 +1,9 @@
 package dev.granary.gpu.levelzero;
 
 import dev.granary.cache.CompileException;
+import dev.granary.cache.Engine.StepProvider;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.RestoreException;
-import dev.granary.cache.StepProvider;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DriverException;

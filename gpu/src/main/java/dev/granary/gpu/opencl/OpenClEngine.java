@@ -51,7 +51,10 @@ public final class OpenClEngine extends DriverEngine {
     private final Set<ConstantTensorCache> constants = ConcurrentHashMap.newKeySet();
 
     private OpenClEngine(EngineQueue queue) {
-        EngineLifetime lifetime = new EngineLifetime(queue.device().toString());
+        this(queue, new EngineLifetime(queue.device().toString()));
+    }
+
+    private OpenClEngine(EngineQueue queue, EngineLifetime lifetime) {
         super(lifetime);
         this.lifetime = lifetime;
         this.queue = queue;
@@ -173,17 +176,6 @@ public final class OpenClEngine extends DriverEngine {
         // without the lifetime's lock: it calls user code
         constants.forEach(cache -> cache.removeContext(this));
         constants.clear();
-    }
-
-    /**
-     * Creates a composite primitive by compiling its kernels, each once.
-     *
-     * @throws CompileException if a kernel does not compile
-     * @throws IllegalArgumentException if the descriptor is for another target
-     * @throws IllegalStateException if the primitive needs itself, or this engine is closed
-     */
-    public CompositePrimitive create(CompositeDescriptor<?> descriptor) throws CompileException {
-        return EngineSet.of(this).create(descriptor);
     }
 
     /**

@@ -7,6 +7,8 @@ import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
 import dev.granary.gpu.opencl.driver.PoclLaunchLock;
 
+import java.util.function.IntSupplier;
+
 /** The kernels' calls of OpenCL. */
 record OpenClLauncher(OpenClEngine engine) implements KernelLauncher {
     @Override
@@ -35,23 +37,10 @@ record OpenClLauncher(OpenClEngine engine) implements KernelLauncher {
 
     @Override
     public void launch(long kernel, Geometry geometry, boolean excludesTaking) {
-        if (excludesTaking) {
-            PoclLaunchLock.begin();
-        }
-        int status;
-        try {
-            status = engine.binding()
-                    .queues()
-                    .launch(
-                            engine.engineQueue().handle(),
-                            kernel,
-                            geometry.global(),
-                            geometry.local());
-        } finally {
-            if (excludesTaking) {
-                PoclLaunchLock.end();
-            }
-        }
+        IntSupplier launch = () -> engine.binding()
+                .queues()
+                .launch(engine.engineQueue().handle(), kernel, geometry.global(), geometry.local());
+        int status = excludesTaking ? PoclLaunchLock.launch(launch) : launch.getAsInt();
         if (status < 0) {
             throw new DriverException("A kernel failed with execution status " + status, status);
         }

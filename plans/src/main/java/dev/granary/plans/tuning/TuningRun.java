@@ -5,6 +5,13 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.support.Ticker;
 import dev.granary.gpu.DriverException;
 import dev.granary.plans.KernelPlan;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
+import dev.granary.plans.tuning.PlanTuner.TrialCounts;
+import dev.granary.plans.tuning.PlanTuner.TrialGuard;
+import dev.granary.plans.tuning.PlanTuner.TuningProgress;
+import dev.granary.plans.tuning.PlanTuner.TuningSettings;
+import dev.granary.plans.tuning.PlanTuner.TuningTrial;
+import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 
 import java.time.Duration;
 import java.util.ArrayList;

@@ -30,6 +30,8 @@ import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
+import dev.granary.plans.tuning.PlanTuner.TuningSettings;
+import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.testing.ChildJvm;

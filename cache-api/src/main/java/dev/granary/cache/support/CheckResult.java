@@ -1,4 +1,4 @@
-package dev.granary.cache;
+package dev.granary.cache.support;
 
 /** Result of one check of a driver, a directory or a bucket, for users. */
 public sealed interface CheckResult {

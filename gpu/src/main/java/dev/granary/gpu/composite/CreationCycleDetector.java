@@ -1,4 +1,4 @@
-package dev.granary.gpu.composite.creation;
+package dev.granary.gpu.composite;
 
 import java.util.HashMap;
 import java.util.HashSet;
@@ -10,7 +10,7 @@ import java.util.Set;
  * and not a deadlock. The parts of a primitive may be created by several threads; the in-memory
  * cache detects cycles of waiting threads only. Thread-safe.
  */
-public final class CreationCycleDetector {
+final class CreationCycleDetector {
     private final Map<Object, Map<Object, Integer>> dependencies = new HashMap<>();
 
     /**
@@ -18,7 +18,7 @@ public final class CreationCycleDetector {
      *
      * @throws IllegalStateException if the creation of {@code part} needs {@code dependent}
      */
-    public synchronized void add(Object dependent, Object part) {
+    synchronized void add(Object dependent, Object part) {
         if (dependsOn(part, dependent, new HashSet<>())) {
             throw new IllegalStateException("A primitive needs itself: " + dependent + " requests "
                     + part + (dependent.equals(part) ? "" : ", whose creation needs " + dependent));
@@ -26,7 +26,7 @@ public final class CreationCycleDetector {
         dependencies.computeIfAbsent(dependent, _ -> new HashMap<>()).merge(part, 1, Integer::sum);
     }
 
-    public synchronized void remove(Object dependent, Object part) {
+    synchronized void remove(Object dependent, Object part) {
         dependencies.computeIfPresent(dependent, (_, parts) -> {
             parts.computeIfPresent(part, (_, times) -> times == 1 ? null : times - 1);
             return parts.isEmpty() ? null : parts;
@@ -34,7 +34,7 @@ public final class CreationCycleDetector {
     }
 
     /** Returns the number of creations that wait for parts. */
-    public synchronized int waitingCreations() {
+    synchronized int waitingCreations() {
         return dependencies.size();
     }
 

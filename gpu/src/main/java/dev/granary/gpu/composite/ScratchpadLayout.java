@@ -1,4 +1,4 @@
-package dev.granary.gpu.composite.resource;
+package dev.granary.gpu.composite;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -8,12 +8,12 @@ import java.util.Map;
  * primitives. Nested primitives run in sequence and keep nothing, so they share one region of the
  * largest size needed.
  */
-public final class ScratchpadLayout {
+final class ScratchpadLayout {
     /** Alignment of parts in bytes: more than any device requires of sub-buffers. */
     static final int ALIGNMENT = 4096;
 
     /** A part, in bytes from the start of the primitive's scratchpad. */
-    public record Part(long offset, long bytes) {}
+    record Part(long offset, long bytes) {}
 
     private final Map<String, Part> parts = new LinkedHashMap<>();
     private long ownBytes;
@@ -24,7 +24,7 @@ public final class ScratchpadLayout {
      *
      * @throws IllegalArgumentException if there is a part of that name, or its size is not positive
      */
-    public void add(String name, long size) {
+    void add(String name, long size) {
         if (size <= 0) {
             throw new IllegalArgumentException(
                     "The part " + name + " of a scratchpad needs a positive size, not " + size);
@@ -37,12 +37,12 @@ public final class ScratchpadLayout {
     }
 
     /** Completes the layout with the largest scratchpad that a nested primitive needs. */
-    public void complete(long nestedBytes) {
+    void complete(long nestedBytes) {
         bytes = Math.addExact(ownBytes, nestedBytes);
     }
 
     /** Returns the part of that name. */
-    public Part part(String name) {
+    Part part(String name) {
         Part found = parts.get(name);
         if (found == null) {
             throw new IllegalArgumentException(
@@ -52,12 +52,12 @@ public final class ScratchpadLayout {
     }
 
     /** Returns the offset of the nested primitives' scratchpad. */
-    public long nestedOffset() {
+    long nestedOffset() {
         return ownBytes;
     }
 
     /** Returns the total size, including that of nested primitives. */
-    public long bytes() {
+    long bytes() {
         return bytes;
     }
 

@@ -1,4 +1,4 @@
-package dev.granary.gpu.composite.creation;
+package dev.granary.gpu.composite;
 
 import org.jspecify.annotations.Nullable;
 
@@ -23,14 +23,14 @@ import java.util.Optional;
  * values, lists and sorted maps, nested in any way. Other values have no encoding, since nothing
  * about them is certain to be the same in another process.
  */
-public final class ValueEncoder {
+final class ValueEncoder {
     private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     private final DataOutputStream out = new DataOutputStream(bytes);
 
     private ValueEncoder() {}
 
     /** Thrown if a value has no encoding, with the reason. */
-    public static final class NoEncodingException extends Exception {
+    static final class NoEncodingException extends Exception {
         private static final long serialVersionUID = 1L;
 
         NoEncodingException(String message) {
@@ -44,7 +44,7 @@ public final class ValueEncoder {
      * @param name the name of the value in messages
      * @throws NoEncodingException if the value, or a value in it, is of a type without encoding
      */
-    public static byte[] encode(String name, Object value) throws NoEncodingException {
+    static byte[] encode(String name, Object value) throws NoEncodingException {
         ValueEncoder encoder = new ValueEncoder();
         try {
             encoder.add(name, value);
