@@ -95,7 +95,7 @@ public final class Granary implements AutoCloseable {
                     tiers, uploads, counters, how.clock(), how.whenPublished()));
             this.engines = new EngineSwitch(config.enabled());
             this.context = new LookupContext(
-                    tiers,
+                    how.isReading() ? tiers : tiers.withoutLayers(),
                     LookupContext.Quarantine.of(machine.quarantine()),
                     machine.claims()
                             .<Claims>map(claims -> MachineClaims.over(

@@ -45,6 +45,7 @@ public final class GranaryBuilder {
     private Tiers.@Nullable BucketOpener buckets;
     private InstantSource clock = InstantSource.system();
     private boolean isInPacks;
+    private boolean isReading = true;
     private PublicationListener whenPublished = (_, _, _) -> {};
 
     GranaryBuilder() {}
@@ -157,6 +158,15 @@ public final class GranaryBuilder {
         return this;
     }
 
+    /**
+     * Reads no layer: a lookup compiles what the local tier lacks, and publishes it. For a trusted
+     * job that must not publish what others have stored.
+     */
+    public GranaryBuilder withoutReading() {
+        isReading = false;
+        return this;
+    }
+
     /** Replaces the opener of configured buckets and the clock. */
     GranaryBuilder over(Tiers.BucketOpener opener, InstantSource time) {
         buckets = opener;
@@ -187,6 +197,10 @@ public final class GranaryBuilder {
 
     boolean isInPacks() {
         return isInPacks;
+    }
+
+    boolean isReading() {
+        return isReading;
     }
 
     PublicationListener whenPublished() {

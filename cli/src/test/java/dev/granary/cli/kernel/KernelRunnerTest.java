@@ -1,7 +1,6 @@
 package dev.granary.cli.kernel;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.BinaryKind;
@@ -65,16 +64,16 @@ class KernelRunnerTest {
         try (Granary granary = Granary.open(config);
                 FaultyEngine engine = new FaultyEngine()) {
             KernelSpec kernel = TestKernels.of("k", source);
-            KernelRunner.Result result = new KernelRunner(granary, engine)
+            KernelResult result = new KernelRunner(granary, engine)
                     .runAll(
                             List.of(kernel),
-                            new ProgressLine(new PrintWriter(new StringWriter()), "running", 1))
+                            1,
+                            new ProgressLine(new PrintWriter(new StringWriter()), "running", 1),
+                            _ -> {})
                     .getFirst();
-            KernelRunner.Result.Failed failed =
-                    assertInstanceOf(KernelRunner.Result.Failed.class, result);
-            assertEquals(KernelRunner.FailureKind.INTERNAL, failed.kind());
-            assertTrue(failed.reason().startsWith("internal error of Granary"), failed::reason);
-            List<String> log = failed.log().lines(BuildLog.Extent.WHOLE);
+            assertEquals(Outcome.INTERNAL_ERROR, result.outcome());
+            assertTrue(result.failure().startsWith("internal error of Granary"), result::failure);
+            List<String> log = result.log().orElseThrow().lines(BuildLog.Extent.WHOLE);
             assertTrue(log.getFirst().contains("IllegalStateException: a bug"), log::toString);
             assertTrue(
                     log.stream().anyMatch(line -> line.contains("FaultyEngine.create")),

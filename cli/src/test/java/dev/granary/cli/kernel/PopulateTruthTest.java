@@ -157,11 +157,11 @@ class PopulateTruthTest {
     @DisplayName("A1 S3 a truncated object under the right key does not count as there already:"
             + " populate replaces it, and another machine gets it")
     void damaged() {
-        run("populate", "ci", "--alone").exits(0).prints("1 published");
+        run("populate", "ci", "--unpacked").exits(0).prints("1 published");
         String key = fleet.keys("/e/").getFirst();
         fleet.change(key, bytes -> Arrays.copyOf(bytes, bytes.length / 3));
         run("populate", "ci").exits(0).prints("1 published, 0 there already");
-        run("get", "node").exits(0).prints("1 from the bucket");
+        run("get", "node").exits(0).prints("1 bucket");
     }
 
     @Test
@@ -190,7 +190,7 @@ class PopulateTruthTest {
         fleet.remove("/p/");
         run("warm", "before").exits(0).prints("2 there already");
         run("warm", "meanwhile").exits(1).prints("0 entries (0 B) installed");
-        run("populate", "ci").exits(0).prints("2 from disk", "2 published");
+        run("populate", "ci").exits(0).prints("2 local", "2 published");
         for (int pack = 0; pack < 2; pack++) {
             compactLoss();
         }
@@ -198,8 +198,8 @@ class PopulateTruthTest {
             Cli warm = run("warm", machine).exits(0).prints("0 skipped");
             assertEquals("", warm.err());
         }
-        run("get", "node", "--require-bucket").exits(0).prints("2 from disk");
-        run("get", "another").exits(0).prints("2 from the bucket");
+        run("get", "node", "--require-bucket").exits(0).prints("2 local");
+        run("get", "another").exits(0).prints("2 bucket");
     }
 
     @Test
@@ -250,7 +250,7 @@ class PopulateTruthTest {
                     .prints(
                             "0 compiled",
                             "s3://kernels/team: 0 published, 0 there already, 1 failed",
-                            "not stored")
+                            "1 not-stored")
                     .reports("AccessDenied");
         }
         at("get", "node", "s3://kernels/team?access=read", fleet.endpoint())
@@ -260,10 +260,10 @@ class PopulateTruthTest {
         populateTeam().exits(0).prints("0 compiled", "1 published");
         at("get", "another", "s3://kernels/team?access=read", fleet.endpoint())
                 .exits(0)
-                .prints("1 from the bucket");
+                .prints("1 bucket");
         populateTeam("--capacity", "0")
                 .exits(0)
-                .prints("0 compiled", "0 published, 0 there already, 0 failed", "present");
+                .prints("0 compiled", "0 published, 0 there already, 0 failed", "1 bucket");
     }
 
     private static JsonObject bucket(Cli json) {
@@ -290,7 +290,7 @@ class PopulateTruthTest {
                 .prints("0 published, 0 there already, 0 failed, 1 pending")
                 .reports("not published: 1 entry: no answer from s3://kernels/ci", "within 1 s");
         fleet.plan(FaultPlan.SOUND);
-        run("populate", "ci").exits(0).prints("1 from disk", "1 published");
+        run("populate", "ci").exits(0).prints("1 local", "1 published");
     }
 
     private static List<Object> breaker(Cli json) {
@@ -345,10 +345,10 @@ class PopulateTruthTest {
                         "1 lookup failed",
                         "granary doctor");
         assertEquals(1, dead.err().lines().count(), dead.err());
-        at("get", "node", "s3://kernels/ci", "http://127.0.0.1:1").exits(0).prints("1 from disk");
+        at("get", "node", "s3://kernels/ci", "http://127.0.0.1:1").exits(0).prints("1 local");
         at("get", "node", "s3://kernels/ci", "http://127.0.0.1:1", "--require-bucket")
                 .exits(1)
-                .prints("1 from disk")
+                .prints("1 local")
                 .reports("cannot connect to");
         at("get", "other", "s3://no-such-bucket/ci", fleet.endpoint(), "--require-bucket")
                 .exits(1)
@@ -356,7 +356,7 @@ class PopulateTruthTest {
                 .reports("NoSuchBucket");
         Cli sound = run("get", "third", "--require-bucket").exits(0).prints("1 compiled");
         assertEquals("", sound.err());
-        run("get", "fourth", "--require-bucket").exits(0).prints("1 from the bucket");
+        run("get", "fourth", "--require-bucket").exits(0).prints("1 bucket");
         Cli.run("get", "--dir", directory.resolve("third").toString(), manifest, "--require-bucket")
                 .exits(2)
                 .reports("No bucket is configured");
@@ -401,15 +401,14 @@ class PopulateTruthTest {
             "O8 U3 run with a bucket that has only a damaged entry: one line reports it, and the"
                     + " upload replaces it")
     void onlyDamaged() {
-        run("populate", "ci", "--alone").exits(0).prints("1 published");
+        run("populate", "ci", "--unpacked").exits(0).prints("1 published");
         fleet.change(fleet.keys("/e/").getFirst(), bytes -> Arrays.copyOf(bytes, bytes.length / 3));
         Cli run = run("get", "node", "--require-bucket")
                 .exits(0)
                 .prints("1 compiled")
                 .reports("1 lookup found a damaged entry, and none a sound one");
         assertEquals(1, run.err().lines().count(), run.err());
-        assertEquals(
-                "", run("get", "another").exits(0).prints("1 from the bucket").err());
+        assertEquals("", run("get", "another").exits(0).prints("1 bucket").err());
     }
 
     @Test

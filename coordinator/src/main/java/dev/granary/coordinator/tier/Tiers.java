@@ -269,6 +269,11 @@ public record Tiers(
         return new CountedTier(new SwitchedTier(directory), EventKind.STORE, events);
     }
 
+    /** Returns the local tier alone, for lookups that read no layer; not to be closed. */
+    public Tiers withoutLayers() {
+        return new Tiers(local, List.of(), compileTimes, layerWait);
+    }
+
     /**
      * Loads an entry from the layers in order, until {@code use} returns a result for a hit. One
      * deadline limits the wait for all; each layer may use an equal share of the time that is left.
