@@ -32,7 +32,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Tests of {@code populate} and {@code run} with unusable buckets: no success if nothing was
+ * Tests of {@code populate} and {@code get} with unusable buckets: no success if nothing was
  * published, and every failure with its cause.
  */
 class PopulateTruthTest {
@@ -151,6 +151,40 @@ class PopulateTruthTest {
                         again.get("present").getAsInt(),
                         again.get("unreadable").getAsInt(),
                         again.get("readBack").getAsInt()));
+    }
+
+    @Test
+    @DisplayName("O4 populate --fresh compiles what the directory and the bucket have, and publishes"
+            + " what the bucket lacks; the directory stays as it is")
+    void fresh() {
+        Cli.run("get", manifest, "--dir", directory.resolve("ci").toString()).exits(0);
+        run("populate", "ci", "--fresh").exits(0).prints("1 compiled", "1 published, 0 there");
+        run("populate", "ci", "--fresh").exits(0).prints("1 compiled", "0 published, 1 there");
+        run("populate", "ci").exits(0).prints("0 compiled, 1 local");
+        run("get", "node").exits(0).prints("1 bucket");
+    }
+
+    @Test
+    @DisplayName("O6 --junit writes a report with each kernel, also if one fails; a wrong place for"
+            + " it stops the command at once")
+    void junit() throws Exception {
+        Path report = directory.resolve("report.xml");
+        Files.writeString(
+                Path.of(manifest),
+                Files.readString(Path.of(manifest)) + "[[kernel]]\nname='lost'\nsource='no.cl'\n");
+        run("populate", "ci", "--junit", report.toString())
+                .exits(1)
+                .reports("granary: lost for ", ": unreadable: there is no file");
+        String xml = Files.readString(report);
+        assertTrue(
+                xml.contains("name=\"add\"")
+                        && xml.contains("name=\"lost\"")
+                        && xml.contains("type=\"unreadable\""),
+                xml);
+        run("populate", "other", "--junit", directory + "/none/report.xml")
+                .exits(2)
+                .reports("there is no directory for --junit");
+        assertNothingCompiled("other");
     }
 
     @Test
