@@ -10,6 +10,7 @@ module dev.granary.cli {
     requires dev.granary.s3;
     requires info.picocli;
     requires java.management;
+    requires java.xml;
     requires org.slf4j;
 
     exports dev.granary.cli;

@@ -95,7 +95,7 @@ public final class Granary implements AutoCloseable {
                     new WriteBehindQueue(tiers, uploads, counters, how.clock, how.whenPublished));
             this.engines = config.enabled();
             this.context = new LookupContext(
-                    tiers,
+                    how.isReading ? tiers : tiers.withoutLayers(),
                     LookupContext.Quarantine.of(machine.quarantine()),
                     machine.claims()
                             .<Claims>map(claims -> new MachineClaims(

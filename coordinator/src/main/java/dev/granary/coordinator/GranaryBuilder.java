@@ -40,6 +40,7 @@ public final class GranaryBuilder {
     final List<GranaryListener> listeners = new ArrayList<>();
     PublicationListener whenPublished = (_, _, _) -> {};
     boolean isInPacks;
+    boolean isReading = true;
 
     @Nullable
     PersistentCache local; // null: that of the configuration
@@ -157,6 +158,15 @@ public final class GranaryBuilder {
      */
     public GranaryBuilder inPacks() {
         isInPacks = true;
+        return this;
+    }
+
+    /**
+     * Reads no layer: a lookup compiles what the local tier lacks, and publishes it. For a trusted
+     * job that must not publish what others have stored.
+     */
+    public GranaryBuilder withoutReading() {
+        isReading = false;
         return this;
     }
 

@@ -69,7 +69,7 @@ class DamagedEntryDriverTest {
                 GranaryProcess.run(
                                 with(online, "ci"),
                                 "populate",
-                                "--alone",
+                                "--unpacked",
                                 "--json",
                                 TestManifests.manifest())
                         .exitCode());

@@ -122,7 +122,11 @@ class EndToEndTest {
             assertTrue(doctor.out().contains("conditional writes: FULL"), doctor::toString);
             server.resetRequests();
             GranaryProcess.Result ci = GranaryProcess.run(
-                    with(online, "ci"), "populate", "--alone", "--json", TestManifests.manifest());
+                    with(online, "ci"),
+                    "populate",
+                    "--unpacked",
+                    "--json",
+                    TestManifests.manifest());
             assertEquals(TestManifests.COUNT, ci.summary("compiled"), ci::toString);
             assertEquals(TestManifests.COUNT, server.requests().put(), "PUT");
             // One for the check; one for each miss, and one for packs; the store marker; the seal
@@ -251,7 +255,7 @@ class EndToEndTest {
         assertEquals(2, run.summary("failed"), run::toString);
         assertEquals(1, run.summary("compiled"), run::toString);
         JsonObject broken = run.json().getAsJsonArray("results").get(0).getAsJsonObject();
-        assertEquals("failed", broken.get("outcome").getAsString());
+        assertEquals("failed-to-compile", broken.get("outcome").getAsString());
         assertTrue(broken.get("error").getAsString().contains("never_declared"), run::toString);
     }
 

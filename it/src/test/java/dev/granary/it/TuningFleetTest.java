@@ -72,7 +72,7 @@ class TuningFleetTest {
                         PLAN.replace("\"scale\"", '"' + name + '"'))
                 .toString();
         Map<String, String> online = TestS3.server().environment();
-        GranaryProcess.Result none = run(online, "ci", "populate", plan, "--tuned");
+        GranaryProcess.Result none = run(online, "ci", "tune", plan, "--publish");
         assertEquals(1, none.exitCode(), none::toString);
 
         JsonObject tuned = ended(run(online, "ci", "tune", plan, "--json", "--seed", "3"));
@@ -90,8 +90,8 @@ class TuningFleetTest {
         assertEquals("local", offline.get("from").getAsString());
         assertEquals("local", offline.get("kernelFrom").getAsString());
 
-        JsonObject populated = ended(run(online, "other", "populate", plan, "--tuned", "--json"));
-        assertEquals(0, populated.getAsJsonObject("summary").get("compiled").getAsInt());
-        assertEquals(1, populated.getAsJsonObject("summary").get("bucket").getAsInt());
+        JsonObject published = ended(run(online, "other", "tune", plan, "--publish", "--json"));
+        assertEquals("stored", published.get("from").getAsString());
+        assertEquals("bucket", published.get("kernelFrom").getAsString());
     }
 }

@@ -6,8 +6,8 @@ import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.RecordOption;
-import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Report;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -20,7 +20,6 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -62,8 +61,6 @@ public final class GetCommand extends TierCommand {
 
     @Override
     public Integer call() throws Exception {
-        PrintWriter out = out();
-        PrintWriter err = err();
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         GranaryConfig config =
                 record.in(stores().builder().flushLimit(Duration.ZERO)).build();
@@ -73,32 +70,29 @@ public final class GetCommand extends TierCommand {
                             + " GRANARY_BUCKET.");
         }
         OpenCl.expectLaunches(KernelRunner.geometries(kernels));
-        PublishResults published = new PublishResults();
+        Publications published = new Publications();
         try (KernelEngine engine = device.device().open();
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
-            KernelRunner runner = new KernelRunner(granary, engine);
+            List<KernelResult> results;
             try (ProgressLine progress =
-                    new ProgressLine(err, "getting", kernels.size()).watching(granary)) {
-                runner.runAll(kernels, progress);
+                    new ProgressLine(err(), "getting", kernels.size()).watching(granary)) {
+                results = new KernelRunner(granary, engine).runAll(kernels, 1, progress, _ -> {});
             }
-            long start = System.nanoTime();
-            flush(granary, start);
-            BucketFailureReport bucketFailures = new BucketFailureReport(
-                    config.buckets(), granary.statistics().layers(), published);
+            flush(granary, System.nanoTime());
+            BucketFailures failures =
+                    new BucketFailures(config.buckets(), granary.statistics().layers(), published);
             if (isBucketRequired) {
-                bucketFailures.probeUnproven();
+                failures.probeUnproven();
             }
-            KernelReport report = runner.report();
-            if (isJson()) {
-                JsonOutput.print(out, report.json(buildLog.extent()));
-            } else {
-                report.print(out, err, buildLog.extent());
-            }
-            bucketFailures.print(err);
-            return report.failures() > 0 || (isBucketRequired && bucketFailures.hasFailures())
-                    ? 1
-                    : 0;
+            Report report = report();
+            new KernelReport(results, granary.statistics()).addTo(report, buildLog.extent());
+            failures.addTo(report);
+            report.print();
+            return results.stream().allMatch(result -> result.outcome().isSuccess())
+                            && (!isBucketRequired || failures.isEmpty())
+                    ? 0
+                    : 1;
         }
     }
 
@@ -110,9 +104,12 @@ public final class GetCommand extends TierCommand {
         try (ProgressLine progress = new ProgressLine(err(), "uploading", 0).watching(granary)) {
             while (!Thread.currentThread().isInterrupted()) {
                 List<LayerStatistics> layers = granary.statistics().layers();
-                long limit = BucketFailureReport.hasAnyAnswered(layers)
+                long limit = layers.stream().anyMatch(BucketFailures::hasAnswered)
                         ? UPLOAD_NANOS
-                        : remainingLossNanos(layers);
+                        : MAX_LOST_NANOS
+                                - layers.stream()
+                                        .mapToLong(layer -> layer.results().loadNanos())
+                                        .sum();
                 long elapsed = System.nanoTime() - start;
                 if (granary.flush(Duration.ofNanos(
                                 Math.max(0, Math.min(limit - elapsed, PROGRESS_NANOS))))
@@ -122,12 +119,5 @@ public final class GetCommand extends TierCommand {
                 progress.passing(TimeUnit.NANOSECONDS.toSeconds(elapsed) + " s");
             }
         }
-    }
-
-    private static long remainingLossNanos(List<LayerStatistics> layers) {
-        return MAX_LOST_NANOS
-                - layers.stream()
-                        .mapToLong(layer -> layer.results().loadNanos())
-                        .sum();
     }
 }

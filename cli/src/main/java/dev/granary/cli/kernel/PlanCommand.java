@@ -1,14 +1,11 @@
 package dev.granary.cli.kernel;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
-
 import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.UsageException;
-import dev.granary.cli.output.JsonOutput;
-import dev.granary.cli.output.TextTable;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.toml.TomlException;
@@ -65,11 +62,17 @@ public final class PlanCommand extends OutputCommand {
             write(picture, PlanPicture.svg(plan));
         }
         Optional<OpenClDevice> chosen = device();
-        if (isJson()) {
-            JsonOutput.print(out(), json(plan, report, chosen));
-        } else {
-            print(plan, report, chosen);
+        Report result = report();
+        if (emit) {
+            result.data("source", plan.source()).line(plan.source());
         }
+        add(result, plan, report);
+        if (chosen.isPresent()) {
+            add(result, plan, report, chosen.get());
+        } else {
+            result.field("device", "none; the plan was not compared with limits");
+        }
+        result.print();
         if (chosen.isPresent()) {
             try {
                 report.check(chosen.get().limits());
@@ -103,57 +106,81 @@ public final class PlanCommand extends OutputCommand {
         }
     }
 
-    private void print(KernelPlan plan, PlanReport report, Optional<OpenClDevice> chosen) {
-        if (emit) {
-            out().println(plan.source());
+    private static void add(Report result, KernelPlan plan, PlanReport report) {
+        ReportTable table = result.table(
+                "caches",
+                "cache of:array",
+                "level",
+                "<block",
+                "elements",
+                "<memory",
+                "-elided",
+                "-elided in tails",
+                "bytes",
+                "buffer:bufferBytes");
+        for (CacheReport cache : report.caches()) {
+            table.row(
+                    cache.array(),
+                    cache.level(),
+                    new Report.Shown(
+                            cache.block(),
+                            cache.block().stream()
+                                    .map(String::valueOf)
+                                    .collect(Collectors.joining(" x "))),
+                    cache.elements(),
+                    new Report.Shown(
+                            cache.location(),
+                            cache.isElided() ? "elided" : cache.location().toString()),
+                    cache.isElided(),
+                    cache.isElidedInTails(),
+                    cache.bytes(),
+                    cache.bufferBytes());
         }
-        if (!report.caches().isEmpty()) {
-            TextTable table = new TextTable(
-                    "cache of", "level", "<block", "elements", "<memory", "bytes", "buffer");
-            for (CacheReport cache : report.caches()) {
-                table.row(
-                        cache.array(),
-                        String.valueOf(cache.level()),
-                        block(cache),
-                        Units.count(cache.elements()),
-                        cache.isElided() ? "elided" : cache.location().toString(),
-                        Units.count(cache.bytes()),
-                        Units.count(cache.bufferBytes()));
-            }
-            table.print(out());
-            out().println();
-        }
-        out().println("launch          " + report.geometry());
-        out().println("local memory    " + Units.count(report.localBytes())
-                + " bytes for a work-group");
-        out().println("private memory  " + Units.count(report.privateBytes())
-                + " bytes for a work-item");
-        out().println("copies elided   "
-                + report.caches().stream().filter(CacheReport::isElided).count()
-                + tails(report));
-        if (chosen.isPresent()) {
-            DeviceLimits limits = chosen.get().limits();
-            out().println("device          " + chosen.get().name());
-            out().println("  local memory  " + Units.count(limits.localBytes()) + " bytes");
-            out().println("  work-group    " + Units.count(limits.groupItems()) + " work-items");
-            out().println("  resident      " + Units.count(report.residentGroups(limits))
-                    + " work-groups at once, by these limits");
-            out().println("id              " + id(plan, chosen.get()));
-        } else {
-            out().println("device          none; the plan was not compared with limits");
-        }
-        out().flush();
-    }
-
-    /** Returns the number of caches that some tiles leave out, if there are any. */
-    private static String tails(PlanReport report) {
-        long count =
+        long elided = report.caches().stream().filter(CacheReport::isElided).count();
+        long tails =
                 report.caches().stream().filter(CacheReport::isElidedInTails).count();
-        return count == 0 ? "" : "; in incomplete tiles also " + count;
+        result.data("kernel", report.kernel())
+                .data("groupItems", report.groupItems())
+                .field("launch", report.geometry())
+                .field(
+                        "local:localBytes",
+                        new Report.Shown(
+                                report.localBytes(),
+                                Units.count(report.localBytes()) + " bytes for a work-group"))
+                .field(
+                        "private:privateBytes",
+                        new Report.Shown(
+                                report.privateBytes(),
+                                Units.count(report.privateBytes()) + " bytes for a work-item"))
+                .field(
+                        "elided",
+                        new Report.Shown(
+                                elided,
+                                Units.plural(elided, "copy")
+                                        + (tails == 0
+                                                ? ""
+                                                : "; in incomplete tiles also " + tails)));
     }
 
-    private static String block(CacheReport cache) {
-        return cache.block().stream().map(String::valueOf).collect(Collectors.joining(" x "));
+    private static void add(
+            Report result, KernelPlan plan, PlanReport report, OpenClDevice device) {
+        DeviceLimits limits = device.limits();
+        result.field("device", device.name())
+                .field(
+                        "limits:deviceLocalBytes",
+                        new Report.Shown(
+                                limits.localBytes(),
+                                Units.count(limits.localBytes()) + " bytes of local memory, "
+                                        + Units.count(limits.groupItems())
+                                        + " work-items in a work-group"))
+                .data("deviceGroupItems", limits.groupItems())
+                .field(
+                        "resident:residentGroups",
+                        new Report.Shown(
+                                report.residentGroups(limits),
+                                Units.count(report.residentGroups(limits))
+                                        + " work-groups at once, by these limits"))
+                .field("id", id(plan, device));
     }
 
     /** Returns the id of the kernel on a device; a line if the device cannot run it. */
@@ -163,64 +190,5 @@ public final class PlanCommand extends OutputCommand {
         } catch (IllegalArgumentException e) {
             return "none: the plan exceeds a limit";
         }
-    }
-
-    private JsonObject json(KernelPlan plan, PlanReport report, Optional<OpenClDevice> chosen) {
-        JsonArray caches = new JsonArray();
-        for (CacheReport cache : report.caches()) {
-            JsonArray block = new JsonArray();
-            cache.block().forEach(block::add);
-            caches.add(JsonOutput.object(
-                    "array",
-                    cache.array(),
-                    "level",
-                    cache.level(),
-                    "block",
-                    block,
-                    "elements",
-                    cache.elements(),
-                    "memory",
-                    cache.location(),
-                    "elided",
-                    cache.isElided(),
-                    "elidedInTails",
-                    cache.isElidedInTails(),
-                    "bytes",
-                    cache.bytes(),
-                    "bufferBytes",
-                    cache.bufferBytes()));
-        }
-        JsonObject json = JsonOutput.object(
-                "kernel",
-                report.kernel(),
-                "launch",
-                report.geometry(),
-                "groupItems",
-                report.groupItems(),
-                "localBytes",
-                report.localBytes(),
-                "privateBytes",
-                report.privateBytes(),
-                "caches",
-                caches);
-        if (chosen.isPresent()) {
-            DeviceLimits limits = chosen.get().limits();
-            json.add(
-                    "device",
-                    JsonOutput.object(
-                            "name",
-                            chosen.get().name(),
-                            "localBytes",
-                            limits.localBytes(),
-                            "groupItems",
-                            limits.groupItems(),
-                            "residentGroups",
-                            report.residentGroups(limits)));
-            json.addProperty("id", id(plan, chosen.get()));
-        }
-        if (emit) {
-            json.addProperty("source", plan.source());
-        }
-        return json;
     }
 }

@@ -1,9 +1,7 @@
 package dev.granary.cli.kernel;
 
-import com.google.gson.JsonObject;
-
 import dev.granary.cache.Engine;
-import dev.granary.cache.Id;
+import dev.granary.cache.support.Ticker;
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelManifest;
@@ -16,8 +14,9 @@ import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.RecordOption;
 import dev.granary.cli.option.UsageException;
-import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.Terminal;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Places;
 import dev.granary.coordinator.Granary;
@@ -25,7 +24,6 @@ import dev.granary.coordinator.GranaryBuilder;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 
 import org.jspecify.annotations.Nullable;
@@ -35,7 +33,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -60,16 +58,11 @@ import java.util.concurrent.TimeUnit;
 public final class PopulateCommand extends TierCommand {
     private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    @Parameters(
-            paramLabel = "MANIFEST",
-            description = "a TOML file with [[kernel]] tables; with --tuned a plan with [space]")
-    private Path manifest = Path.of("");
+    /** The longest wait for a publication while kernels are compiled. */
+    private static final Duration PUBLISH_LIMIT = Duration.ofSeconds(30);
 
-    @Option(
-            names = "--tuned",
-            description = "publish the kernel of the best plan that granary tune has found for the"
-                    + " space in MANIFEST, and the outcome; never tunes")
-    private boolean isTuned;
+    @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
+    private Path manifest = Path.of("");
 
     @Mixin
     private DeviceOption devices = new DeviceOption();
@@ -86,9 +79,8 @@ public final class PopulateCommand extends TierCommand {
     private int uploadLimit;
 
     @Option(
-            names = "--alone",
-            description =
-                    "publish each entry at once as an object of its own, not in packs at the end")
+            names = "--unpacked",
+            description = "publish each entry at once as an object of its own, not in packs")
     private boolean isUnpacked;
 
     @Option(
@@ -113,6 +105,18 @@ public final class PopulateCommand extends TierCommand {
             description = "only part I of N: give each of N machines another I, from 1 to N")
     private @Nullable Shard shard;
 
+    @Option(
+            names = "--fresh",
+            description = "compile all kernels, without the directory and without reading entries"
+                    + " of buckets; publish those that the bucket lacks")
+    private boolean isFresh;
+
+    @Option(
+            names = "--junit",
+            paramLabel = "FILE",
+            description = "write a JUnit XML report, with a test case for each kernel and target")
+    private @Nullable Path junit;
+
     @Mixin
     private RecordOption record = new RecordOption();
 
@@ -125,13 +129,26 @@ public final class PopulateCommand extends TierCommand {
         requirePositive("--compile-limit must be a positive number of seconds", compileLimit);
         int threads = jobs == null ? Runtime.getRuntime().availableProcessors() : jobs;
         requirePositive("--jobs must be a positive number", threads);
-        if (isTuned && (targets.isGiven() || devices.selections().size() > 1)) {
-            throw new UsageException("--tuned publishes the best plan of one device: leave --target"
-                    + " out, and select one device with --device");
+        if (junit != null && !Files.isDirectory(junit.toAbsolutePath().resolveSibling("."))) {
+            throw new UsageException("there is no directory for --junit " + junit + "; create it");
         }
         Shard part = shard == null ? Shard.WHOLE : shard;
-        List<KernelSpec> listed = isTuned ? List.of() : KernelManifest.read(manifest);
-        GranaryConfig config = record.in(stores().builder()).build();
+        List<KernelSpec> kernels = KernelManifest.read(manifest);
+        if (!isFresh) {
+            return populate(record.in(stores().builder()).build(), threads, part, kernels);
+        }
+        try (TemporaryDirectory fresh = new TemporaryDirectory("granary-fresh-")) {
+            return populate(
+                    record.in(stores().builder().directory(fresh.path())).build(),
+                    threads,
+                    part,
+                    kernels);
+        }
+    }
+
+    /** Compiles and publishes part of the kernels. */
+    private int populate(GranaryConfig config, int threads, Shard part, List<KernelSpec> all)
+            throws Exception {
         BucketConfig bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)
                 .findFirst()
@@ -145,84 +162,68 @@ public final class PopulateCommand extends TierCommand {
             throw new CommandFailedException(
                     bucket.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
-        if (!isTuned) {
-            return populate(config, bucket, selection, threads, part, listed, Optional.empty());
+        List<KernelSpec> kernels = part.of(all);
+        Publications published = new Publications();
+        GranaryBuilder builder = Granary.builder().config(config).published(published);
+        if (!isUnpacked) {
+            builder.inPacks();
         }
-        try (TemporaryDirectory sources = new TemporaryDirectory("granary-populate-")) {
-            TunedKernel tuned = TunedKernel.find(
-                    manifest,
-                    devices.selections().getFirst().oneOfOpenCl(),
-                    config,
-                    sources.path());
-            return populate(
-                    config,
-                    bucket,
-                    selection,
-                    threads,
-                    part,
-                    List.of(tuned.spec()),
-                    Optional.of(tuned.outcome()));
+        if (isFresh) {
+            builder.withoutReading();
+        }
+        try (PopulateEngines engines = selection.open(
+                        KernelRunner.geometries(kernels), Duration.ofSeconds(compileLimit));
+                Granary granary = builder.open()) {
+            List<KernelResult> obtained = new ArrayList<>();
+            Pulse pulse = new Pulse(
+                    kernels.size() * engines.all().size(),
+                    Ticker.SYSTEM,
+                    Terminal.isTerminal() ? _ -> {} : this::log,
+                    () -> granary.flush(PUBLISH_LIMIT));
+            for (Engine<KernelDescriptor, ?> engine : engines.all()) {
+                try (ProgressLine progress =
+                        new ProgressLine(err(), "populating", kernels.size()).watching(granary)) {
+                    obtained.addAll(new KernelRunner(granary, engine)
+                            .runAll(kernels, threads, progress, pulse));
+                }
+            }
+            int position = config.buckets().indexOf(bucket);
+            obtained.forEach(result -> publishAgain(granary, position, result));
+            flush(granary, published);
+            Population population = new Population(bucket, position, published, obtained);
+            ReadbackVerifier readback = new ReadbackVerifier(bucket);
+            try (ProgressLine progress = new ProgressLine(
+                            err(), "reading back", population.toReadBack())
+                    .watching(readback.waits())) {
+                population.readBack(readback, progress);
+            }
+            List<KernelResult> results = population.results();
+            Report report = report();
+            new KernelReport(results, granary.statistics()).addTo(report, buildLog.extent());
+            report.data("shard", part);
+            if (shard != null) {
+                report.line("part " + part + ": " + Units.count(kernels.size()) + " of "
+                        + Units.plural(all.size(), "kernel"));
+            }
+            population.addTo(
+                    report,
+                    uploadLimit,
+                    isFresh
+                            ? "remove the cause and populate again."
+                            : "all kernels that compiled are in " + config.directory()
+                                    + "; remove the cause and populate again, which uploads them"
+                                    + " without compiling.");
+            report.print();
+            if (junit != null) {
+                JUnitReport.write(junit, results);
+            }
+            return population.isComplete() ? 0 : 1;
         }
     }
 
-    /** Compiles and publishes part of the kernels, and an outcome of a tuning if there is one. */
-    private int populate(
-            GranaryConfig config,
-            BucketConfig bucket,
-            PopulateEngines.Selection selection,
-            int threads,
-            Shard part,
-            List<KernelSpec> all,
-            Optional<Id> outcome)
-            throws Exception {
-        PrintWriter out = out();
-        PrintWriter err = err();
-        List<KernelSpec> kernels = part.of(all);
-        PublishResults published = new PublishResults();
-        GranaryBuilder builder = Granary.builder().config(config).published(published);
-        try (PopulateEngines engines = selection.open(
-                        KernelRunner.geometries(kernels), Duration.ofSeconds(compileLimit));
-                Granary granary = (isUnpacked ? builder : builder.inPacks()).open()) {
-            List<KernelRunner.Result> results = new ArrayList<>();
-            for (Engine<KernelDescriptor, ?> engine : engines.all()) {
-                try (ProgressLine progress =
-                        new ProgressLine(err, "populating", kernels.size()).watching(granary)) {
-                    results.addAll(new KernelRunner(granary, engine)
-                            .runAll(kernels, progress, Math.clamp(kernels.size(), 1, threads)));
-                }
-            }
-            int target = config.buckets().indexOf(bucket);
-            results.forEach(result -> publishAgain(granary, target, result));
-            outcome.ifPresent(granary::publish);
-            flush(granary, published);
-            PopulateResult populated =
-                    new PopulateResult(bucket, target, uploadLimit, published, results, outcome);
-            ReadbackVerifier readback = new ReadbackVerifier(bucket);
-            try (ProgressLine progress = new ProgressLine(
-                            err, "reading back", populated.toReadBack().size())
-                    .watching(readback.waits())) {
-                populated.readBack(readback, progress);
-            }
-            KernelReport report = new KernelReport(results, granary.statistics());
-            if (isJson()) {
-                JsonObject result = report.json(buildLog.extent());
-                result.add("published", populated.json());
-                result.add("outcomes", populated.outcomesJson());
-                result.addProperty("shard", part.toString());
-                JsonOutput.print(out, result);
-            } else {
-                report.print(out, err, buildLog.extent());
-                out.println(populated.summary());
-                if (shard != null) {
-                    out.println("part " + part + ": " + Units.count(kernels.size()) + " of "
-                            + Units.plural(all.size(), "kernel"));
-                }
-                populated.printOutcomes(out);
-                out.flush();
-            }
-            populated.printProblems(err, config.directory());
-            return populated.isComplete() ? 0 : 1;
-        }
+    private void log(String line) {
+        err().println("granary: " + line);
+        err().flush();
     }
 
     private static void requirePositive(String rule, int value) throws UsageException {
@@ -239,15 +240,13 @@ public final class PopulateCommand extends TierCommand {
     }
 
     /** Publishes an entry that was found elsewhere, since the bucket may lack it. */
-    private static void publishAgain(Granary granary, int target, KernelRunner.Result result) {
-        if (result instanceof KernelRunner.Result.Obtained obtained
-                && (obtained.source() == PrimitiveSource.LOCAL
-                        || obtained.layer().orElse(target) != target)) {
-            granary.publish(obtained.descriptor().getId());
+    private static void publishAgain(Granary granary, int target, KernelResult result) {
+        if (result.outcome() == Outcome.LOCAL || result.layer().orElse(target) != target) {
+            result.entry().ifPresent(granary::publish);
         }
     }
 
-    private void flush(Granary granary, PublishResults published) {
+    private void flush(Granary granary, Publications published) {
         long start = System.nanoTime();
         long limit = TimeUnit.SECONDS.toNanos(uploadLimit);
         try (ProgressLine progress = new ProgressLine(err(), "publishing", 0).watching(granary)) {

@@ -1,19 +1,19 @@
 package dev.granary.cli.kernel;
 
-import com.google.gson.JsonObject;
-
 import dev.granary.cache.CompileException;
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.UsageException;
-import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
@@ -24,6 +24,7 @@ import dev.granary.plans.tuning.PlanTuner;
 import dev.granary.plans.tuning.PlanTuner.TuningSettings;
 import dev.granary.plans.tuning.PlanTuner.TuningTrial;
 import dev.granary.plans.tuning.TunedPlan;
+import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 import dev.granary.plans.tuning.TunedPlans;
 
 import org.jspecify.annotations.Nullable;
@@ -36,6 +37,7 @@ import picocli.CommandLine.Parameters;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.SplittableRandom;
@@ -53,6 +55,7 @@ import java.util.SplittableRandom;
         })
 public final class TuneCommand extends TierCommand {
     private static final int MAX_SEED = 1_000_000_000;
+    private static final double PERCENT = 100;
 
     @Parameters(paramLabel = "FILE", description = "a plan in TOML, with a table [space]")
     private Path file = Path.of("");
@@ -89,6 +92,11 @@ public final class TuneCommand extends TierCommand {
     @Option(names = "--show", description = "show the stored outcome; never try a plan")
     private boolean isShowing;
 
+    @Option(
+            names = "--publish",
+            description = "publish the stored outcome, with its kernel; never try a plan")
+    private boolean isPublishing;
+
     @Option(names = "--emit", description = "print the kernel of the plan in OpenCL C before")
     private boolean isEmitting;
 
@@ -105,59 +113,114 @@ public final class TuneCommand extends TierCommand {
             throw new UsageException(
                     "--budget, --patience and --upload-limit must be positive numbers");
         }
-        if (isAgain && isShowing) {
-            throw new UsageException("--again tries plans, and --show never does; give one");
+        if (isAgain && (isShowing || isPublishing)) {
+            throw new UsageException(
+                    "--again tries plans, --show and --publish never do; give one of them");
         }
         PlanSpace space = PlanFile.readSpace(file);
         GranaryConfig config = stores().builder().build();
-        PublishResults published = new PublishResults();
+        Optional<String> bucket = config.buckets().stream()
+                .filter(BucketConfig::isWritable)
+                .map(BucketConfig::name)
+                .findFirst();
+        if (isPublishing && bucket.isEmpty()) {
+            throw new ConfigException("No writable bucket is configured, and --publish needs one;"
+                    + " give --bucket or set GRANARY_BUCKET.");
+        }
+        Publications published = new Publications();
         try (OpenClEngine engine = OpenClEngine.open(device.openClDevice());
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
+            boolean isStored = isShowing || isPublishing;
             LookupResult<TunedPlan> result =
-                    isShowing ? show(granary, engine, space) : lookup(granary, engine, space);
+                    isStored ? show(granary, engine, space) : lookup(granary, engine, space);
             TunedPlan tuned = result.primitive();
             KernelDescriptor kernel =
                     tuned.plan().descriptor(engine.target(), engine.device().limits());
-            Optional<PrimitiveSource> from = Optional.empty();
-            boolean isAnswered = true;
+            Report report = report();
+            if (isEmitting) {
+                report.data("source", tuned.plan().source()).line(tuned.plan().source());
+            }
+            add(report, space, result);
+            report.field("kernel:kernelId", kernel.getId().hash());
             if (!isShowing) {
-                from = Optional.of(kernelSource(granary, engine, tuned, kernel));
-                isAnswered = flush(granary, kernel) || firstWritable(config).isEmpty();
-            }
-            if (isEmitting && !isJson()) {
-                out().println(tuned.plan().source());
-            }
-            TuningReport report = new TuningReport(space, result, source(result), kernel, from);
-            if (isJson()) {
-                JsonObject json = report.json();
-                if (isEmitting) {
-                    json.addProperty("source", tuned.plan().source());
+                PrimitiveSource source = kernelSource(granary, engine, tuned, kernel);
+                report.field("kernel from", Outcome.of(source));
+                if (isPublishing) {
+                    granary.publish(tuned.descriptor().getId());
+                    granary.publish(kernel.getId());
                 }
-                JsonOutput.print(out(), json);
-            } else {
-                report.print(out());
+                if (!flush(granary, kernel) && bucket.isPresent()) {
+                    report.problem("not published: no answer from " + bucket.get() + " within "
+                            + uploadLimit + " s (--upload-limit)");
+                }
             }
-            published.causes().forEach((cause, _) -> err().println(
-                            "granary: not published: " + cause));
-            if (!isAnswered) {
-                err().println("granary: not published: no answer from "
-                        + firstWritable(config).orElseThrow().name() + " within " + uploadLimit
-                        + " s (--upload-limit)");
-            }
-            err().flush();
-            return published.failed() > 0 || !isAnswered ? 1 : 0;
+            published.causes().keySet().forEach(cause -> report.problem("not published: " + cause));
+            report.print();
+            return report.hasProblems() ? 1 : 0;
         } catch (CompileException e) {
             throw new CommandFailedException(String.valueOf(e.getMessage()));
         }
     }
 
+    /** Adds the outcome of a tuning. */
+    private void add(Report report, PlanSpace space, LookupResult<TunedPlan> result) {
+        TuningOutcome outcome = result.primitive().outcome();
+        double spread = (double) outcome.spreadPpb() / outcome.ratioPpb();
+        ReportTable parameters = report.table("", "parameter", "<value");
+        outcome.parameters().values().forEach(parameters::row);
+        report.data("parameters", outcome.parameters().values())
+                .data("kernel", space.nest().name())
+                .line("")
+                .field("from", source(result))
+                .field("took:tookMillis", result.took())
+                .field(
+                        "time:nanos",
+                        new Report.Shown(
+                                outcome.time().toNanos(),
+                                Units.time(outcome.time()) + ", the naive kernel "
+                                        + Units.time(outcome.naiveTime())))
+                .data("naiveNanos", outcome.naiveTime().toNanos())
+                .field(
+                        "speedup",
+                        new Report.Shown(
+                                outcome.speedup(),
+                                String.format(
+                                        Locale.ROOT,
+                                        "%.2f, spread %.1f %% in %d rounds",
+                                        outcome.speedup(),
+                                        PERCENT * spread,
+                                        outcome.rounds())))
+                .data("spread", spread)
+                .data("rounds", outcome.rounds())
+                .field(
+                        "tried:points",
+                        new Report.Shown(
+                                outcome.points(),
+                                Units.count(outcome.counts().tried()) + " of "
+                                        + Units.plural(outcome.points(), "plan") + " in "
+                                        + Units.time(outcome.elapsed()) + ", seed "
+                                        + outcome.seed()))
+                .line("           " + outcome.counts())
+                .data("measured", outcome.counts().measured())
+                .data("slow", outcome.counts().slow())
+                .data("unsuitable", outcome.counts().unsuitable())
+                .data("refused", outcome.counts().refused())
+                .data("wrong", outcome.counts().wrong())
+                .data("seed", outcome.seed())
+                .data("elapsedMillis", outcome.elapsed())
+                .field("revision", result.primitive().descriptor().revision())
+                .field(
+                        "outcome:outcomeId",
+                        result.primitive().descriptor().getId().hash());
+    }
+
     private String source(LookupResult<TunedPlan> result) {
-        if (isShowing) {
+        if (isShowing || isPublishing) {
             return "stored";
         }
         boolean isNew = result.source() == PrimitiveSource.COMPILED;
-        return isNew ? "tuned" : isAgain ? "kept" : TuningReport.name(result.source());
+        return isNew ? "tuned" : isAgain ? "kept" : Outcome.of(result.source()).toString();
     }
 
     private static LookupResult<TunedPlan> show(
@@ -165,9 +228,9 @@ public final class TuneCommand extends TierCommand {
         long start = System.nanoTime();
         TunedPlan stored = new TunedPlans(granary)
                 .find(space, engine.target())
-                .orElseThrow(() ->
-                        new CommandFailedException("no tier has an outcome for this space and "
-                                + engine.device() + "; granary tune without --show makes one"));
+                .orElseThrow(() -> new CommandFailedException(
+                        "no tier has an outcome for this space and " + engine.device()
+                                + "; granary tune without --show and --publish makes one"));
         return new LookupResult<>(
                 stored,
                 PrimitiveSource.LOCAL,
@@ -200,10 +263,6 @@ public final class TuneCommand extends TierCommand {
                     Optional.empty(),
                     Duration.ofNanos(System.nanoTime() - start));
         }
-    }
-
-    private static Optional<BucketConfig> firstWritable(GranaryConfig config) {
-        return config.buckets().stream().filter(BucketConfig::isWritable).findFirst();
     }
 
     /** Gets the kernel through the cache, and returns its source. */

@@ -89,6 +89,15 @@ public final class Report {
         return this;
     }
 
+    /** Prints lines on standard error, such as a build log; to the text only. */
+    public Report error(String lines) {
+        if (isText()) {
+            err.println(lines);
+            err.flush();
+        }
+        return this;
+    }
+
     /** Adds a count to JSON, and its line to the text if it is not 0. */
     public Report count(String name, long count, String line) {
         return count == 0 ? data(name, count) : data(name, count).line(line);
@@ -123,6 +132,11 @@ public final class Report {
         array("problems").add(text);
         err.println("granary: " + CONTROL.matcher(text).replaceAll("?"));
         err.flush();
+    }
+
+    /** Returns true if a problem was reported. */
+    public boolean hasProblems() {
+        return object.has("problems");
     }
 
     /** Completes the report. */

@@ -3,11 +3,12 @@ package dev.granary.cli.output;
 import java.io.Console;
 
 /** Detection of a terminal. */
-final class Terminal {
+public final class Terminal {
     private Terminal() {}
 
+    /** Returns true if the output of this process is shown on a terminal. */
     @SuppressWarnings("SystemConsoleNull") // null if the chosen console provider has none
-    static boolean isTerminal() {
+    public static boolean isTerminal() {
         Console console = System.console();
         return console != null && console.isTerminal();
     }

@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 
 import dev.granary.cli.Cli;
 import dev.granary.cli.output.BuildLog;
+import dev.granary.cli.output.Report;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.FakeDescriptor;
 import dev.granary.coordinator.FakeEngine;
@@ -24,6 +26,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -100,11 +104,14 @@ class CountersTest {
     }
 
     @Test
-    @DisplayName("O1 each counter is in the JSON of run and populate, and each counter of buckets"
+    @DisplayName("O1 each counter is in the JSON of get and populate, and each counter of buckets"
             + " in that of each bucket")
     void reports() {
-        JsonObject json =
-                new KernelReport(List.of(), statistics(layer())).json(BuildLog.Extent.FIRST_LINES);
+        StringWriter out = new StringWriter();
+        Report report = new Report(new PrintWriter(out), new PrintWriter(out), true);
+        new KernelReport(List.of(), statistics(layer())).addTo(report, BuildLog.Extent.FIRST_LINES);
+        report.print();
+        JsonObject json = JsonParser.parseString(out.toString()).getAsJsonObject();
         assertEquals(descriptions().keySet(), json.getAsJsonObject("counters").keySet());
         Set<String> ofBuckets = new TreeSet<>(descriptions().keySet());
         ofBuckets.removeAll(statistics().counters().keySet());

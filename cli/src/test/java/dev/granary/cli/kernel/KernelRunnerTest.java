@@ -1,8 +1,9 @@
 package dev.granary.cli.kernel;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Engine;
@@ -15,21 +16,29 @@ import dev.granary.cli.manifest.TestKernels;
 import dev.granary.cli.output.BuildLog;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.TestFleet;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.offline.CompiledProgram;
+import dev.granary.testing.Await;
+import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
-/** Tests of failures of {@link KernelRunner}. */
+/** Tests of {@link KernelRunner}. */
 class KernelRunnerTest {
     /** An engine with a bug. */
     private static final class FaultyEngine implements Engine<KernelDescriptor, Primitive> {
@@ -65,20 +74,84 @@ class KernelRunnerTest {
         try (Granary granary = Granary.open(config);
                 FaultyEngine engine = new FaultyEngine()) {
             KernelSpec kernel = TestKernels.of("k", source);
-            KernelRunner.Result result = new KernelRunner(granary, engine)
+            KernelResult result = new KernelRunner(granary, engine)
                     .runAll(
                             List.of(kernel),
-                            new ProgressLine(new PrintWriter(new StringWriter()), "running", 1))
+                            1,
+                            new ProgressLine(new PrintWriter(new StringWriter()), "running", 1),
+                            _ -> {})
                     .getFirst();
-            KernelRunner.Result.Failed failed =
-                    assertInstanceOf(KernelRunner.Result.Failed.class, result);
-            assertEquals(KernelRunner.FailureKind.INTERNAL, failed.kind());
-            assertTrue(failed.reason().startsWith("internal error of Granary"), failed::reason);
-            List<String> log = failed.log().lines(BuildLog.Extent.WHOLE);
+            assertEquals(Outcome.INTERNAL_ERROR, result.outcome());
+            assertTrue(result.failure().startsWith("internal error of Granary"), result::failure);
+            List<String> log = result.log().orElseThrow().lines(BuildLog.Extent.WHOLE);
             assertTrue(log.getFirst().contains("IllegalStateException: a bug"), log::toString);
             assertTrue(
                     log.stream().anyMatch(line -> line.contains("FaultyEngine.create")),
                     log::toString);
+        }
+    }
+
+    /** An engine whose second compile waits until the first program is in the bucket. */
+    private record PatientEngine(TestFleet fleet, TestTicker ticker)
+            implements Engine<KernelDescriptor, CompiledProgram> {
+        @Override
+        public Target target() {
+            return TestEntries.TARGET;
+        }
+
+        @Override
+        public CompiledProgram create(KernelDescriptor descriptor) {
+            if (descriptor.name().equals("second")) {
+                Await.holds(() -> !fleet.keys("/p/").isEmpty());
+            } else {
+                ticker.pass(Pulse.PUBLISH_INTERVAL);
+            }
+            return new CompiledProgram(
+                    descriptor,
+                    Primitive.Origin.COMPILED,
+                    KernelBinaries.of(descriptor.name().getBytes(UTF_8)),
+                    Duration.ofSeconds(1),
+                    List.of("k"),
+                    List.of());
+        }
+
+        @Override
+        public CompiledProgram create(
+                KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind) {
+            throw new IllegalStateException("nothing is stored");
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    @Test
+    @Timeout(value = 2, unit = TimeUnit.MINUTES)
+    @DisplayName("O6 a program that was compiled is published while others are compiled")
+    void publishedMeanwhile(@TempDir Path directory) throws Exception {
+        TestTicker ticker = new TestTicker();
+        try (TestFleet fleet = new TestFleet(directory);
+                Granary granary = fleet.openInPacks("ci");
+                PatientEngine engine = new PatientEngine(fleet, ticker)) {
+            List<KernelSpec> kernels = new ArrayList<>();
+            for (String name : List.of("first", "second")) {
+                Path source = Files.writeString(
+                        directory.resolve(name + ".cl"), "kernel void k() {} // " + name);
+                kernels.add(TestKernels.of(name, source));
+            }
+            List<KernelResult> results = new KernelRunner(granary, engine)
+                    .runAll(
+                            kernels,
+                            1,
+                            new ProgressLine(new PrintWriter(new StringWriter()), "running", 2),
+                            new Pulse(
+                                    2,
+                                    ticker,
+                                    _ -> {},
+                                    () -> granary.flush(Duration.ofSeconds(30))));
+            assertEquals(
+                    List.of(Outcome.COMPILED, Outcome.COMPILED),
+                    results.stream().map(KernelResult::outcome).toList());
         }
     }
 }

@@ -189,10 +189,10 @@ class PlanCommandTest {
                         expected().source(),
                         "A             3  16 x 4        64  local      256       4",
                         "C             6  1 x 1          1  elided       0       0",
-                        "local memory    256 bytes for a work-group",
-                        "copies elided   1",
+                        "local      256 bytes for a work-group",
+                        "elided     1 copy",
                         "resident",
-                        "launch          256x128/8x16");
+                        "launch     256x128/8x16");
         Cli plain = Cli.run("plan", path, "--device", "portable").exits(0).isNarrow();
         assertFalse(plain.out().contains("__kernel"));
     }
@@ -209,7 +209,7 @@ class PlanCommandTest {
         assertEquals(4, json.getAsJsonArray("caches").size());
         assertEquals(256, json.get("localBytes").getAsLong());
         assertTrue(json.get("id").getAsString().length() > 40);
-        assertTrue(json.getAsJsonObject("device").get("groupItems").getAsLong() > 0);
+        assertTrue(json.get("deviceGroupItems").getAsLong() > 0);
     }
 
     @Test
@@ -224,7 +224,7 @@ class PlanCommandTest {
                         "--device",
                         "portable")
                 .exits(1)
-                .prints("none: the plan exceeds a limit", "resident      0 work-groups")
+                .prints("none: the plan exceeds a limit", "resident   0 work-groups")
                 .reports("28800 work-items in a work-group, the device at most");
     }
 

@@ -82,11 +82,11 @@ class PopulateDevicesTest {
             assertTrue(targets(all).size() >= 2, all::toString);
             assertEquals(
                     targets(all).size(),
-                    all.getAsJsonObject("outcomes").get("compiled").getAsInt());
+                    all.getAsJsonObject("summary").get("compiled").getAsInt());
             String[] named = {"--device", "basic,pthread", "--device", "basic"};
             Cli other = populate(fleet, "other", named)
                     .exits(0)
-                    .prints("2 kernels: 0 compiled, 2 from the bucket");
+                    .prints("2 kernels: 0 compiled, 2 bucket");
             long printed = targets(all).stream()
                     .filter(target -> other.out().contains("for " + target))
                     .count();

@@ -32,7 +32,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Tests of {@code populate} and {@code run} with unusable buckets: no success if nothing was
+ * Tests of {@code populate} and {@code get} with unusable buckets: no success if nothing was
  * published, and every failure with its cause.
  */
 class PopulateTruthTest {
@@ -154,14 +154,49 @@ class PopulateTruthTest {
     }
 
     @Test
+    @DisplayName(
+            "O4 populate --fresh compiles what the directory and the bucket have, and publishes"
+                    + " what the bucket lacks; the directory stays as it is")
+    void fresh() {
+        Cli.run("get", manifest, "--dir", directory.resolve("ci").toString()).exits(0);
+        run("populate", "ci", "--fresh").exits(0).prints("1 compiled", "1 published, 0 there");
+        run("populate", "ci", "--fresh").exits(0).prints("1 compiled", "0 published, 1 there");
+        run("populate", "ci").exits(0).prints("0 compiled, 1 local");
+        run("get", "node").exits(0).prints("1 bucket");
+    }
+
+    @Test
+    @DisplayName("O6 --junit writes a report with each kernel, also if one fails; a wrong place for"
+            + " it stops the command at once")
+    void junit() throws Exception {
+        Path report = directory.resolve("report.xml");
+        Files.writeString(
+                Path.of(manifest),
+                Files.readString(Path.of(manifest)) + "[[kernel]]\nname='lost'\nsource='no.cl'\n");
+        run("populate", "ci", "--junit", report.toString())
+                .exits(1)
+                .reports("granary: lost for ", ": unreadable: there is no file");
+        String xml = Files.readString(report);
+        assertTrue(
+                xml.contains("name=\"add\"")
+                        && xml.contains("name=\"lost\"")
+                        && xml.contains("type=\"unreadable\""),
+                xml);
+        run("populate", "other", "--junit", directory + "/none/report.xml")
+                .exits(2)
+                .reports("there is no directory for --junit");
+        assertNothingCompiled("other");
+    }
+
+    @Test
     @DisplayName("A1 S3 a truncated object under the right key does not count as there already:"
             + " populate replaces it, and another machine gets it")
     void damaged() {
-        run("populate", "ci", "--alone").exits(0).prints("1 published");
+        run("populate", "ci", "--unpacked").exits(0).prints("1 published");
         String key = fleet.keys("/e/").getFirst();
         fleet.change(key, bytes -> Arrays.copyOf(bytes, bytes.length / 3));
         run("populate", "ci").exits(0).prints("1 published, 0 there already");
-        run("get", "node").exits(0).prints("1 from the bucket");
+        run("get", "node").exits(0).prints("1 bucket");
     }
 
     @Test
@@ -190,7 +225,7 @@ class PopulateTruthTest {
         fleet.remove("/p/");
         run("warm", "before").exits(0).prints("present    2");
         run("warm", "meanwhile").exits(1).prints("installed  0 entries (0 B)");
-        run("populate", "ci").exits(0).prints("2 from disk", "2 published");
+        run("populate", "ci").exits(0).prints("2 local", "2 published");
         for (int pack = 0; pack < 2; pack++) {
             compactLoss();
         }
@@ -198,8 +233,8 @@ class PopulateTruthTest {
             Cli warm = run("warm", machine).exits(0).prints("skipped    0");
             assertEquals("", warm.err());
         }
-        run("get", "node", "--require-bucket").exits(0).prints("2 from disk");
-        run("get", "another").exits(0).prints("2 from the bucket");
+        run("get", "node", "--require-bucket").exits(0).prints("2 local");
+        run("get", "another").exits(0).prints("2 bucket");
     }
 
     @Test
@@ -252,7 +287,7 @@ class PopulateTruthTest {
                     .prints(
                             "0 compiled",
                             "s3://kernels/team: 0 published, 0 there already, 1 failed",
-                            "not stored")
+                            "1 not-stored")
                     .reports("AccessDenied");
         }
         at("get", "node", "s3://kernels/team?access=read", fleet.endpoint())
@@ -262,10 +297,10 @@ class PopulateTruthTest {
         populateTeam().exits(0).prints("0 compiled", "1 published");
         at("get", "another", "s3://kernels/team?access=read", fleet.endpoint())
                 .exits(0)
-                .prints("1 from the bucket");
+                .prints("1 bucket");
         populateTeam("--capacity", "0")
                 .exits(0)
-                .prints("0 compiled", "0 published, 0 there already, 0 failed", "present");
+                .prints("0 compiled", "0 published, 0 there already, 0 failed", "1 bucket");
     }
 
     private static JsonObject bucket(Cli json) {
@@ -292,7 +327,7 @@ class PopulateTruthTest {
                 .prints("0 published, 0 there already, 0 failed, 1 pending")
                 .reports("not published: 1 entry: no answer from s3://kernels/ci", "within 1 s");
         fleet.plan(FaultPlan.SOUND);
-        run("populate", "ci").exits(0).prints("1 from disk", "1 published");
+        run("populate", "ci").exits(0).prints("1 local", "1 published");
     }
 
     private static List<Object> breaker(Cli json) {
@@ -347,10 +382,10 @@ class PopulateTruthTest {
                         "1 lookup failed",
                         "granary doctor");
         assertEquals(1, dead.err().lines().count(), dead.err());
-        at("get", "node", "s3://kernels/ci", "http://127.0.0.1:1").exits(0).prints("1 from disk");
+        at("get", "node", "s3://kernels/ci", "http://127.0.0.1:1").exits(0).prints("1 local");
         at("get", "node", "s3://kernels/ci", "http://127.0.0.1:1", "--require-bucket")
                 .exits(1)
-                .prints("1 from disk")
+                .prints("1 local")
                 .reports("cannot connect to");
         at("get", "other", "s3://no-such-bucket/ci", fleet.endpoint(), "--require-bucket")
                 .exits(1)
@@ -358,7 +393,7 @@ class PopulateTruthTest {
                 .reports("NoSuchBucket");
         Cli sound = run("get", "third", "--require-bucket").exits(0).prints("1 compiled");
         assertEquals("", sound.err());
-        run("get", "fourth", "--require-bucket").exits(0).prints("1 from the bucket");
+        run("get", "fourth", "--require-bucket").exits(0).prints("1 bucket");
         Cli.run("get", "--dir", directory.resolve("third").toString(), manifest, "--require-bucket")
                 .exits(2)
                 .reports("No bucket is configured");
@@ -403,15 +438,14 @@ class PopulateTruthTest {
             "O8 U3 run with a bucket that has only a damaged entry: one line reports it, and the"
                     + " upload replaces it")
     void onlyDamaged() {
-        run("populate", "ci", "--alone").exits(0).prints("1 published");
+        run("populate", "ci", "--unpacked").exits(0).prints("1 published");
         fleet.change(fleet.keys("/e/").getFirst(), bytes -> Arrays.copyOf(bytes, bytes.length / 3));
         Cli run = run("get", "node", "--require-bucket")
                 .exits(0)
                 .prints("1 compiled")
                 .reports("1 lookup found a damaged entry, and none a sound one");
         assertEquals(1, run.err().lines().count(), run.err());
-        assertEquals(
-                "", run("get", "another").exits(0).prints("1 from the bucket").err());
+        assertEquals("", run("get", "another").exits(0).prints("1 bucket").err());
     }
 
     @Test

@@ -177,7 +177,7 @@ class TuneCommandTest {
     void tune() throws Exception {
         granary("tune", FEW, "--show").exits(1).reports("no tier has an outcome for this space");
         Cli text = granary("tune", FEW, "--seed", "7").exits(0).isNarrow();
-        text.prints("source    tuned, in ", "6 of 6 plans in", "seed 7", " 0 wrong");
+        text.prints("from       tuned", "6 of 6 plans in", "seed 7", " 0 wrong");
         JsonObject stored = granary("tune", FEW, "--show", "--json").exits(0).json();
         assertEquals("stored", stored.get("from").getAsString());
         assertEquals(7, stored.get("seed").getAsLong());
@@ -210,6 +210,29 @@ class TuneCommandTest {
 
     @Test
     @NeedsPocl
+    @DisplayName("P14 --publish publishes the stored outcome with its kernel, and tries no plan")
+    void publish() throws Exception {
+        try (TestFleet fleet = new TestFleet(directory)) {
+            String[] options = {
+                "--publish", "--bucket", "s3://kernels/ci", "--endpoint", fleet.endpoint(), "--json"
+            };
+            granary("tune", FEW, options).exits(1).reports("no tier has an outcome");
+            JsonObject tuned = granary("tune", FEW, "--json").exits(0).json();
+            assertEquals(List.of(), fleet.keys("/e/"));
+            JsonObject published = granary("tune", FEW, options).exits(0).json();
+            assertEquals("stored", published.get("from").getAsString());
+            assertEquals(tuned.get("kernelId"), published.get("kernelId"));
+            for (String id : List.of("outcomeId", "kernelId")) {
+                String hash = tuned.get(id).getAsString();
+                assertTrue(
+                        fleet.keys("/e/").stream().anyMatch(key -> key.contains(hash)),
+                        () -> id + " is not in " + fleet.keys("/e/"));
+            }
+        }
+    }
+
+    @Test
+    @NeedsPocl
     @DisplayName(
             "P14 S8 tune with a bucket that does not answer uploads: the limit is reported, the"
                     + " exit code is 1")
@@ -233,6 +256,7 @@ class TuneCommandTest {
     void options() throws Exception {
         granary("tune", SCALE, "--budget", "0").exits(2).reports("must be positive numbers");
         granary("tune", SCALE, "--show", "--again").exits(2).reports("give one");
-        granary("populate", SCALE, "--tuned").exits(2).reports("No writable bucket");
+        granary("tune", SCALE, "--publish", "--again").exits(2).reports("give one");
+        granary("tune", SCALE, "--publish").exits(2).reports("No writable bucket");
     }
 }

@@ -260,6 +260,11 @@ public record Tiers(
                 Optional.of(STORE_LIMIT));
     }
 
+    /** Returns the local tier alone, for lookups that read no layer; not to be closed. */
+    public Tiers withoutLayers() {
+        return new Tiers(local, directory, List.of(), compileTimes, layerWait);
+    }
+
     /**
      * Loads an entry from the layers in order, until {@code use} returns a result for a hit. One
      * deadline limits the wait for all; each layer may use an equal share of the time that is left.

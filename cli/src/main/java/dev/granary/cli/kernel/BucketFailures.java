@@ -1,5 +1,6 @@
 package dev.granary.cli.kernel;
 
+import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.BucketConfig;
@@ -7,17 +8,14 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
 
-import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.TreeMap;
-import java.util.stream.IntStream;
 
-/** Report of the bucket failures during {@code get}, one line for each bucket. Not thread-safe. */
-final class BucketFailureReport {
+/** The failures of buckets during {@code get}, one line for each bucket. Not thread-safe. */
+final class BucketFailures {
     private final List<BucketConfig> buckets;
     private final List<LayerStatistics> layers;
     private final Map<Integer, String> lines = new TreeMap<>();
@@ -25,51 +23,38 @@ final class BucketFailureReport {
     private final Map<Integer, String> suspicions = new TreeMap<>();
 
     /**
-     * Creates a report.
+     * Creates the failures.
      *
      * @param buckets the buckets
      * @param layers their statistics, in the same order
      * @param published the results of uploads to the first writable bucket
      */
-    BucketFailureReport(
-            List<BucketConfig> buckets, List<LayerStatistics> layers, PublishResults published) {
-        this.buckets = List.copyOf(buckets);
-        this.layers = List.copyOf(layers);
-        OptionalInt firstWritable = IntStream.range(0, buckets.size())
-                .filter(i -> buckets.get(i).isWritable())
-                .findFirst();
+    BucketFailures(
+            List<BucketConfig> buckets, List<LayerStatistics> layers, Publications published) {
+        this.buckets = buckets;
+        this.layers = layers;
+        Optional<String> uploadFailure = published.causes().keySet().stream().findFirst();
+        boolean isFirstWritable = true;
         for (int i = 0; i < layers.size(); i++) {
-            Optional<String> uploadFailure = firstWritable.equals(OptionalInt.of(i))
-                    ? published.causes().keySet().stream().findFirst()
-                    : Optional.empty();
-            Optional<String> cause = layers.get(i).failure().or(() -> uploadFailure);
+            LayerStatistics layer = layers.get(i);
+            boolean isTarget = isFirstWritable && buckets.get(i).isWritable();
+            isFirstWritable &= !isTarget;
+            Optional<String> cause =
+                    layer.failure().or(() -> isTarget ? uploadFailure : Optional.empty());
+            long damaged = layer.results().damaged().values().stream()
+                    .mapToLong(Long::longValue)
+                    .sum();
             if (cause.isPresent()) {
-                lines.put(
-                        i,
-                        cause.get()
-                                + counts(
-                                        layers.get(i),
-                                        uploadFailure.isPresent() ? published.failed() : 0));
-            } else if (layers.get(i).late() > 0 && !hasAnswered(layers.get(i))) {
-                lines.put(
-                        i, Units.plural(layers.get(i).late(), "lookup") + " got no answer in time");
-            } else if (hasOnlyDamaged(layers.get(i))) {
+                lines.put(i, cause.get() + counts(layer, isTarget ? published.failed() : 0));
+            } else if (layer.late() > 0 && !hasAnswered(layer)) {
+                lines.put(i, Units.plural(layer.late(), "lookup") + " got no answer in time");
+            } else if (damaged > 0 && layer.results().hits() == 0) {
                 suspicions.put(
                         i,
-                        Units.plural(damaged(layers.get(i)), "lookup")
+                        Units.plural(damaged, "lookup")
                                 + " found a damaged entry, and none a sound one");
             }
         }
-    }
-
-    private static boolean hasOnlyDamaged(LayerStatistics layer) {
-        return damaged(layer) > 0 && layer.results().hits() == 0;
-    }
-
-    private static long damaged(LayerStatistics layer) {
-        return layer.results().damaged().values().stream()
-                .mapToLong(Long::longValue)
-                .sum();
     }
 
     private static String counts(LayerStatistics layer, long failedUploads) {
@@ -86,12 +71,8 @@ final class BucketFailureReport {
         }
     }
 
-    /** Returns true if at least one bucket has answered a request, with whatever result. */
-    static boolean hasAnyAnswered(List<LayerStatistics> layers) {
-        return layers.stream().anyMatch(BucketFailureReport::hasAnswered);
-    }
-
-    private static boolean hasAnswered(LayerStatistics layer) {
+    /** Returns true if the bucket has answered a request, with whatever result. */
+    static boolean hasAnswered(LayerStatistics layer) {
         TierStatistics results = layer.results();
         return results.hits()
                         + results.misses()
@@ -113,24 +94,22 @@ final class BucketFailureReport {
                     && (!hasAnswered(layers.get(i)) || suspicions.containsKey(i))) {
                 Optional<String> problem = Places.problem(buckets.get(i));
                 if (problem.isPresent()) {
-                    suspicions.remove(i);
                     lines.put(i, problem.get());
                 }
             }
         }
     }
 
-    /** Returns true if at least one bucket has failed. */
-    boolean hasFailures() {
-        return !lines.isEmpty();
+    /** Returns true if no bucket has failed. */
+    boolean isEmpty() {
+        return lines.isEmpty();
     }
 
-    /** Prints one line for each bucket that has failed, or has returned only damaged entries. */
-    void print(PrintWriter err) {
+    /** Reports each bucket that has failed, or has returned only damaged entries. */
+    void addTo(Report report) {
         Map<Integer, String> all = new TreeMap<>(suspicions);
         all.putAll(lines);
-        all.forEach((layer, line) -> err.println("granary: " + layers.get(layer).name() + ": "
-                + line + "; granary doctor shows what to do"));
-        err.flush();
+        all.forEach((layer, line) -> report.problem(
+                layers.get(layer).name() + ": " + line + "; granary doctor shows what to do"));
     }
 }

@@ -1,0 +1,105 @@
+package dev.granary.cli.kernel;
+
+import dev.granary.cli.output.BuildLog;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+import javax.xml.stream.XMLOutputFactory;
+import javax.xml.stream.XMLStreamException;
+import javax.xml.stream.XMLStreamWriter;
+
+/**
+ * Report of kernels in JUnit's format, which CI servers show: a suite for each target, and a test
+ * case for each kernel.
+ */
+final class JUnitReport {
+    /** What XML cannot contain, even escaped. */
+    private static final String NOT_XML =
+            "[^\\t\\n\\r\\x20-\\x{D7FF}\\x{E000}-\\x{FFFD}\\x{10000}-\\x{10FFFF}]";
+
+    private final XMLStreamWriter xml;
+
+    private JUnitReport(XMLStreamWriter xml) {
+        this.xml = xml;
+    }
+
+    /** Writes the report. */
+    static void write(Path file, List<KernelResult> results) throws IOException {
+        try (OutputStream out = Files.newOutputStream(file)) {
+            XMLStreamWriter xml =
+                    XMLOutputFactory.newDefaultFactory().createXMLStreamWriter(out, "UTF-8");
+            new JUnitReport(xml).write(results);
+            xml.close();
+        } catch (XMLStreamException e) {
+            throw new IOException(e);
+        }
+    }
+
+    private void write(List<KernelResult> results) throws XMLStreamException {
+        Map<String, List<KernelResult>> suites = results.stream()
+                .collect(Collectors.groupingBy(
+                        result -> result.target().path(), LinkedHashMap::new, Collectors.toList()));
+        xml.writeStartDocument("UTF-8", "1.0");
+        start("testsuites", Map.of("name", "granary populate"));
+        for (Map.Entry<String, List<KernelResult>> suite : suites.entrySet()) {
+            Duration took = suite.getValue().stream()
+                    .map(KernelResult::took)
+                    .reduce(Duration.ZERO, Duration::plus);
+            long failures = suite.getValue().stream()
+                    .filter(result -> !result.outcome().isSuccess())
+                    .count();
+            Map<String, String> attributes = new LinkedHashMap<>();
+            attributes.put("name", suite.getKey());
+            attributes.put("tests", String.valueOf(suite.getValue().size()));
+            attributes.put("failures", String.valueOf(failures));
+            attributes.put("time", seconds(took));
+            start("testsuite", attributes);
+            for (KernelResult result : suite.getValue()) {
+                write(result);
+            }
+            xml.writeEndElement();
+        }
+        xml.writeEndElement();
+        xml.writeEndDocument();
+    }
+
+    private void write(KernelResult result) throws XMLStreamException {
+        Map<String, String> attributes = new LinkedHashMap<>();
+        attributes.put("classname", result.target().path());
+        attributes.put("name", result.name());
+        attributes.put("time", seconds(result.took()));
+        start("testcase", attributes);
+        if (!result.outcome().isSuccess()) {
+            start(
+                    "failure",
+                    Map.of("type", result.outcome().toString(), "message", result.failure()));
+            xml.writeCharacters(valid(result.text(BuildLog.Extent.WHOLE)));
+            xml.writeEndElement();
+        }
+        xml.writeEndElement();
+    }
+
+    private void start(String element, Map<String, String> attributes) throws XMLStreamException {
+        xml.writeCharacters("\n");
+        xml.writeStartElement(element);
+        for (Map.Entry<String, String> attribute : attributes.entrySet()) {
+            xml.writeAttribute(attribute.getKey(), valid(attribute.getValue()));
+        }
+    }
+
+    private static String valid(String text) {
+        return text.replaceAll(NOT_XML, "?");
+    }
+
+    private static String seconds(Duration time) {
+        return time.toMillis() / 1000 + "." + String.format("%03d", time.toMillis() % 1000);
+    }
+}
