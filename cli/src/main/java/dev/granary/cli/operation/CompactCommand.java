@@ -1,19 +1,26 @@
 package dev.granary.cli.operation;
 
 import dev.granary.cli.command.TierCommand;
+import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.TargetOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
+import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.tier.TierFactory;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.BulkBucket;
+import dev.granary.s3.pack.compact.CompactionException;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.CompactionReport;
+import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.pack.compact.PackRemover;
 
 import org.jspecify.annotations.Nullable;
 
@@ -22,11 +29,13 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /** {@code granary compact}: moves unpacked entries of a bucket into packs. */
 @Command(
@@ -42,7 +51,7 @@ public final class CompactCommand extends TierCommand {
     /** The least number of digits of an id to be left out. */
     private static final int MIN_DIGITS = 8;
 
-    private static final String MORE = "there is more than one compaction takes; compact again";
+    private static final int MAX_ATTEMPTS = 5;
 
     @Parameters(
             arity = "0..1",
@@ -82,6 +91,8 @@ public final class CompactCommand extends TierCommand {
                     + " ${DEFAULT-VALUE})")
     private Duration grace = Duration.ofDays(1);
 
+    private long leftOut;
+
     @Override
     public Integer call() throws Exception {
         BucketConfig bucket = bucket();
@@ -91,28 +102,16 @@ public final class CompactCommand extends TierCommand {
                         + MIN_DIGITS + " digits of the id");
             }
         }
-        long leftOut = 0;
         boolean isSuccess = true;
         Report report = report().data("bucket", bucket.name()).data("dryRun", isDry);
         for (String target : targets.namespaces(DeviceSelection.ANY)) {
-            BucketCompactor.Outcome outcome = compact(stores().config(), bucket, target);
             Report part = report.part("targets").data("target", target);
-            switch (outcome) {
-                case BucketCompactor.Outcome.Planned planned -> {
-                    heading(bucket, target, part);
-                    add(planned, part);
-                }
-                case BucketCompactor.Outcome.Done done -> {
-                    heading(bucket, target, part);
-                    add(bucket, done, part);
-                    isSuccess &= isSuccess(done);
-                    leftOut += done.report().leftOut();
-                }
-                case BucketCompactor.Outcome.Failed(String cause) -> {
-                    part.data("failed", cause)
-                            .problem(bucket.name() + " is not compacted: " + cause);
-                    isSuccess = false;
-                }
+            try {
+                isSuccess &= isDry ? plan(bucket, target, part) : compact(bucket, target, part);
+            } catch (CompactionException | CommandFailedException e) {
+                part.data("failed", String.valueOf(e.getMessage()))
+                        .problem(bucket.name() + " is not compacted: " + e.getMessage());
+                isSuccess = false;
             }
         }
         if (isSuccess && !isDry && !without.isEmpty() && leftOut == 0) {
@@ -135,41 +134,28 @@ public final class CompactCommand extends TierCommand {
                         "No writable bucket is configured; give --bucket or set GRANARY_BUCKET."));
     }
 
+    private ProgressLine progress(BucketConfig bucket, List<Supplier<Duration>> quiet) {
+        SilenceMonitor waits = new SilenceMonitor();
+        quiet.forEach(each -> waits.watch(bucket.name(), each));
+        return new ProgressLine(err(), "compacting", 0).watching(waits);
+    }
+
     private static void heading(BucketConfig bucket, String target, Report report) {
         report.line("in  " + bucket.name()).line("for " + target);
     }
 
-    /**
-     * Returns false if the operator has to act. An entry that is too large for a pack, or of
-     * another version, needs no action. Entries may vanish meanwhile; if all listed ones did, the
-     * listing was wrong.
-     */
-    private static boolean isSuccess(BucketCompactor.Outcome.Done done) {
-        CompactionReport report = done.report();
-        return report.lostPacks().isEmpty()
-                && report.unremoved() + done.removal().unremoved() == 0
-                && report.damagedKeys().isEmpty()
-                && report.unread() == 0
-                && (report.gone() == 0 || report.packed() > 0);
-    }
-
-    private BucketCompactor.Outcome compact(
-            GranaryConfig config, BucketConfig bucket, String target) throws ConfigException {
-        Set<String> prefixes = new LinkedHashSet<>(without);
-        BucketCompactor compactor = new BucketCompactor(config, bucket, target, grace);
-        try (ProgressLine progress =
-                new ProgressLine(err(), "compacting", 0).watching(compactor.waits())) {
-            return isDry
-                    ? compactor.plan(prefixes)
-                    : compactor.run(
-                            prefixes, isAdopting, bytes -> progress.passing(Units.bytes(bytes)));
+    /** Plans a compaction without doing it. */
+    private boolean plan(BucketConfig bucket, String target, Report report)
+            throws ConfigException, CompactionException {
+        CompactionPlan plan;
+        PackRemover.Removal removal;
+        try (BulkBucket bulk = TierFactory.bulk(bucket, TierFactory.directory(stores().config()));
+                ProgressLine _ = progress(bucket, List.of(bulk.traffic()::quiet))) {
+            plan = bulk.compactor(target).plan(Set.copyOf(without));
+            removal = bulk.remover(target).plan(grace);
         }
-    }
-
-    private static void add(BucketCompactor.Outcome.Planned planned, Report report) {
-        CompactionPlan plan = planned.plan();
-        long removed = planned.removal().removed();
-        if (plan.isEmpty() && removed == 0) {
+        heading(bucket, target, report);
+        if (plan.isEmpty() && removal.removed() == 0) {
             report.line("nothing to do");
         }
         report.count(
@@ -178,70 +164,124 @@ public final class CompactCommand extends TierCommand {
                         Units.entries(plan.folded(), plan.foldedBytes())
                                 + " would be moved into packs")
                 .data("packedBytes", plan.foldedBytes())
-                .data("packs", plan.packs())
-                .count(
-                        "merged",
-                        plan.merged(),
-                        Units.plural(plan.merged(), "pack") + " of " + Units.count(plan.packs())
-                                + " would be merged or rewritten")
-                .count(
-                        "lost",
-                        plan.lost(),
-                        Units.plural(plan.lost(), "pack")
-                                + " missing or damaged; one in each run would be dropped")
-                .count("removed", removed, Units.plural(removed, "object") + " would be removed");
-        addWaiting(plan.packed() + planned.removal().waiting(), report);
-        report.count(
+                .data("packs", plan.packs());
+        add(
+                report,
+                "merged",
+                plan.merged(),
+                "pack",
+                "of " + Units.count(plan.packs()) + " would be merged or rewritten");
+        add(
+                report,
+                "lost",
+                plan.lost(),
+                "pack",
+                "missing or damaged; one in each run would be dropped");
+        add(report, "removed", removal.removed(), "object", "would be removed");
+        addWaiting(plan.packed() + removal.waiting(), report);
+        add(
+                report,
                 "tooLarge",
                 plan.tooLarge(),
-                Units.plural(plan.tooLarge(), "entry")
-                        + " too large for a pack would stay unpacked");
+                "entry",
+                "too large for a pack would stay unpacked");
         addMore(plan.isTruncated(), report);
+        return true;
     }
 
-    private static void add(BucketConfig bucket, BucketCompactor.Outcome.Done done, Report report) {
-        CompactionReport compacted = done.report();
-        long removed = compacted.removed() + done.removal().removed();
-        long unremoved = compacted.unremoved() + done.removal().unremoved();
-        report.count("adopted", done.adopted(), Units.plural(done.adopted(), "pack") + " adopted")
-                .data("packed", compacted.packed())
-                .data("packsWritten", compacted.written())
+    /**
+     * Plans and runs a compaction, and plans again if other writers interfere. Returns false if the
+     * operator has to act. An entry that is too large for a pack, or of another version, needs no
+     * action. Entries may vanish meanwhile; if all listed ones did, the listing was wrong.
+     */
+    private boolean compact(BucketConfig bucket, String target, Report report)
+            throws ConfigException, CompactionException, CommandFailedException {
+        Optional<Path> directory = TierFactory.directory(stores().config());
+        Optional<CompactionReport> compacted = Optional.empty();
+        PackRemover.Removal removal;
+        long adopted;
+        try (BucketTier tier = TierFactory.bucket(bucket, directory);
+                BulkBucket bulk = TierFactory.bulk(bucket, directory);
+                ProgressLine progress =
+                        progress(bucket, List.of(tier.traffic()::quiet, bulk.traffic()::quiet))) {
+            Optional<String> obstacle = tier.packObstacle();
+            if (obstacle.isPresent()) {
+                throw new CommandFailedException(obstacle.get());
+            }
+            adopted = isAdopting ? bulk.adopter(target, tier::disprove).run() : 0;
+            PackCompactor compactor = bulk.compactor(target);
+            for (int attempt = 1; attempt <= MAX_ATTEMPTS && compacted.isEmpty(); attempt++) {
+                compacted = compactor.run(
+                        compactor.plan(Set.copyOf(without)),
+                        grace,
+                        tier.honoursConditionalDelete(),
+                        bytes -> progress.passing(Units.bytes(bytes)));
+            }
+            if (compacted.isEmpty()) {
+                throw new CommandFailedException(
+                        "other writers were faster " + MAX_ATTEMPTS + " times; try again");
+            }
+            removal = bulk.remover(target).run(grace);
+        }
+        heading(bucket, target, report);
+        add(report, "adopted", adopted, "pack", "adopted");
+        CompactionReport done = compacted.get();
+        add(bucket, done, removal, report);
+        leftOut += done.leftOut();
+        return done.lostPacks().isEmpty()
+                && done.unremoved() + removal.unremoved() == 0
+                && done.damagedKeys().isEmpty()
+                && done.unread() == 0
+                && (done.gone() == 0 || done.packed() > 0);
+    }
+
+    private static void add(
+            BucketConfig bucket,
+            CompactionReport done,
+            PackRemover.Removal removal,
+            Report report) {
+        long removed = done.removed() + removal.removed();
+        report.data("packed", done.packed())
+                .data("packsWritten", done.written())
                 .data("removed", removed)
-                .line(Units.plural(compacted.packed(), "entry") + " in "
-                        + Units.plural(compacted.written(), "new pack") + ", "
+                .line(Units.plural(done.packed(), "entry") + " in "
+                        + Units.plural(done.written(), "new pack") + ", "
                         + Units.plural(removed, "object") + " removed");
-        addEntries(report, "leftOut", compacted.leftOut(), "left out of packs");
-        addWaiting(compacted.waiting() + done.removal().waiting(), report);
-        report.data("left", compacted.left());
-        addEntries(report, "tooLarge", compacted.tooLarge(), "left unpacked: too large for a pack");
-        addEntries(
+        add(report, "leftOut", done.leftOut(), "entry", "left out of packs");
+        addWaiting(done.waiting() + removal.waiting(), report);
+        report.data("left", done.left());
+        add(report, "tooLarge", done.tooLarge(), "entry", "left unpacked: too large for a pack");
+        add(
                 report,
                 "otherVersion",
-                compacted.otherVersion(),
+                done.otherVersion(),
+                "entry",
                 "left unpacked: written by another version of Granary");
-        addEntries(report, "unread", compacted.unread(), "left: cannot be read now; compact again");
-        addEntries(report, "gone", compacted.gone(), "listed, but removed meanwhile");
-        addMore(compacted.isTruncated(), report);
-        addEntries(report, "lost", compacted.lost(), "lost: missing or damaged in their pack");
-        report.data("lostPacks", compacted.lostPacks());
-        if (!compacted.lostPacks().isEmpty()) {
-            compacted.lostPacks().forEach(pack -> report.line("  pack " + pack));
+        add(report, "unread", done.unread(), "entry", "left: cannot be read now; compact again");
+        add(report, "gone", done.gone(), "entry", "listed, but removed meanwhile");
+        addMore(done.isTruncated(), report);
+        add(report, "lost", done.lost(), "entry", "lost: missing or damaged in their pack");
+        report.data("lostPacks", done.lostPacks());
+        if (!done.lostPacks().isEmpty()) {
+            done.lostPacks().forEach(pack -> report.line("  pack " + pack));
             report.line("publish the kernels again, by populate; compact again: one pack with"
                     + " losses is dropped in each run");
         }
-        report.count(
+        add(
+                report,
                 "unremoved",
-                unremoved,
-                Units.plural(unremoved, "object")
-                        + " could not be removed; this needs s3:DeleteObject, and an age above"
-                        + " --grace if the server ignores the condition of a deletion");
+                done.unremoved() + removal.unremoved(),
+                "object",
+                "could not be removed; this needs s3:DeleteObject, and an age above --grace if the"
+                        + " server ignores the condition of a deletion");
         // compaction removes no damaged object, since no pack has a copy
-        addEntries(
+        add(
                 report,
                 "damaged",
-                compacted.damagedKeys().size(),
+                done.damagedKeys().size(),
+                "entry",
                 "left unpacked: damaged; remove the objects, or publish the kernels again:");
-        List<String> damaged = compacted.damagedKeys().stream()
+        List<String> damaged = done.damagedKeys().stream()
                 .map(key -> "s3://" + bucket.location().bucket() + "/" + key)
                 .toList();
         report.data("damagedObjects", damaged);
@@ -253,16 +293,18 @@ public final class CompactCommand extends TierCommand {
         report.line("");
     }
 
-    private static void addEntries(Report report, String name, long count, String text) {
-        report.count(name, count, Units.plural(count, "entry") + " " + text);
+    /** Adds a count, with a line such as {@code 3 entries left out of packs} if it is not 0. */
+    private static void add(Report report, String name, long count, String noun, String text) {
+        report.count(name, count, Units.plural(count, noun) + " " + text);
     }
 
     private static void addWaiting(long objects, Report report) {
-        report.count(
+        add(
+                report,
                 "waiting",
                 objects,
-                Units.plural(objects, "object")
-                        + " not used any more: removed by a compact after the grace period");
+                "object",
+                "not used any more: removed by a compact after the grace period");
     }
 
     private static void addMore(boolean isTruncated, Report report) {

@@ -28,11 +28,6 @@ public final class StoreOptions {
     @Mixin
     private LocalOptions local = new LocalOptions();
 
-    /** Returns true if an option for buckets was given. */
-    boolean hasBucketOption() {
-        return !buckets.isEmpty() || settings.isGiven();
-    }
-
     public GranaryConfigBuilder builder() throws ConfigException {
         GranaryConfigBuilder builder = local.builder();
         for (String bucket : buckets) {

@@ -38,12 +38,6 @@ public final class TextTable {
         return CONTROL.matcher(cell).replaceAll("?");
     }
 
-    /** Prints the rows without the headings. */
-    void printRows(PrintWriter out) {
-        rows.forEach(row -> out.println(String.join("  ", row)));
-        out.flush();
-    }
-
     public void print(PrintWriter out) {
         int[] widths = new int[headings.size()];
         List<String> shown = headings.stream()

@@ -1,4 +1,4 @@
-package dev.granary.cli.key;
+package dev.granary.cli.entry;
 
 import dev.granary.cache.Id;
 import dev.granary.cli.output.Report;
@@ -19,7 +19,7 @@ import java.util.Set;
  * @param a the values in the first key, in order; none if it lacks the field
  * @param b the values in the second key
  */
-public record KeyDifference(String field, List<String> a, List<String> b) {
+record KeyDifference(String field, List<String> a, List<String> b) {
     private static final String NONE = "-";
 
     /** Characters that a cell of a table has at most. */
@@ -33,7 +33,7 @@ public record KeyDifference(String field, List<String> a, List<String> b) {
     private static final Set<String> VALUES_OF_NAMES = Set.of("sha256", "value");
 
     /** Copies the lists. */
-    public KeyDifference {
+    KeyDifference {
         a = List.copyOf(a);
         b = List.copyOf(b);
     }
@@ -42,7 +42,7 @@ public record KeyDifference(String field, List<String> a, List<String> b) {
      * Returns the differences of two ids: in the order of the first key, then the fields that only
      * the second has. None if the ids are equal.
      */
-    public static List<KeyDifference> between(Id a, Id b) {
+    static List<KeyDifference> between(Id a, Id b) {
         Map<String, List<String>> first = values(a);
         Map<String, List<String>> second = values(b);
         Set<String> names = new LinkedHashSet<>(first.keySet());
@@ -77,7 +77,7 @@ public record KeyDifference(String field, List<String> a, List<String> b) {
     /**
      * Returns the number of values that only one of the keys has; 1 if only their order differs.
      */
-    public int size() {
+    int size() {
         return Math.max(1, without(a, b).size() + without(b, a).size());
     }
 
@@ -88,7 +88,7 @@ public record KeyDifference(String field, List<String> a, List<String> b) {
      * @param a the heading of the values of the first key
      * @param b the heading of those of the second
      */
-    public static void add(List<KeyDifference> differences, String a, String b, Report report) {
+    static void add(List<KeyDifference> differences, String a, String b, Report report) {
         ReportTable table = report.table("differences", "field", "<" + a + ":a", "<" + b + ":b");
         for (KeyDifference each : differences) {
             table.row(

@@ -1,4 +1,4 @@
-package dev.granary.cli.key;
+package dev.granary.cli.entry;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /** Text form of the fields of a key. */
-public final class KeyText {
+final class KeyText {
     private static final Pattern CONTROL = Pattern.compile("[\\p{Cc}&&[^\t]]");
 
     private static final int MAX_CHARACTERS = 40;
@@ -24,7 +24,7 @@ public final class KeyText {
     private KeyText() {}
 
     /** Returns the value as text; digests and values that are not UTF-8 text as hex digits. */
-    public static String of(Id.Field field) {
+    static String of(Id.Field field) {
         byte[] value = field.value();
         boolean isText = !field.name().equals("sha256")
                 && Arrays.equals(field.text().getBytes(UTF_8), value);
@@ -34,7 +34,7 @@ public final class KeyText {
     /**
      * Prints all fields in full, one a line. The lines of a longer value follow its name, indented.
      */
-    public static void print(Id id, PrintWriter out) {
+    static void print(Id id, PrintWriter out) {
         for (Id.Field field : id.fields()) {
             List<String> lines = of(field).lines().map(KeyText::withoutControls).toList();
             String name = withoutControls(field.name());
@@ -49,7 +49,7 @@ public final class KeyText {
     }
 
     /** Adds all fields to JSON, and the short values of the first to the text. */
-    public static void add(Id id, Report report) {
+    static void add(Id id, Report report) {
         id.fields()
                 .forEach(field ->
                         report.part("key").data("name", field.name()).data("value", of(field)));
@@ -70,7 +70,7 @@ public final class KeyText {
     }
 
     /** Returns the first characters of a text, with dots if there are more. */
-    public static String abbreviated(String text) {
+    static String abbreviated(String text) {
         int end = text.offsetByCodePoints(
                 0, Math.min(MAX_CHARACTERS, text.codePointCount(0, text.length())));
         return end == text.length() ? text : text.substring(0, end) + "...";

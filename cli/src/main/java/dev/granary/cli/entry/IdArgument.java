@@ -1,4 +1,4 @@
-package dev.granary.cli.key;
+package dev.granary.cli.entry;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
@@ -43,7 +43,7 @@ import java.util.stream.Collectors;
  * @param config the configuration of the tiers with entries that are named by digits
  * @param device the device whose target the kernels of a manifest are for
  */
-public record IdArgument(GranaryConfig config, DeviceOption device) {
+record IdArgument(GranaryConfig config, DeviceOption device) {
     private static final String DIGITS = "[0-9a-fA-F]{1,64}";
     private static final char KERNEL_MARK = '#';
 
@@ -54,7 +54,7 @@ public record IdArgument(GranaryConfig config, DeviceOption device) {
      * @param entry the entry if it was named by digits
      * @param kernel the kernel if it was named by a manifest, for the selected device
      */
-    public record Named(Id id, Optional<Entry> entry, Optional<KernelDescriptor> kernel) {}
+    record Named(Id id, Optional<Entry> entry, Optional<KernelDescriptor> kernel) {}
 
     /**
      * Returns the id that an argument names.
@@ -64,7 +64,7 @@ public record IdArgument(GranaryConfig config, DeviceOption device) {
      * @throws CommandFailedException if the id cannot be determined
      * @throws IOException if the entries cannot be listed
      */
-    public Named resolve(String argument, Arena memory)
+    Named resolve(String argument, Arena memory)
             throws UsageException, CommandFailedException, ConfigException, TomlException,
                     IOException {
         if (argument.matches(DIGITS)) {

@@ -1,4 +1,4 @@
-package dev.granary.cli.key;
+package dev.granary.cli.entry;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
@@ -22,12 +22,12 @@ import java.util.stream.Collectors;
  * @param id the id of the entry
  * @param differences the fields in which the keys differ; their values B are those of the entry
  */
-public record NearestEntry(Id id, List<KeyDifference> differences) {
+record NearestEntry(Id id, List<KeyDifference> differences) {
     private static final String SOURCE = "source";
     private static final String SPIRV = "spirv";
 
     /** Copies the list. */
-    public NearestEntry {
+    NearestEntry {
         differences = List.copyOf(differences);
     }
 
@@ -40,8 +40,7 @@ public record NearestEntry(Id id, List<KeyDifference> differences) {
      * @return empty if none is of the same kernel
      * @throws IOException if the tier cannot be listed
      */
-    public static Optional<NearestEntry> find(Place inventory, Id id, int limit)
-            throws IOException {
+    static Optional<NearestEntry> find(Place inventory, Id id, int limit) throws IOException {
         BoundedEntryList recent = new BoundedEntryList(
                 Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis)
                         .reversed()
