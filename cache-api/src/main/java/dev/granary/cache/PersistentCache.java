@@ -1,7 +1,6 @@
 package dev.granary.cache;
 
 import java.lang.foreign.Arena;
-import java.util.List;
 
 /**
  * A store of entries that outlives the process. Anyone can implement it;
@@ -75,17 +74,6 @@ public interface PersistentCache extends AutoCloseable {
      * @return the outcome
      */
     StoreResult store(Entry entry);
-
-    /**
-     * Stores several entries, each as {@link #store} does. An implementation may share work between
-     * them.
-     *
-     * @param entries the entries to store
-     * @return the outcome of each, in their order
-     */
-    default List<StoreResult> storeAll(List<Entry> entries) {
-        return entries.stream().map(this::store).toList();
-    }
 
     /**
      * Removes an entry that was loaded here and proved unusable, for example because the driver

@@ -2,10 +2,10 @@ package dev.granary.testing;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 
 /** An assertion about the result of a load. */
 public final class LoadResultAssert extends ResultAssert<LoadResultAssert, LoadResult> {

@@ -1,10 +1,7 @@
 package dev.granary.cli;
 
-import dev.granary.cli.entry.ClearCommand;
 import dev.granary.cli.entry.CopyCommand;
-import dev.granary.cli.entry.DiffCommand;
 import dev.granary.cli.entry.EvictCommand;
-import dev.granary.cli.entry.ExplainCommand;
 import dev.granary.cli.entry.InspectCommand;
 import dev.granary.cli.entry.LsCommand;
 import dev.granary.cli.kernel.GetCommand;
@@ -22,7 +19,7 @@ import dev.granary.cli.operation.WarmCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.LibraryVersion;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.s3.store.SecretRedactor;
@@ -30,6 +27,7 @@ import dev.granary.s3.store.SecretRedactor;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
@@ -39,7 +37,7 @@ import java.util.Map;
 @Command(
         name = "granary",
         mixinStandardHelpOptions = true,
-        version = "granary " + LibraryVersion.NUMBER,
+        version = "granary " + GranaryConfig.VERSION,
         description = "A shared cache of compiled GPU kernels: memory, local disk, bucket.",
         synopsisSubcommandLabel = "COMMAND",
         footer = {
@@ -67,14 +65,11 @@ public final class Main {
             Map.entry("compact", CompactCommand.class),
             Map.entry("ls", LsCommand.class),
             Map.entry("inspect", InspectCommand.class),
-            Map.entry("diff", DiffCommand.class),
-            Map.entry("explain", ExplainCommand.class),
             Map.entry("manifest", ManifestCommand.class),
             Map.entry("plan", PlanCommand.class),
             Map.entry("tune", TuneCommand.class),
             Map.entry("verify", VerifyCommand.class),
             Map.entry("evict", EvictCommand.class),
-            Map.entry("clear", ClearCommand.class),
             Map.entry("quarantine", QuarantineCommand.class),
             Map.entry("copy", CopyCommand.class),
             Map.entry("stats", StatsCommand.class),
@@ -151,12 +146,19 @@ public final class Main {
 
     private static int report(Exception failure, PrintWriter err) {
         return switch (failure) {
-            case ConfigException _, TomlException _, UsageException _ -> {
+            case ConfigException _,
+                    TomlException _,
+                    UsageException _,
+                    CommandLine.TypeConversionException _ -> {
                 err.println("granary: " + failure.getMessage());
                 yield USAGE;
             }
             case CommandFailedException _ -> {
                 err.println("granary: " + failure.getMessage());
+                yield FAILED;
+            }
+            case IOException _ -> {
+                err.println("granary: the entries cannot be listed: " + failure.getMessage());
                 yield FAILED;
             }
             default -> {

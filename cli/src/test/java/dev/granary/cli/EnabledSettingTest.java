@@ -46,7 +46,7 @@ class EnabledSettingTest {
                 .toString();
         String local = directory.resolve("local").toString();
         process("off", "get", manifest, "--dir", local).exits(0);
-        Cli.run("stats", "--dir", local).exits(0).prints("0 entries", "disabled");
+        Cli.run("stats", "--dir", local).exits(0).prints("entries    0", "disabled");
         process("off", "populate", manifest, "--dir", local, "--bucket", "s3://nowhere")
                 .exits(2)
                 .reports("The setting enabled (GRANARY_ENABLED) disables opencl.");

@@ -54,7 +54,7 @@ class HostileBucketTest {
 
     private static final long HUGE = 5L << 30;
     private static final String TARGET = "opencl/somebody-has";
-    private static final List<String> LS = List.of("ls", "--tier", "bucket");
+    private static final List<String> LS = List.of("ls", "s3://kernels/ci");
     private static final List<String> WARM = List.of("warm", "--target", TARGET);
     private static final List<String> COMPACT = List.of("compact", "--target", TARGET);
     private static final String HEX = "0123456789abcdef";
@@ -230,13 +230,14 @@ class HostileBucketTest {
 
     private Cli process(Server server, List<String> arguments) throws Exception {
         List<String> all = new ArrayList<>(arguments);
-        all.addAll(List.of(
-                "--dir",
-                directory.resolve("local of " + arguments.getFirst()).toString(),
-                "--bucket",
-                "s3://kernels/ci",
-                "--endpoint",
-                server.endpoint()));
+        all.addAll(List.of("--endpoint", server.endpoint()));
+        if (!arguments.equals(LS)) {
+            all.addAll(List.of(
+                    "--dir",
+                    directory.resolve("local of " + arguments.getFirst()).toString(),
+                    "--bucket",
+                    "s3://kernels/ci"));
+        }
         ChildJvm.Recording command = ChildJvm.of(Main.class)
                 .shortLived()
                 .flags("-Xmx256m")

@@ -32,11 +32,9 @@ class LauncherTest {
     /** A report as Surefire writes it, without stack traces and properties. */
     private static final String REPORT = """
             <?xml version="1.0" encoding="UTF-8"?>
-            <testsuite name="x.SomeTest" tests="4" errors="0" skipped="1" failures="1" flakes="1">
+            <testsuite name="x.SomeTest" tests="4" errors="0" skipped="1" failures="1">
               <testcase name="sound" classname="dev.granary.SomeTest" time="0.4"/>
-              <testcase name="race" classname="dev.granary.SomeTest" time="0.1">
-                <flakyFailure message="a" type="x.Y"></flakyFailure>
-              </testcase>
+              <testcase name="race" classname="dev.granary.SomeTest" time="0.1"/>
               <testcase name="wrong" classname="dev.granary.SomeTest" time="0.1">
                 <failure message="expected" type="org.opentest4j.AssertionFailedError"></failure>
               </testcase>
@@ -218,9 +216,8 @@ class LauncherTest {
     }
 
     @Test
-    @DisplayName(
-            "the summary of the tests counts failed, flaky and skipped ones, with the reasons of"
-                    + " the latter; older reports do not count")
+    @DisplayName("the summary of the tests counts failed and skipped ones, with the reasons of the"
+            + " latter; older reports do not count")
     void summary() throws Exception {
         Path reports =
                 Files.createDirectories(tree.resolve("examples/demo/target/surefire-reports"));
@@ -237,10 +234,9 @@ class LauncherTest {
         assertEquals(3, result.exitCode(), result::toString);
         assertEquals(
                 List.of(
-                        "module ran failed flaky skipped",
-                        "all 3 1 1 1",
-                        "demo 3 1 1 1",
-                        "flaky: " + reports.resolve("TEST-new.xml"),
+                        "module ran failed skipped",
+                        "all 3 1 1",
+                        "demo 3 1 1",
                         " 1 skipped: no device",
                         "Not run: exhaustive tests. ./granary test --all runs them."),
                 result.out()

@@ -66,8 +66,8 @@ class SilentServerTest {
         Map<String, List<String>> commands = new LinkedHashMap<>();
         commands.put("get", List.of("get", manifest));
         commands.put("get, only reading", List.of("get", manifest, "--require-bucket"));
-        commands.put("ls", List.of("ls", "--tier", "bucket"));
-        commands.put("stats", List.of("stats", "--tier", "bucket"));
+        commands.put("ls", List.of("ls", "s3://kernels/ci"));
+        commands.put("stats", List.of("stats", "s3://kernels/ci"));
         commands.put("warm", List.of("warm", "--target", target));
         commands.put("populate", List.of("populate", manifest));
         commands.put("compact", List.of("compact", "--target", target));
@@ -79,13 +79,14 @@ class SilentServerTest {
                 List<String> all = new ArrayList<>(arguments);
                 String bucket =
                         "s3://kernels/ci" + (name.contains("reading") ? "?access=read" : "");
-                all.addAll(List.of(
-                        "--dir",
-                        directory.resolve("local of " + name).toString(),
-                        "--bucket",
-                        bucket,
-                        "--endpoint",
-                        endpoint));
+                all.addAll(List.of("--endpoint", endpoint));
+                if (!arguments.contains("s3://kernels/ci")) {
+                    all.addAll(List.of(
+                            "--dir",
+                            directory.resolve("local of " + name).toString(),
+                            "--bucket",
+                            bucket));
+                }
                 running.put(name, threads.submit(() -> Cli.run(all.toArray(String[]::new))));
             });
             for (Map.Entry<String, Future<Cli>> command : running.entrySet()) {

@@ -13,23 +13,23 @@ import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.support.Closer;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.LibraryVersion;
-import dev.granary.coordinator.lookup.EngineSwitch;
+import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.coordinator.lookup.LookupContext;
 import dev.granary.coordinator.machine.Claims;
 import dev.granary.coordinator.machine.Machine;
 import dev.granary.coordinator.machine.MachineClaims;
 import dev.granary.coordinator.machine.RestoreQuarantine;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.publish.Uploads;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.tier.Layer;
+import dev.granary.coordinator.tier.SwitchedTier;
 import dev.granary.coordinator.tier.Tiers;
+import dev.granary.coordinator.tier.Tiers.Layer;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
@@ -65,7 +65,7 @@ public final class Granary implements AutoCloseable {
     private final Counters counters = new Counters();
     private final Uploads uploads;
     private final WriteBehindQueue writeBehind;
-    private final EngineSwitch engines;
+    private volatile EnabledEngines engines; // whose lookups go beyond memory; written under this
     private final LookupContext context;
     private final Optional<KernelRecorder> recorder;
     private final EventDispatcher events;
@@ -76,7 +76,7 @@ public final class Granary implements AutoCloseable {
         Closer opened = new Closer();
         try {
             this.config = config;
-            this.events = new EventDispatcher(how.listeners(), counters);
+            this.events = new EventDispatcher(how.listeners, counters);
             opened.add(() -> events.close(limited(config.flushLimit())));
             // closed after the tiers, whose last sweep counts
             Closer afterTiers = opened.add(new Closer());
@@ -87,18 +87,18 @@ public final class Granary implements AutoCloseable {
                             .filter(Layer::isWritable)
                             .map(Layer::name)
                             .toList(),
-                    how.isLocalPlugged(),
-                    how.clock());
-            afterTiers.add(() -> machine.close(this::finalStatistics));
-            this.uploads = opened.add(Uploads.open(tiers, machine, how.isInPacks(), counters));
-            this.writeBehind = opened.add(new WriteBehindQueue(
-                    tiers, uploads, counters, how.clock(), how.whenPublished()));
-            this.engines = new EngineSwitch(config.enabled());
+                    how.local != null,
+                    how.clock);
+            afterTiers.add(machine);
+            this.uploads = opened.add(Uploads.open(tiers, machine, how.isInPacks, counters));
+            this.writeBehind = opened.add(
+                    new WriteBehindQueue(tiers, uploads, counters, how.clock, how.whenPublished));
+            this.engines = config.enabled();
             this.context = new LookupContext(
-                    how.isReading() ? tiers : tiers.withoutLayers(),
+                    how.isReading ? tiers : tiers.withoutLayers(),
                     LookupContext.Quarantine.of(machine.quarantine()),
                     machine.claims()
-                            .<Claims>map(claims -> MachineClaims.over(
+                            .<Claims>map(claims -> new MachineClaims(
                                     claims,
                                     config.localWait(),
                                     tiers.compileTimes(),
@@ -108,11 +108,12 @@ public final class Granary implements AutoCloseable {
                     writeBehind,
                     counters,
                     events,
-                    engines::isOn);
+                    engine -> engines.contains(engine));
             this.recorder =
                     config.recording().map(file -> opened.add(new KernelRecorder(file, counters)));
             this.memory = new MemoryTier(config, this::primitive, counters, recorder, events);
             this.constants = opened.add(new ConstantTensorCaches(config.constantLimits()));
+            afterTiers.add(() -> machine.addTotals(statistics()));
             this.closer = opened;
         } catch (ConfigException | RuntimeException | Error e) {
             opened.close();
@@ -141,6 +142,7 @@ public final class Granary implements AutoCloseable {
      */
     public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(
             Engine<D, P> engine, D descriptor) throws CompileException {
+        requireOpen();
         if (events.observesMemoryHits()) {
             return lookup(engine, descriptor).primitive();
         }
@@ -150,6 +152,7 @@ public final class Granary implements AutoCloseable {
     /** Returns the same as {@link #primitive}, with its source and the time of the lookup. */
     public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> lookup(
             Engine<D, P> engine, D descriptor) throws CompileException {
+        requireOpen();
         LookupResult<P> result = memory.lookup(descriptor, () -> context.find(engine, descriptor));
         boolean isInMemory = result.source() == PrimitiveSource.MEMORY
                 || result.source() == PrimitiveSource.JOINED;
@@ -176,6 +179,7 @@ public final class Granary implements AutoCloseable {
      */
     public <D extends PrimitiveDescriptor, P extends Primitive> Optional<LookupResult<P>> find(
             Engine<D, P> engine, D descriptor, Deadline deadline) {
+        requireOpen();
         try {
             return memory.find(descriptor, () -> context.findStored(engine, descriptor, deadline));
         } catch (CompileException e) {
@@ -193,7 +197,7 @@ public final class Granary implements AutoCloseable {
      * @throws IllegalArgumentException if the descriptor is for another target
      * @throws IllegalStateException if the primitive depends on itself, or the engine is closed
      */
-    public CompositePrimitive primitive(KernelEngine<?> engine, CompositeDescriptor<?> descriptor)
+    public CompositePrimitive primitive(KernelEngine engine, CompositeDescriptor<?> descriptor)
             throws CompileException {
         return primitive(EngineSet.of(engine), descriptor);
     }
@@ -201,7 +205,8 @@ public final class Granary implements AutoCloseable {
     /** Returns the composite primitive of a descriptor for two engines, such as a reorder. */
     public CompositePrimitive primitive(EngineSet engines, CompositeDescriptor<?> descriptor)
             throws CompileException {
-        return memory.composite(engines, descriptor);
+        requireOpen();
+        return memory.composites.primitive(engines, descriptor);
     }
 
     /**
@@ -211,7 +216,7 @@ public final class Granary implements AutoCloseable {
      * @return false if no layer is writable
      */
     public boolean publish(Id id) {
-        memory.requireOpen();
+        requireOpen();
         if (uploads.hasTarget()) {
             writeBehind.publish(id);
         }
@@ -224,13 +229,13 @@ public final class Granary implements AutoCloseable {
      * kernels. A plugged layer gets a lookup of an unknown id. Errors are left to the lookups.
      */
     public void connect() {
-        memory.requireOpen();
+        requireOpen();
         tiers.connect();
     }
 
     /** Returns the version of this library, such as {@code 0.1.0}. */
     public static String version() {
-        return LibraryVersion.NUMBER;
+        return GranaryConfig.VERSION;
     }
 
     /**
@@ -238,8 +243,8 @@ public final class Granary implements AutoCloseable {
      * engine that is no {@link KernelEngine} has no kind, and is disabled with its backend only.
      */
     public boolean isEnabled(Backend backend, EngineKind kind) {
-        memory.requireOpen();
-        return engines.isEnabled(backend, kind);
+        requireOpen();
+        return engines.contains(backend, kind);
     }
 
     /**
@@ -248,26 +253,26 @@ public final class Granary implements AutoCloseable {
      * {@link Counter#DISABLED}; nothing is loaded or stored. Stores and uploads of earlier lookups
      * go on, and stored entries stay.
      */
-    public void setEnabled(Backend backend, EngineKind kind, boolean isEnabled) {
-        memory.requireOpen();
-        engines.setEnabled(backend, kind, isEnabled);
+    public synchronized void setEnabled(Backend backend, EngineKind kind, boolean isEnabled) {
+        requireOpen();
+        engines = engines.with(new EnabledEngines.Family(backend, Optional.of(kind)), isEnabled);
     }
 
     /** Enables or disables the tiers beyond memory for all engines. */
-    public void setEnabled(boolean isEnabled) {
-        memory.requireOpen();
-        engines.setEnabled(isEnabled);
+    public synchronized void setEnabled(boolean isEnabled) {
+        requireOpen();
+        engines = isEnabled ? EnabledEngines.ALL : EnabledEngines.NONE;
     }
 
     /** Returns the directory of this cache; with the capacity 0 at its opening it is not used. */
     public Path localDirectory() {
-        memory.requireOpen();
+        requireOpen();
         return config.directory();
     }
 
     /** Returns the capacity of the local tier in bytes, 0 if off; empty if it is plugged in. */
     public OptionalLong localCapacity() {
-        return tiers.local().capacity();
+        return tiers.directory().stream().mapToLong(SwitchedTier::capacity).findAny();
     }
 
     /**
@@ -282,23 +287,26 @@ public final class Granary implements AutoCloseable {
      * @throws UnsupportedOperationException if the local tier is a plugged cache
      */
     public void setLocalCapacity(long bytes) {
-        memory.requireOpen();
-        tiers.local().setCapacity(bytes);
+        requireOpen();
+        tiers.directory()
+                .orElseThrow(() -> new UnsupportedOperationException("The local tier is a plugged"
+                        + " cache; change its capacity by its own methods"))
+                .setCapacity(bytes);
     }
 
     /** Returns the capacity of the memory tier: of programs, and of composite primitives. */
     public int primitiveCacheCapacity() {
-        return memory.capacity();
+        return memory.programs.capacity();
     }
 
     /** Returns the number of programs in the memory tier. */
     public int programCacheSize() {
-        return memory.programCount();
+        return memory.programs.size();
     }
 
     /** Returns the number of composite primitives in the memory tier. */
     public int compositeCacheSize() {
-        return memory.composites().size();
+        return memory.composites.statistics().size();
     }
 
     /**
@@ -309,8 +317,9 @@ public final class Granary implements AutoCloseable {
      * @throws IllegalArgumentException if {@code primitives} is negative
      */
     public void setPrimitiveCacheCapacity(int primitives) {
-        memory.requireOpen();
-        memory.setCapacity(primitives);
+        requireOpen();
+        memory.composites.setCapacity(primitives);
+        memory.programs.setCapacity(primitives);
     }
 
     /**
@@ -319,7 +328,7 @@ public final class Granary implements AutoCloseable {
      * OpenClConstants(granary.constants(), engine)}.
      */
     public ConstantTensorCaches constants() {
-        memory.requireOpen();
+        requireOpen();
         return constants;
     }
 
@@ -340,7 +349,7 @@ public final class Granary implements AutoCloseable {
      * @return empty if the kernel is in quarantine, so that it must not be tried
      */
     public Optional<Trial> beginTrial(Id tuning, Sha256 source) {
-        memory.requireOpen();
+        requireOpen();
         Optional<RestoreQuarantine> quarantine = machine.quarantine();
         return quarantine.isEmpty()
                 ? Optional.of(() -> {})
@@ -350,9 +359,9 @@ public final class Granary implements AutoCloseable {
     /** Returns a snapshot of the counters. */
     public GranaryStatistics statistics() {
         return new GranaryStatistics(
-                memory.composites(),
-                memory.programHits(),
-                memory.programMisses(),
+                memory.composites.statistics(),
+                memory.programs.hits(),
+                memory.programs.misses(),
                 tiers.local().statistics(),
                 uploads.statistics(),
                 counters.snapshot());
@@ -365,7 +374,7 @@ public final class Granary implements AutoCloseable {
      * @return true if all of this work has ended, successfully or not
      */
     public boolean flush(Duration limit) {
-        memory.requireOpen();
+        requireOpen();
         return flushNow(limit);
     }
 
@@ -390,16 +399,15 @@ public final class Granary implements AutoCloseable {
     @Override
     public void close() {
         if (isClosed.compareAndSet(false, true)) {
-            memory.close();
             flushNow(config.flushLimit());
             closer.close();
         }
     }
 
-    /** Returns the counters; empty if this cache could not be opened. */
-    @SuppressWarnings("ConstantValue") // the constructor may end before the last field is set
-    private Optional<GranaryStatistics> finalStatistics() {
-        return closer == null ? Optional.empty() : Optional.of(statistics());
+    private void requireOpen() {
+        if (isClosed.get()) {
+            throw new IllegalStateException("This Granary is closed");
+        }
     }
 
     private static Duration limited(Duration limit) {

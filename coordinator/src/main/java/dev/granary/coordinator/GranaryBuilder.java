@@ -5,7 +5,7 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.event.GranaryListener;
-import dev.granary.coordinator.event.PublicationListener;
+import dev.granary.coordinator.event.GranaryListener.PublicationListener;
 import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
@@ -37,16 +37,19 @@ import java.util.regex.Pattern;
 public final class GranaryBuilder {
     private static final Pattern NAME = Pattern.compile("[^\\p{Cc}\\u2028\\u2029]{1,200}");
 
+    final List<GranaryListener> listeners = new ArrayList<>();
+    PublicationListener whenPublished = (_, _, _) -> {};
+    boolean isInPacks;
+    boolean isReading = true;
+
+    @Nullable
+    PersistentCache local; // null: that of the configuration
+
+    InstantSource clock = InstantSource.system();
     private @Nullable GranaryConfig config;
-    private @Nullable PersistentCache local;
     private final List<Tiers.Plugged> layers = new ArrayList<>();
-    private final List<GranaryListener> listeners = new ArrayList<>();
     private int layersBeforeBuckets;
     private Tiers.@Nullable BucketOpener buckets;
-    private InstantSource clock = InstantSource.system();
-    private boolean isInPacks;
-    private boolean isReading = true;
-    private PublicationListener whenPublished = (_, _, _) -> {};
 
     GranaryBuilder() {}
 
@@ -181,29 +184,5 @@ public final class GranaryBuilder {
                 layers.subList(layersBeforeBuckets, layers.size()),
                 buckets == null ? TierFactory.buckets(chosen) : buckets,
                 clock);
-    }
-
-    boolean isLocalPlugged() {
-        return local != null;
-    }
-
-    List<GranaryListener> listeners() {
-        return listeners;
-    }
-
-    InstantSource clock() {
-        return clock;
-    }
-
-    boolean isInPacks() {
-        return isInPacks;
-    }
-
-    boolean isReading() {
-        return isReading;
-    }
-
-    PublicationListener whenPublished() {
-        return whenPublished;
     }
 }

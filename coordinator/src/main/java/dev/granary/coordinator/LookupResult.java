@@ -3,7 +3,6 @@ package dev.granary.coordinator;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.tier.Found;
 
 import java.time.Duration;
 import java.util.Optional;
@@ -23,21 +22,4 @@ public record LookupResult<P extends Primitive>(
         PrimitiveSource source,
         OptionalInt layer,
         Optional<Target> from,
-        Duration took) {
-    /**
-     * Returns the result of a lookup.
-     *
-     * @param found what the lookup found below the memory; else empty
-     * @param isJoined true if it waited for the same lookup of another thread
-     */
-    static <P extends Primitive> LookupResult<P> of(
-            P primitive, Optional<Found<P>> found, boolean isJoined, long nanos) {
-        return new LookupResult<>(
-                primitive,
-                found.map(Found::source)
-                        .orElse(isJoined ? PrimitiveSource.JOINED : PrimitiveSource.MEMORY),
-                found.flatMap(Found::origin).map(Found.Stored::layer).orElse(OptionalInt.empty()),
-                found.flatMap(Found::otherNamespace),
-                Duration.ofNanos(nanos));
-    }
-}
+        Duration took) {}

@@ -7,21 +7,20 @@ import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.lookup.LookupContext;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.gpu.composite.CompositeCache;
-import dev.granary.gpu.composite.CompositeDescriptor;
-import dev.granary.gpu.composite.CompositePrimitive;
-import dev.granary.gpu.composite.CompositeStatistics;
-import dev.granary.gpu.composite.EngineSet;
 import dev.granary.gpu.composite.KernelProvider;
 
 import org.jspecify.annotations.Nullable;
 
+import java.time.Duration;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.Supplier;
 
 /**
@@ -31,11 +30,10 @@ import java.util.function.Supplier;
 final class MemoryTier {
     private static final String NAME = "memory";
 
-    private final PrimitiveCache<PrimitiveDescriptor, Primitive> programs;
-    private final CompositeCache composites;
+    final PrimitiveCache<PrimitiveDescriptor, Primitive> programs;
+    final CompositeCache composites;
     private final Counters counters;
     private final Optional<KernelRecorder> recorder;
-    private volatile boolean isClosed;
 
     /**
      * Creates an empty tier.
@@ -61,7 +59,6 @@ final class MemoryTier {
     @SuppressWarnings("unchecked") // the key is the descriptor
     <D extends PrimitiveDescriptor, P extends Primitive> P program(
             LookupContext context, Engine<D, P> engine, D descriptor) throws CompileException {
-        requireOpen();
         // Captures three values only, so that a hit allocates no more than one of the cache alone.
         return cast(programs.get(
                 descriptor, key -> retain(context.find(engine, (D) key).primitive())));
@@ -76,22 +73,23 @@ final class MemoryTier {
     /** Returns the program of {@code descriptor}, from memory, else by that lookup. */
     <P extends Primitive> LookupResult<P> lookup(PrimitiveDescriptor descriptor, Below<P> below)
             throws CompileException {
-        requireOpen();
         long start = System.nanoTime();
         Lookup<P> lookup = new Lookup<>(below);
         P primitive = cast(programs.get(descriptor, lookup));
-        return LookupResult.of(
+        Optional<Found<P>> found = Optional.ofNullable(lookup.found);
+        return new LookupResult<>(
                 primitive,
-                Optional.ofNullable(lookup.found),
-                lookup.isJoined,
-                System.nanoTime() - start);
+                found.map(Found::source)
+                        .orElse(lookup.isJoined ? PrimitiveSource.JOINED : PrimitiveSource.MEMORY),
+                found.flatMap(Found::origin).map(Found.Stored::layer).orElse(OptionalInt.empty()),
+                found.flatMap(Found::otherNamespace),
+                Duration.ofNanos(System.nanoTime() - start));
     }
 
     /** Returns the program of {@code descriptor} if the memory or that lookup has it. */
     <P extends Primitive> Optional<LookupResult<P>> find(
             PrimitiveDescriptor descriptor, Supplier<Optional<Found<P>>> below)
             throws CompileException {
-        requireOpen();
         // Not within the cache: another thread that needs the program would wait for a lookup that
         // does not compile.
         Primitive known = programs.peek(descriptor);
@@ -145,59 +143,5 @@ final class MemoryTier {
     @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
     private static <P extends Primitive> P cast(Primitive primitive) {
         return (P) primitive;
-    }
-
-    /** Returns the composite primitive of {@code descriptor}. */
-    CompositePrimitive composite(EngineSet engines, CompositeDescriptor<?> descriptor)
-            throws CompileException {
-        requireOpen();
-        return composites.primitive(engines, descriptor);
-    }
-
-    /** Returns the largest number of programs, and of composite primitives. */
-    int capacity() {
-        return programs.capacity();
-    }
-
-    /** Returns the number of programs. */
-    int programCount() {
-        return programs.size();
-    }
-
-    /** Returns the number of lookups that found their program here. */
-    long programHits() {
-        return programs.hits();
-    }
-
-    /** Returns the number of lookups that did not. */
-    long programMisses() {
-        return programs.misses();
-    }
-
-    /** Sets both largest numbers; a lower one evicts at once. */
-    void setCapacity(int capacity) {
-        composites.setCapacity(capacity);
-        programs.setCapacity(capacity);
-    }
-
-    /** Returns the counters and the size of the composite primitives. */
-    CompositeStatistics composites() {
-        return composites.statistics();
-    }
-
-    /** Ends the use of the tier, with that of its {@link Granary}. */
-    void close() {
-        isClosed = true;
-    }
-
-    /**
-     * Checks that the {@link Granary} is open.
-     *
-     * @throws IllegalStateException if it is closed
-     */
-    void requireOpen() {
-        if (isClosed) {
-            throw new IllegalStateException("This Granary is closed");
-        }
     }
 }

@@ -13,7 +13,7 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.CountedTier;

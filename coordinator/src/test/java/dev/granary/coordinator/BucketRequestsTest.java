@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.machine.Totals;
-import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.statistics.LayerStatistics.Requests.Breaker;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics.Requests.Breaker;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.config.S3Config;

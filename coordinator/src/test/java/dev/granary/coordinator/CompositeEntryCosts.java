@@ -7,10 +7,14 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
+import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.coordinator.statistics.Counter;
+import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.composite.CompositeCache;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
+import dev.granary.gpu.composite.EngineSet;
 import dev.granary.gpu.composite.MatMul;
 import dev.granary.gpu.composite.Softmax;
 import dev.granary.gpu.opencl.OpenCl;
@@ -70,7 +74,8 @@ public final class CompositeEntryCosts {
         @Override
         public CompositePrimitive create(CompositeDescriptor<?> descriptor)
                 throws CompileException {
-            return engine.create(descriptor);
+            return new CompositeCache(new PrimitiveCache<>(16), KernelEngine::create)
+                    .primitive(EngineSet.of(engine), descriptor);
         }
 
         @Override

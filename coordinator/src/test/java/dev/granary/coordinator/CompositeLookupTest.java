@@ -11,13 +11,13 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.composite.CompositeHandle;
 import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.CompositeStatistics;
 import dev.granary.gpu.composite.MatMul;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.gpu.opencl.SpyDriver;
 
 import org.junit.jupiter.api.DisplayName;
@@ -239,7 +239,7 @@ class CompositeLookupTest {
         try (Granary granary = node.open()) {
             for (int i = 0; i < 5; i++) {
                 try (OpenClEngine engine = driver.open()) {
-                    OpenClPrimitive primitive = granary.primitive(
+                    KernelProgram primitive = granary.primitive(
                             engine, SharedProgramPrimitives.notCacheable(engine.target()));
                     engine.load(primitive).close();
                 }

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.ConstantHold;
-import dev.granary.cache.constant.ConstantKey;
-import dev.granary.cache.constant.ConstantLimit;
 import dev.granary.cache.constant.ConstantPolicy;
+import dev.granary.cache.constant.ConstantTensorCache.Key;
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -44,7 +44,7 @@ class ConstantsTest {
             ConstantTensorCaches caches, String key, AtomicInteger freed) {
         return caches.of(EngineKind.CPU, 0)
                 .get(
-                        new ConstantKey<>(AutoCloseable.class, "test", "context", key),
+                        new Key<>(AutoCloseable.class, "test", "context", key),
                         MEGABYTE,
                         () -> freed::incrementAndGet);
     }
@@ -60,8 +60,7 @@ class ConstantsTest {
             environment.put(VARIABLE, "cpu:0;gpu:0");
             ConstantTensorCaches caches = granary.constants();
             assertEquals(10240, caches.getCapacity(EngineKind.CPU));
-            assertEquals(
-                    new ConstantLimit(2048, ConstantPolicy.COST), caches.limit(EngineKind.GPU, 3));
+            assertEquals(new Limit(2048, ConstantPolicy.COST), caches.limit(EngineKind.GPU, 3));
             AtomicInteger freed = new AtomicInteger();
             take(caches, "k", freed).close();
             caches.setCapacity(EngineKind.CPU, 20_480);
@@ -86,9 +85,8 @@ class ConstantsTest {
     void unlimited() throws Exception {
         try (Granary granary = Granary.open(builder().build())) {
             for (EngineKind kind : EngineKind.values()) {
-                assertEquals(ConstantLimit.DEFAULT, granary.constants().limit(kind));
-                assertEquals(
-                        ConstantLimit.UNLIMITED, granary.constants().of(kind, 0).getCapacity());
+                assertEquals(Limit.DEFAULT, granary.constants().limit(kind));
+                assertEquals(Limit.UNLIMITED, granary.constants().of(kind, 0).getCapacity());
             }
         }
     }

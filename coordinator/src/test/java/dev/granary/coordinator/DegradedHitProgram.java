@@ -2,7 +2,6 @@ package dev.granary.coordinator;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -10,6 +9,7 @@ import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.levelzero.LevelZero;
 import dev.granary.gpu.levelzero.LevelZeroEngine;
 import dev.granary.gpu.offline.Ocloc;
@@ -70,8 +70,8 @@ public final class DegradedHitProgram {
                 .build();
     }
 
-    private static <P extends Primitive> void run(
-            KernelEngine<P> engine, GranaryConfig config, boolean isStore) throws Exception {
+    private static void run(KernelEngine engine, GranaryConfig config, boolean isStore)
+            throws Exception {
         KernelDescriptor descriptor = descriptor(engine.target());
         if (isStore) {
             try (LocalTier tier =
@@ -83,7 +83,7 @@ public final class DegradedHitProgram {
             return;
         }
         try (Granary granary = Granary.open(config)) {
-            LookupResult<P> found = granary.lookup(engine, descriptor);
+            LookupResult<KernelProgram> found = granary.lookup(engine, descriptor);
             System.out.println("source=" + found.source());
             System.out.println("origin=" + found.primitive().origin());
             System.out.println(

@@ -14,8 +14,8 @@ import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.statistics.TierStatistics;
 import dev.granary.testing.Await;
 import dev.granary.testing.TestSeed;
 

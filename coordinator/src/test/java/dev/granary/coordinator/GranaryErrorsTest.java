@@ -20,7 +20,7 @@ import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.event.PublicationListener;
+import dev.granary.coordinator.event.GranaryListener.PublicationListener;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;

@@ -7,9 +7,9 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.lookup.Explainer;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.levelzero.LevelZero;
 import dev.granary.gpu.levelzero.LevelZeroEngine;
-import dev.granary.gpu.levelzero.LevelZeroPrimitive;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
@@ -105,7 +105,7 @@ final class IntermediateProcess {
         GranaryBuilder builder = Granary.builder();
         try (Granary granary = (isInPacks ? builder.inPacks() : builder).open()) {
             try {
-                LookupResult<LevelZeroPrimitive> result = granary.lookup(engine, kernel);
+                LookupResult<KernelProgram> result = granary.lookup(engine, kernel);
                 System.out.println("source=" + result.source());
                 System.out.println("kernels=" + result.primitive().kernels());
                 System.out.println("micros=" + result.took().toNanos() / 1000);

@@ -19,11 +19,11 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.levelzero.LevelZero;
 import dev.granary.gpu.levelzero.LevelZeroDevice;
 import dev.granary.gpu.levelzero.LevelZeroEngine;
-import dev.granary.gpu.levelzero.LevelZeroKernels;
-import dev.granary.gpu.levelzero.LevelZeroPrimitive;
 import dev.granary.gpu.levelzero.NeedsTestDriver;
 import dev.granary.gpu.levelzero.TestDriver;
 import dev.granary.gpu.levelzero.VectorPrograms;
@@ -70,10 +70,10 @@ class LevelZeroLookupTest {
         float[] numbers = {1, 2, 3, 4};
         try (Granary granary = open();
                 LevelZeroEngine engine = LevelZeroEngine.open(device, VectorPrograms.COMPILER)) {
-            LookupResult<LevelZeroPrimitive> result = granary.lookup(engine, descriptor);
+            LookupResult<KernelProgram> result = granary.lookup(engine, descriptor);
             assertEquals(
                     PrimitiveSource.MEMORY, granary.lookup(engine, descriptor).source());
-            try (LevelZeroKernels kernels = engine.load(result.primitive());
+            try (LoadedKernels kernels = engine.load(result.primitive());
                     DeviceBuffer in = engine.buffer(16);
                     DeviceBuffer out = engine.buffer(16)) {
                 in.writeFrom(MemorySegment.ofArray(numbers));

@@ -75,7 +75,7 @@ public final class NamespaceProcess {
     }
 
     /** The environment of a simulated device prevents caching; the digest stands for it. */
-    private static KernelDescriptor descriptor(KernelEngine<?> engine, Program program) {
+    private static KernelDescriptor descriptor(KernelEngine engine, Program program) {
         KernelDescriptor.Builder builder =
                 KernelDescriptor.builder(engine.target(), "sample").extraDigest("simulated");
         return switch (program) {
@@ -92,7 +92,7 @@ public final class NamespaceProcess {
         };
     }
 
-    private static void lookUp(KernelEngine<?> engine, boolean isInPacks, Program program)
+    private static void lookUp(KernelEngine engine, boolean isInPacks, Program program)
             throws Exception {
         KernelDescriptor descriptor = descriptor(engine, program);
         GranaryBuilder builder = Granary.builder();

@@ -8,19 +8,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.local.EntryFiles;
 
@@ -162,7 +161,7 @@ class RuntimeSettingsTest {
                     List.of(1, 1),
                     List.of(granary.programCacheSize(), granary.primitiveCacheCapacity()));
         }
-        assertEquals(LibraryVersion.NUMBER, Granary.version());
+        assertEquals(GranaryConfig.VERSION, Granary.version());
     }
 
     @Test
@@ -190,25 +189,25 @@ class RuntimeSettingsTest {
     }
 
     /** A kernel engine of a kind, of which each compile fails after it was counted. */
-    private record KindEngine(EngineKind kind) implements KernelEngine<Primitive> {
+    private record KindEngine(EngineKind kind) implements KernelEngine {
         @Override
         public Target target() {
             return TestEntries.TARGET;
         }
 
         @Override
-        public Primitive create(KernelDescriptor descriptor) {
+        public KernelProgram create(KernelDescriptor descriptor) {
             throw new IllegalStateException("compiled");
         }
 
         @Override
-        public Primitive create(
+        public KernelProgram create(
                 KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind binaryKind) {
             throw new IllegalStateException("restored");
         }
 
         @Override
-        public LoadedKernels load(Primitive primitive) {
+        public LoadedKernels load(KernelProgram program) {
             throw new UnsupportedOperationException();
         }
 
@@ -236,7 +235,7 @@ class RuntimeSettingsTest {
                     .launch("p", Geometry.of(1))
                     .build();
             for (EngineKind kind : EngineKind.values()) {
-                KernelEngine<Primitive> kernels = new KindEngine(kind);
+                KernelEngine kernels = new KindEngine(kind);
                 String message = String.valueOf(assertThrows(
                                 IllegalStateException.class,
                                 () -> granary.primitive(kernels, descriptor))

@@ -1,9 +1,9 @@
 package dev.granary.coordinator;
 
-import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositeImplementation;
 
@@ -15,7 +15,7 @@ import dev.granary.gpu.composite.CompositeImplementation;
 record SharedProgramPrimitives(String name) {
     private static final CompositeImplementation<SharedProgramPrimitives> SHARING =
             (descriptor, creation) -> {
-                Primitive program = creation.kernel(program(descriptor.target()));
+                KernelProgram program = creation.kernel(program(descriptor.target()));
                 return run ->
                         run.launch(program, "twin", Geometry.of(4).local(4), run.argument("to"));
             };

@@ -11,7 +11,7 @@ import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.testing.Await;
 

@@ -7,12 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.LwjglContext;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
-import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.gpu.opencl.OpenClProgram;
 import dev.granary.gpu.opencl.SpyDriver;
 
@@ -48,13 +48,13 @@ class WrappedLookupTest {
                 .options("-DADDEND=" + addend)
                 .launch("add", LAUNCH)
                 .build();
-        LookupResult<OpenClPrimitive> result = granary.lookup(engine, descriptor);
+        LookupResult<KernelProgram> result = granary.lookup(engine, descriptor);
         float[] values = new float[64];
         values[7] = 1;
         float[] expected = new float[64];
         Arrays.fill(expected, addend);
         expected[7] = addend + 1;
-        try (OpenClKernels kernels = engine.load(result.primitive());
+        try (LoadedKernels kernels = engine.load(result.primitive());
                 OpenClBuffer buffer = engine.bufferOf(values)) {
             kernels.launch("add", LAUNCH, buffer);
             buffer.read(values);

@@ -29,5 +29,5 @@ public interface Device extends ConstantDevice {
     int maxSubDevices();
 
     /** Opens an engine on the device. */
-    KernelEngine<?> open();
+    KernelEngine open();
 }

@@ -26,6 +26,36 @@ public interface DeviceBuffer extends AutoCloseable {
      */
     void writeFrom(MemorySegment from);
 
+    /** Fills {@code into} from the start of the buffer. */
+    default void read(float[] into) {
+        readTo(MemorySegment.ofArray(into));
+    }
+
+    /** Fills {@code into} from the start of the buffer. */
+    default void read(int[] into) {
+        readTo(MemorySegment.ofArray(into));
+    }
+
+    /** Fills {@code into} from the start of the buffer. */
+    default void read(byte[] into) {
+        readTo(MemorySegment.ofArray(into));
+    }
+
+    /** Writes {@code from} to the start of the buffer. */
+    default void write(float[] from) {
+        writeFrom(MemorySegment.ofArray(from));
+    }
+
+    /** Writes {@code from} to the start of the buffer. */
+    default void write(int[] from) {
+        writeFrom(MemorySegment.ofArray(from));
+    }
+
+    /** Writes {@code from} to the start of the buffer. */
+    default void write(byte[] from) {
+        writeFrom(MemorySegment.ofArray(from));
+    }
+
     /**
      * Returns a part of this buffer as a buffer that shares its memory. The caller must close it
      * too.

@@ -40,7 +40,10 @@ class CopyProcessTest {
                         .getAsInt());
         assertEquals(
                 TestManifests.COUNT,
-                granary("one", "clear", "--yes", "--json").json().get("entries").getAsInt());
+                granary("one", "evict", "--all", "--yes", "--json")
+                        .json()
+                        .get("removedEntries")
+                        .getAsInt());
         assertEquals(
                 TestManifests.COUNT,
                 granary("one", "copy", tree, local, "--json")

@@ -97,7 +97,7 @@ class EndToEndPacksTest {
                     Stream.concat(Stream.of("GET head", RANGE), ranges.stream()).toList(),
                     requests(proxy, before).toList());
 
-            assertEquals(0, run(Map.of(), "cold", "clear", "--yes").exitCode());
+            assertEquals(0, run(Map.of(), "cold", "evict", "--all", "--yes").exitCode());
             before = proxy.requests();
             GranaryProcess.Result second = run(online, "cold", "get", TestManifests.manifest());
             assertEquals(TestManifests.COUNT, second.summary("bucket"), second::toString);

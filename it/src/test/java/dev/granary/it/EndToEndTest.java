@@ -226,8 +226,8 @@ class EndToEndTest {
                 "each entry stored once");
         assertEquals(0, published(one, "failed") + published(two, "failed"));
 
-        GranaryProcess.Result list =
-                GranaryProcess.run(with(online, "first"), "ls", "--tier", "bucket", "--json");
+        GranaryProcess.Result list = GranaryProcess.run(
+                with(online, "first"), "ls", online.get("GRANARY_BUCKET"), "--json");
         JsonArray entries = list.json().getAsJsonArray("entries");
         assertEquals(TestManifests.COUNT, entries.size(), list::toString);
     }

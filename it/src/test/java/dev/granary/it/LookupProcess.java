@@ -19,10 +19,10 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.demo.Program;
 import dev.granary.demo.Programs;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
-import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.SystemTool;
 
@@ -144,9 +144,9 @@ final class LookupProcess implements AutoCloseable {
             }
             long right = 0;
             for (Program program : programs) {
-                OpenClPrimitive primitive =
+                KernelProgram primitive =
                         granary.primitive(pausing, program.descriptor(engine.target(), ""));
-                try (OpenClKernels live = engine.load(primitive)) {
+                try (LoadedKernels live = engine.load(primitive)) {
                     right +=
                             program.check(engine, live, new SplittableRandom(1)).isEmpty() ? 1 : 0;
                 }
@@ -185,14 +185,14 @@ final class LookupProcess implements AutoCloseable {
 
     /** An engine that optionally waits for a line before each compile. */
     private record PausingEngine(OpenClEngine engine, boolean isPausing, BufferedReader in)
-            implements Engine<KernelDescriptor, OpenClPrimitive> {
+            implements Engine<KernelDescriptor, KernelProgram> {
         @Override
         public Target target() {
             return engine.target();
         }
 
         @Override
-        public OpenClPrimitive create(KernelDescriptor descriptor) throws CompileException {
+        public KernelProgram create(KernelDescriptor descriptor) throws CompileException {
             if (isPausing) {
                 System.out.println(COMPILING);
                 try {
@@ -205,7 +205,7 @@ final class LookupProcess implements AutoCloseable {
         }
 
         @Override
-        public OpenClPrimitive create(
+        public KernelProgram create(
                 KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
                 throws RestoreException {
             return engine.create(descriptor, binaries, kind);

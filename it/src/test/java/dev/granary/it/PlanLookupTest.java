@@ -9,13 +9,13 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.plans.ArrayCache;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.MemoryLocation;
 import dev.granary.plans.ParallelAxis;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
@@ -128,7 +128,7 @@ class PlanLookupTest {
                 granary.connect();
                 KernelDescriptor descriptor = descriptor(engine, writing);
                 boolean isRight;
-                try (OpenClKernels kernels = engine.load(granary.primitive(engine, descriptor))) {
+                try (LoadedKernels kernels = engine.load(granary.primitive(engine, descriptor))) {
                     isRight = isRight(engine, kernels, plan(writing));
                 }
                 boolean again =
@@ -152,7 +152,7 @@ class PlanLookupTest {
         }
 
         private static boolean isRight(
-                OpenClEngine engine, OpenClKernels kernels, KernelPlan plan) {
+                OpenClEngine engine, LoadedKernels kernels, KernelPlan plan) {
             float[] a = numbers(M * DEPTH, 5);
             float[] b = numbers(DEPTH * N, 7);
             float[] found = new float[M * N];

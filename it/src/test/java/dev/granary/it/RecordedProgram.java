@@ -3,7 +3,6 @@ package dev.granary.it;
 import com.google.gson.Gson;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.Counter;
@@ -12,6 +11,8 @@ import dev.granary.demo.Program;
 import dev.granary.demo.Programs;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositeHandle;
 import dev.granary.gpu.composite.CompositeImplementation;
@@ -21,8 +22,6 @@ import dev.granary.gpu.composite.ExecutionBody;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
-import dev.granary.gpu.opencl.OpenClPrimitive;
 
 import java.util.Arrays;
 import java.util.List;
@@ -91,8 +90,8 @@ final class RecordedProgram {
                     .options("-cl-fast-relaxed-math")
                     .launch("saxpy", Geometry.of(1 << 20).local(64))
                     .build();
-            OpenClPrimitive saxpy = granary.primitive(engine, descriptor);
-            try (OpenClKernels kernels = engine.load(saxpy)) {
+            KernelProgram saxpy = granary.primitive(engine, descriptor);
+            try (LoadedKernels kernels = engine.load(saxpy)) {
                 kernels.launch("saxpy", Geometry.of(1 << 20).local(64), 2.0f, x, y, N);
             }
             y.read(result);
@@ -104,9 +103,9 @@ final class RecordedProgram {
             throws Exception {
         boolean isRight = true;
         for (Program program : programs) {
-            OpenClPrimitive primitive =
+            KernelProgram primitive =
                     granary.primitive(engine, program.descriptor(engine.target(), ""));
-            try (OpenClKernels kernels = engine.load(primitive)) {
+            try (LoadedKernels kernels = engine.load(primitive)) {
                 isRight &=
                         program.check(engine, kernels, new SplittableRandom(1)).isEmpty();
             }
@@ -138,7 +137,7 @@ final class RecordedProgram {
                 throws CompileException {
             Squares size = descriptor.operation();
             Geometry geometry = Geometry.of(size.columns, size.rows).local(4, 4);
-            Primitive program = creation.kernel(KernelDescriptor.builder(
+            KernelProgram program = creation.kernel(KernelDescriptor.builder(
                             descriptor.target(), "squares")
                     .source("#include \"../lib/square of.h\"\n"
                             + "kernel void squares(global const float* from, global float*"
@@ -161,7 +160,7 @@ final class RecordedProgram {
             CompositePrimitive squares = creation.nested(CompositeDescriptor.builder(
                             descriptor.target(), new Squares(size.rows, size.columns), SQUARES)
                     .build());
-            Primitive program =
+            KernelProgram program =
                     creation.kernel(KernelDescriptor.builder(descriptor.target(), "mean")
                             .source("""
                         kernel void mean(global const float* from, global float* to, \

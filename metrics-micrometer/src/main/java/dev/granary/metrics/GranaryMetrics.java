@@ -2,7 +2,7 @@ package dev.granary.metrics;
 
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;

@@ -1,12 +1,13 @@
 package dev.granary.plans;
 
-import dev.granary.plans.nest.ArrayLayout;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.KernelArray.ArrayLayout;
 import dev.granary.plans.nest.LoopIndex;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.Locale;
 import java.util.stream.Stream;
 
 /**
@@ -227,6 +228,40 @@ public record ArrayCache(
                     doubleBufferLocation,
                     isVectorized,
                     strategy);
+        }
+    }
+
+    /**
+     * The assignment of elements to work-items when a work-group copies a block to local memory.
+     */
+    public enum CopyStrategy {
+        /** Work-item t copies the elements t, t + n, t + 2n, ... of n work-items. */
+        STRIPED,
+        /** Each work-item copies consecutive elements. */
+        BLOCKED;
+
+        /** Returns the name as plan files have it, such as {@code striped}. */
+        @Override
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** A memory of a device that a cache may be in. */
+    public enum MemoryLocation {
+        /** The memory of the arrays; no cache is there. */
+        GLOBAL,
+        /** Memory that all work-items read; for arrays with the role of a constant. */
+        CONSTANT,
+        /** Memory of a work-group, which its work-items share. */
+        LOCAL,
+        /** Memory of one work-item: registers, if they suffice. */
+        PRIVATE;
+
+        /** Returns the name as plan files have it, such as {@code local}. */
+        @Override
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT);
         }
     }
 }

@@ -1,8 +1,9 @@
 package dev.granary.plans;
 
-import dev.granary.plans.nest.AffineIndex;
+import dev.granary.plans.ArrayCache.CopyStrategy;
+import dev.granary.plans.nest.IndexExpression.AffineIndex;
 import dev.granary.plans.nest.LoopIndex;
-import dev.granary.plans.nest.ScheduledLoop;
+import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import java.util.ArrayList;
 import java.util.Comparator;

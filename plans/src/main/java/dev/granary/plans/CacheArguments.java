@@ -1,7 +1,8 @@
 package dev.granary.plans;
 
-import dev.granary.plans.nest.ArrayRole;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.KernelArray.ArrayRole;
 
 import org.jspecify.annotations.Nullable;
 

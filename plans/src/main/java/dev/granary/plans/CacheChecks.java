@@ -1,7 +1,8 @@
 package dev.granary.plans;
 
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.nest.LoopIndex;
-import dev.granary.plans.nest.ScheduledLoop;
+import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import org.jspecify.annotations.Nullable;
 

@@ -1,10 +1,11 @@
 package dev.granary.plans;
 
-import dev.granary.plans.nest.AffineIndex;
+import dev.granary.plans.ArrayCache.MemoryLocation;
+import dev.granary.plans.nest.IndexExpression.AffineIndex;
 import dev.granary.plans.nest.KernelArray;
-import dev.granary.plans.nest.NestLogic;
-import dev.granary.plans.nest.ScheduledLoop;
-import dev.granary.plans.nest.UpdateOperator;
+import dev.granary.plans.nest.LoopNest.NestLogic;
+import dev.granary.plans.nest.LoopNest.UpdateOperator;
+import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import org.jspecify.annotations.Nullable;
 

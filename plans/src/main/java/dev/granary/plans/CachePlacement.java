@@ -1,9 +1,11 @@
 package dev.granary.plans;
 
-import dev.granary.plans.nest.ArrayLayout;
+import dev.granary.plans.ArrayCache.CopyStrategy;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
-import dev.granary.plans.nest.ScheduledLoop;
+import dev.granary.plans.nest.KernelArray.ArrayLayout;
+import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import org.jspecify.annotations.Nullable;
 

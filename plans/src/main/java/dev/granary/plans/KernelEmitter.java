@@ -1,11 +1,12 @@
 package dev.granary.plans;
 
-import dev.granary.plans.nest.AffineIndex;
-import dev.granary.plans.nest.ArrayAccess;
+import dev.granary.plans.ArrayCache.MemoryLocation;
+import dev.granary.plans.nest.IndexExpression.AffineIndex;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
-import dev.granary.plans.nest.ScheduledLoop;
+import dev.granary.plans.nest.LoopNest.ArrayAccess;
+import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import java.util.ArrayList;
 import java.util.HashSet;

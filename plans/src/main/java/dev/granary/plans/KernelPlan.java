@@ -7,7 +7,7 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopSchedule;
-import dev.granary.plans.nest.ScheduledLoop;
+import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import org.jspecify.annotations.Nullable;
 

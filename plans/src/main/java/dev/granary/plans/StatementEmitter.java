@@ -1,12 +1,12 @@
 package dev.granary.plans;
 
-import dev.granary.plans.nest.AffineIndex;
-import dev.granary.plans.nest.ArrayAccess;
 import dev.granary.plans.nest.ElementType;
+import dev.granary.plans.nest.IndexExpression.AffineIndex;
 import dev.granary.plans.nest.LoopIndex;
-import dev.granary.plans.nest.NestLogic;
-import dev.granary.plans.nest.ScheduledLoop;
-import dev.granary.plans.nest.UpdateOperator;
+import dev.granary.plans.nest.LoopNest.ArrayAccess;
+import dev.granary.plans.nest.LoopNest.NestLogic;
+import dev.granary.plans.nest.LoopNest.UpdateOperator;
+import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 import dev.granary.plans.nest.ValueExpression;
 
 import java.util.List;

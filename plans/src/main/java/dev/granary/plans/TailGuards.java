@@ -1,7 +1,7 @@
 package dev.granary.plans;
 
-import dev.granary.plans.nest.AffineIndex;
-import dev.granary.plans.nest.ScheduledLoop;
+import dev.granary.plans.nest.IndexExpression.AffineIndex;
+import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import java.util.Comparator;
 import java.util.HashSet;

@@ -1,8 +1,8 @@
 package dev.granary.plans;
 
-import dev.granary.plans.nest.AffineIndex;
+import dev.granary.plans.nest.IndexExpression.AffineIndex;
 import dev.granary.plans.nest.LoopIndex;
-import dev.granary.plans.nest.ScheduledLoop;
+import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import java.math.BigInteger;
 import java.util.ArrayList;

@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.plans.ArrayCache.CopyStrategy;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.picture.PlanPicture;
 

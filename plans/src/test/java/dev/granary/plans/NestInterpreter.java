@@ -1,11 +1,11 @@
 package dev.granary.plans;
 
-import dev.granary.plans.nest.AffineIndex;
-import dev.granary.plans.nest.ArrayAccess;
 import dev.granary.plans.nest.ElementType;
+import dev.granary.plans.nest.IndexExpression.AffineIndex;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
+import dev.granary.plans.nest.LoopNest.ArrayAccess;
 import dev.granary.plans.nest.ValueExpression;
 
 import java.util.HashMap;

@@ -5,12 +5,13 @@ import static dev.granary.plans.Products.J;
 import static dev.granary.plans.Products.JJ;
 import static dev.granary.plans.Products.K;
 
-import dev.granary.plans.nest.ArrayRole;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.KernelArray.ArrayRole;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
-import dev.granary.plans.nest.UpdateOperator;
+import dev.granary.plans.nest.LoopNest.UpdateOperator;
 import dev.granary.plans.nest.ValueExpression;
 
 import java.util.List;

@@ -1,15 +1,17 @@
 package dev.granary.plans;
 
-import dev.granary.plans.nest.ArrayLayout;
-import dev.granary.plans.nest.ArrayRole;
+import dev.granary.plans.ArrayCache.CopyStrategy;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.IndexExpression;
 import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.KernelArray.ArrayLayout;
+import dev.granary.plans.nest.KernelArray.ArrayRole;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
+import dev.granary.plans.nest.LoopNest.UpdateOperator;
 import dev.granary.plans.nest.LoopSchedule;
-import dev.granary.plans.nest.ScheduledLoop;
-import dev.granary.plans.nest.UpdateOperator;
+import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 import dev.granary.plans.nest.ValueExpression;
 
 import org.jspecify.annotations.Nullable;

@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.testing.TestSeed;
 
@@ -40,7 +40,7 @@ final class PlanHarness implements AutoCloseable {
                     plan.descriptor(engine.target(), engine.device().limits());
             one.sources().forEach(program::source);
         }
-        try (OpenClKernels kernels = engine.load(engine.create(program.build()))) {
+        try (LoadedKernels kernels = engine.load(engine.create(program.build()))) {
             for (KernelPlan plan : plans) {
                 check(kernels, plan);
             }
@@ -52,7 +52,7 @@ final class PlanHarness implements AutoCloseable {
     }
 
     /** Launches a plan, and checks that every element of every array is the reference's. */
-    private void check(OpenClKernels kernels, KernelPlan plan) {
+    private void check(LoadedKernels kernels, KernelPlan plan) {
         SplittableRandom random = TestSeed.random("values of " + plan.name());
         Map<KernelArray, double[]> expected = new HashMap<>();
         List<GuardedArray> arrays = new ArrayList<>();

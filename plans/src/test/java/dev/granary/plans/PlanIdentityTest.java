@@ -16,6 +16,8 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.Geometry;
+import dev.granary.plans.ArrayCache.CopyStrategy;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.nest.LoopSchedule;
 import dev.granary.testing.ChildJvm;
 

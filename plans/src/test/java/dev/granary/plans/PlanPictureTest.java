@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.picture.PlanPicture;
 import dev.granary.testing.TestSeed;
 

@@ -5,9 +5,9 @@ import static dev.granary.plans.Products.II;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenClBuffer;
-import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.AfterEach;
@@ -86,7 +86,7 @@ class PlanResultsTest {
         }
         float[] found = new float[n * n];
         var engine = harness.engine();
-        try (OpenClKernels kernels = engine.load(engine.create(
+        try (LoadedKernels kernels = engine.load(engine.create(
                         plan.descriptor(engine.target(), engine.device().limits())));
                 OpenClBuffer ofA = engine.bufferOf(a);
                 OpenClBuffer ofB = engine.bufferOf(b);

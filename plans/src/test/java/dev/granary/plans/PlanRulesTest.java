@@ -12,10 +12,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.gpu.DeviceLimits;
-import dev.granary.plans.nest.ArrayLayout;
-import dev.granary.plans.nest.ArrayRole;
+import dev.granary.plans.ArrayCache.MemoryLocation;
+import dev.granary.plans.PlanReport.CacheReport;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.KernelArray.ArrayLayout;
+import dev.granary.plans.nest.KernelArray.ArrayRole;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
 import dev.granary.plans.nest.ValueExpression;

@@ -6,9 +6,11 @@ import static dev.granary.plans.Products.J;
 import static dev.granary.plans.Products.JJ;
 import static dev.granary.plans.Products.K;
 
-import dev.granary.plans.nest.ArrayLayout;
+import dev.granary.plans.ArrayCache.CopyStrategy;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.KernelArray.ArrayLayout;
 
 import java.util.ArrayList;
 import java.util.List;

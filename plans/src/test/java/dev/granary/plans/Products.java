@@ -1,8 +1,8 @@
 package dev.granary.plans;
 
-import dev.granary.plans.nest.ArrayLayout;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.KernelArray.ArrayLayout;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
 import dev.granary.plans.nest.LoopSchedule;

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.granary.gpu.opencl.BuildLogs;
 import dev.granary.gpu.opencl.NeedsPocl;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.testing.TestSeed;
 

@@ -1,16 +1,16 @@
 package dev.granary.local;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cache.EvictionListener;
 import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.VerificationLevel;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
+import dev.granary.cache.support.EvictionListener;
 
 import org.jspecify.annotations.Nullable;
 

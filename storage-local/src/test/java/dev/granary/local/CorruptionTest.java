@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.contract.TestEntries;
 
 import org.junit.jupiter.api.AfterEach;

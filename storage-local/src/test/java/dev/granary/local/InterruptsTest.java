@@ -276,7 +276,7 @@ final class InterruptsTest {
                     }
                 }
                 case 19, 20 ->
-                    tier.storeAll(List.of(entry(), entry(), entry())).forEach(this::check);
+                    Stream.of(entry(), entry(), entry()).map(tier::store).forEach(this::check);
                 case 21, 22, 23, 24, 25, 26, 27, 28, 29, 30 -> check(tier.store(entry));
                 default -> check(entry, tier.load(entry.id()));
             }

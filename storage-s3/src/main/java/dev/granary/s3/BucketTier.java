@@ -1,6 +1,5 @@
 package dev.granary.s3;
 
-import dev.granary.cache.CheckResult;
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
@@ -10,6 +9,7 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.support.CheckResult;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Access;

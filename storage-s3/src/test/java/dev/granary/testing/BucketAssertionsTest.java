@@ -5,8 +5,8 @@ import static dev.granary.testing.BucketAssertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.pack.format.PackBuilder;

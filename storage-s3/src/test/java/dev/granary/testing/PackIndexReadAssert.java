@@ -2,7 +2,7 @@ package dev.granary.testing;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.granary.cache.DamageKind;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.s3.pack.format.PackIndex;
 
 /** An assertion about the result of decoding the index of a pack. */

@@ -3,7 +3,7 @@ package dev.granary.benchmarks.local;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.VerificationLevel;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

@@ -10,9 +10,9 @@ import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.plans.tuning.PlanSpace;
 import dev.granary.plans.tuning.PlanTuner;
+import dev.granary.plans.tuning.PlanTuner.TuningSettings;
 import dev.granary.plans.tuning.TunedPlan;
-import dev.granary.plans.tuning.TuningDescriptor;
-import dev.granary.plans.tuning.TuningSettings;
+import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;

@@ -1,16 +1,16 @@
 package dev.granary.benchmarks.plans;
 
 import dev.granary.plans.ArrayCache;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.MemoryLocation;
 import dev.granary.plans.ParallelAxis;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
 import dev.granary.plans.nest.LoopSchedule;
-import dev.granary.plans.tuning.PlanParameters;
 import dev.granary.plans.tuning.PlanSpace;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;

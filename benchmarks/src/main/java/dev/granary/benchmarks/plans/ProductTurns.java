@@ -1,9 +1,9 @@
 package dev.granary.benchmarks.plans;
 
 import dev.granary.gpu.Geometry;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.plans.KernelPlan;
 
 import java.util.ArrayList;
@@ -58,7 +58,7 @@ final class ProductTurns implements AutoCloseable {
 
     /** Adds the kernel of a plan. */
     void add(String name, KernelPlan plan) throws Exception {
-        OpenClKernels kernels = engine.load(
+        LoadedKernels kernels = engine.load(
                 engine.create(plan.descriptor(engine.target(), engine.device().limits())));
         closers.add(kernels::close);
         Geometry geometry = plan.geometry();

@@ -3,9 +3,7 @@ package dev.granary.benchmarks.restore;
 import dev.granary.benchmarks.harness.BenchmarkCommand;
 import dev.granary.benchmarks.harness.Report;
 import dev.granary.cache.Backend;
-import dev.granary.cache.Primitive;
-import dev.granary.cli.process.JvmCommand;
-import dev.granary.cli.process.TemporaryDirectory;
+import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -27,6 +25,8 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -183,7 +183,15 @@ public final class RestoreBenchmark extends BenchmarkCommand {
             throw wrong(cause);
         }
         progress().println("No device of Level Zero: Intel's driver simulates one ...");
-        List<String> command = JvmCommand.command(RestoreBenchmark.class, "--backend", backend);
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+        command.addAll(List.of(
+                "-cp",
+                System.getProperty("java.class.path"),
+                RestoreBenchmark.class.getName(),
+                "--backend",
+                backend));
         addOption(command, "--json", json().map(file -> file.toAbsolutePath().toString()));
         addOption(command, "--bucket", Optional.ofNullable(bucket));
         addOption(command, "--endpoint", Optional.ofNullable(endpoint));
@@ -207,11 +215,10 @@ public final class RestoreBenchmark extends BenchmarkCommand {
         value.ifPresent(given -> command.addAll(List.of(name, given)));
     }
 
-    private <P extends Primitive> void measure(
-            KernelEngine<P> engine, Optional<SpirvCompiler> frontEnd, String device)
+    private void measure(KernelEngine engine, Optional<SpirvCompiler> frontEnd, String device)
             throws Exception {
         Optional<String> simulation = DriverVariables.simulationDigest();
-        RestoreTurns<P> turns = new RestoreTurns<>(engine, frontEnd, simulation);
+        RestoreTurns turns = new RestoreTurns(engine, frontEnd, simulation);
         try (RestoreStores stores = new RestoreStores(
                 parent(null), Optional.ofNullable(bucket), endpoint, progress())) {
             Report report = report(Map.of(

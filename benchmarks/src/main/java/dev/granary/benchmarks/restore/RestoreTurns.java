@@ -3,13 +3,13 @@ package dev.granary.benchmarks.restore;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.demo.Program;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
@@ -24,10 +24,8 @@ import java.util.concurrent.Callable;
 /**
  * Programs of the demo in one engine, each obtained in every way. They take turns in rounds, so
  * that all are measured in the same state of the JVM.
- *
- * @param <P> the primitives of the engine
  */
-final class RestoreTurns<P extends Primitive> {
+final class RestoreTurns {
     /** Number of times that each program is built. */
     static final int BUILD_ROUNDS = 3;
 
@@ -37,7 +35,7 @@ final class RestoreTurns<P extends Primitive> {
     private static final List<RestoreWay> RESTORES =
             List.of(RestoreWay.DRIVER, RestoreWay.LOCAL, RestoreWay.GET_DRIVER, RestoreWay.BUCKET);
 
-    private final KernelEngine<P> engine;
+    private final KernelEngine engine;
     private final Optional<SpirvCompiler> frontEnd;
     private final Optional<String> simulation;
     private final Map<Program, Stored> programs = new LinkedHashMap<>();
@@ -54,7 +52,7 @@ final class RestoreTurns<P extends Primitive> {
      *     one
      */
     RestoreTurns(
-            KernelEngine<P> engine, Optional<SpirvCompiler> frontEnd, Optional<String> simulation) {
+            KernelEngine engine, Optional<SpirvCompiler> frontEnd, Optional<String> simulation) {
         this.engine = engine;
         this.frontEnd = frontEnd;
         this.simulation = simulation;
@@ -98,7 +96,7 @@ final class RestoreTurns<P extends Primitive> {
     /** Stores the program in all tiers of the cache, and returns its binaries. */
     private KernelBinaries store(Granary filler, Program kernel, KernelDescriptor descriptor)
             throws Exception {
-        P primitive = filler.primitive(engine, descriptor);
+        KernelProgram primitive = filler.primitive(engine, descriptor);
         ready(kernel, () -> primitive);
         KernelBinaries binaries = primitive.getBinaries(BinaryKind.KERNEL);
         if (!filler.flush(Duration.ofMinutes(1))) {
@@ -153,11 +151,12 @@ final class RestoreTurns<P extends Primitive> {
                 });
     }
 
-    private P restore(Stored stored) throws RestoreException {
+    private KernelProgram restore(Stored stored) throws RestoreException {
         return engine.create(stored.descriptor(), stored.binaries(), BinaryKind.KERNEL);
     }
 
-    private P lookup(Granary granary, Program kernel, Stored stored, PrimitiveSource expected)
+    private KernelProgram lookup(
+            Granary granary, Program kernel, Stored stored, PrimitiveSource expected)
             throws Exception {
         var found = granary.lookup(engine, stored.descriptor());
         if (found.source() != expected) {
@@ -171,9 +170,9 @@ final class RestoreTurns<P extends Primitive> {
      * Returns the milliseconds until every kernel of the program has run once, or on a simulated
      * device until it can be launched.
      */
-    private double ready(Program kernel, Callable<P> way) throws Exception {
+    private double ready(Program kernel, Callable<KernelProgram> way) throws Exception {
         long start = System.nanoTime();
-        P primitive = way.call();
+        KernelProgram primitive = way.call();
         try (LoadedKernels live = engine.load(primitive)) {
             if (simulation.isPresent()) {
                 live.createKernels();

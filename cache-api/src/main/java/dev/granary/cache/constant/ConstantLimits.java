@@ -1,5 +1,7 @@
 package dev.granary.cache.constant;
 
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
+
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashSet;
@@ -15,7 +17,7 @@ import java.util.Set;
  *
  * @param chosen the configured limits
  */
-public record ConstantLimits(Map<EngineKind, ConstantLimit> chosen) {
+public record ConstantLimits(Map<EngineKind, Limit> chosen) {
     /** No configured limits. */
     public static final ConstantLimits NONE = new ConstantLimits(Map.of());
 
@@ -48,7 +50,7 @@ public record ConstantLimits(Map<EngineKind, ConstantLimit> chosen) {
      * ignored. If a kind occurs twice, the first part counts and the second is a mistake.
      */
     public static Parsed parse(String text) {
-        Map<EngineKind, ConstantLimit> limits = new EnumMap<>(EngineKind.class);
+        Map<EngineKind, Limit> limits = new EnumMap<>(EngineKind.class);
         List<String> mistakes = new ArrayList<>();
         Set<EngineKind> seen = new HashSet<>();
         for (String part : text.split(";", -1)) {
@@ -68,24 +70,24 @@ public record ConstantLimits(Map<EngineKind, ConstantLimit> chosen) {
         return new Parsed(new ConstantLimits(limits), mistakes);
     }
 
-    private static ConstantLimit limit(String[] words) {
+    private static Limit limit(String[] words) {
         if (words.length < 2 || words.length > 3) {
             throw new IllegalArgumentException("Expected a kind, a number and an optional policy");
         }
         ConstantPolicy policy = words.length == 3
                 ? ConstantPolicy.valueOf(words[2].strip())
-                : ConstantLimit.DEFAULT.policy();
-        return new ConstantLimit(Long.parseLong(words[1].strip()), policy);
+                : Limit.DEFAULT.policy();
+        return new Limit(Long.parseLong(words[1].strip()), policy);
     }
 
     /** Returns the configured limit of a kind, if any. */
-    public Optional<ConstantLimit> of(EngineKind kind) {
+    public Optional<Limit> of(EngineKind kind) {
         return Optional.ofNullable(chosen.get(kind));
     }
 
     /** Returns these limits, completed by those of {@code others} for missing kinds. */
     public ConstantLimits orElse(ConstantLimits others) {
-        Map<EngineKind, ConstantLimit> all = new EnumMap<>(EngineKind.class);
+        Map<EngineKind, Limit> all = new EnumMap<>(EngineKind.class);
         all.putAll(others.chosen);
         all.putAll(chosen);
         return new ConstantLimits(all);

@@ -14,6 +14,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * A cache of the constant tensors of one device, within a memory budget. Thread-safe; created by
@@ -42,8 +43,7 @@ public final class ConstantTensorCache {
     private final EvictionSelector selector = new EvictionSelector();
     private final LongSupplier nanos;
     private final Duration maxWait;
-    private final ConcurrentHashMap<ConstantKey<?>, ConstantSlot<?>> slots =
-            new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<Key<?>, ConstantSlot<?>> slots = new ConcurrentHashMap<>();
     private final AtomicLong clock = new AtomicLong(); // of uses
     private final LongAdder reused = new LongAdder();
     private final LongAdder waited = new LongAdder();
@@ -51,7 +51,7 @@ public final class ConstantTensorCache {
     // The only foreign code under it is the equality of keys. A monitor, because the JVM releases
     // it even after a stack overflow.
     private final Object lock = new Object();
-    private volatile ConstantLimit limit; // written under lock, like all below
+    private volatile Limit limit; // written under lock, like all below
     private long cachedBytes;
     private long promisedBytes;
     private long tensors;
@@ -60,7 +60,7 @@ public final class ConstantTensorCache {
     private long evicted;
     private long failed;
 
-    ConstantTensorCache(ConstantLimit limit, LongSupplier nanos, Duration maxWait) {
+    ConstantTensorCache(Limit limit, LongSupplier nanos, Duration maxWait) {
         this.limit = limit;
         this.nanos = nanos;
         this.maxWait = maxWait;
@@ -167,7 +167,7 @@ public final class ConstantTensorCache {
      *     of the cached or promised tensor with this key
      */
     public <B extends AutoCloseable, E extends Exception> ConstantHold<B> get(
-            ConstantKey<B> key, long bytes, Factory<? extends B, E> factory) throws E {
+            Key<B> key, long bytes, Factory<? extends B, E> factory) throws E {
         ConstantSlot<B> slot = slot(key);
         ConstantHold<B> present = slot == null || slot.bytes != bytes ? null : reuse(slot);
         return present != null ? present : getOrMake(newSlot(key, bytes), factory);
@@ -210,7 +210,7 @@ public final class ConstantTensorCache {
      * @throws IllegalArgumentException if {@code bytes} is not positive, or differs from the size
      *     of the cached or promised tensor with this key
      */
-    public <B extends AutoCloseable> Lookup<B> getOrAdd(ConstantKey<B> key, long bytes) {
+    public <B extends AutoCloseable> Lookup<B> getOrAdd(Key<B> key, long bytes) {
         ConstantSlot<B> own = newSlot(key, bytes);
         try {
             Lookup<B> found = lookup(own);
@@ -241,8 +241,7 @@ public final class ConstantTensorCache {
         }
     }
 
-    private static <B extends AutoCloseable> ConstantSlot<B> newSlot(
-            ConstantKey<B> key, long bytes) {
+    private static <B extends AutoCloseable> ConstantSlot<B> newSlot(Key<B> key, long bytes) {
         if (bytes <= 0) {
             throw new IllegalArgumentException(
                     "A constant tensor needs a positive size, not " + bytes);
@@ -255,7 +254,7 @@ public final class ConstantTensorCache {
      * key, whose type parameter is the slot's.
      */
     @SuppressWarnings("unchecked")
-    private <B extends AutoCloseable> @Nullable ConstantSlot<B> slot(ConstantKey<B> key) {
+    private <B extends AutoCloseable> @Nullable ConstantSlot<B> slot(Key<B> key) {
         return (ConstantSlot<B>) slots.get(key);
     }
 
@@ -356,29 +355,24 @@ public final class ConstantTensorCache {
      * @return false if the key has a slot meanwhile
      */
     private boolean promise(ConstantSlot<?> own) {
-        List<ConstantTensor<?>> removed = new ArrayList<>();
-        try {
-            synchronized (lock) {
-                if (slots.containsKey(own.key)) {
-                    return false;
-                }
-                open(own);
-                if (own.bytes > limit.bytes()) {
-                    return true;
-                }
-                if (limit.policy() == ConstantPolicy.COST && shortfall(own.bytes) > 0) {
-                    // nothing is reserved: the cost is known only at the end
-                    slots.put(own.key, own);
-                } else if (ensureCapacity(own, removed)) {
-                    slots.put(own.key, own); // first, because it may fail
-                    own.isReserved = true;
-                    promisedBytes += own.bytes;
-                }
+        return removing(removed -> {
+            if (slots.containsKey(own.key)) {
+                return false;
+            }
+            open(own);
+            if (own.bytes > limit.bytes()) {
                 return true;
             }
-        } finally {
-            ConstantTensor.notifyAndRelease(removed);
-        }
+            if (limit.policy() == ConstantPolicy.COST && shortfall(own.bytes) > 0) {
+                // nothing is reserved: the cost is known only at the end
+                slots.put(own.key, own);
+            } else if (ensureCapacity(own, removed)) {
+                slots.put(own.key, own); // first, because it may fail
+                own.isReserved = true;
+                promisedBytes += own.bytes;
+            }
+            return true;
+        });
     }
 
     private void open(ConstantSlot<?> own) {
@@ -395,38 +389,34 @@ public final class ConstantTensorCache {
         long now = nanos.getAsLong();
         ConstantTensor<B> tensor = new ConstantTensor<>(buffer);
         ConstantHold<B> constant = new ConstantHold<>(tensor); // allocated before any change
-        List<ConstantTensor<?>> removed = new ArrayList<>();
-        try {
-            synchronized (lock) {
-                if (!slot.isOpen) {
-                    throw new IllegalStateException(
-                            "The promise of this constant has already ended: " + slot.key);
-                }
-                slot.costNanos = Math.max(0, now - slot.startNanos);
-                boolean isCached = slots.get(slot.key) == slot
-                        && (slot.isReserved || ensureCapacity(slot, removed));
-                if (!isCached) {
-                    slots.remove(slot.key, slot);
-                }
-                touch(slot);
-                slot.complete(tensor, isCached);
-                // only writes from here on, so that no error comes between them
-                slot.isOpen = false;
-                made++;
-                if (slot.isReserved) {
-                    slot.isReserved = false;
-                    promisedBytes -= slot.bytes;
-                }
-                if (isCached) {
-                    cachedBytes += slot.bytes;
-                    tensors++;
-                } else {
-                    notKept++;
-                }
+        removing(removed -> {
+            if (!slot.isOpen) {
+                throw new IllegalStateException(
+                        "The promise of this constant has already ended: " + slot.key);
             }
-        } finally {
-            ConstantTensor.notifyAndRelease(removed);
-        }
+            slot.costNanos = Math.max(0, now - slot.startNanos);
+            boolean isCached = slots.get(slot.key) == slot
+                    && (slot.isReserved || ensureCapacity(slot, removed));
+            if (!isCached) {
+                slots.remove(slot.key, slot);
+            }
+            touch(slot);
+            slot.complete(tensor, isCached);
+            // only writes from here on, so that no error comes between them
+            slot.isOpen = false;
+            made++;
+            if (slot.isReserved) {
+                slot.isReserved = false;
+                promisedBytes -= slot.bytes;
+            }
+            if (isCached) {
+                cachedBytes += slot.bytes;
+                tensors++;
+            } else {
+                notKept++;
+            }
+            return isCached;
+        });
         return constant;
     }
 
@@ -493,31 +483,34 @@ public final class ConstantTensorCache {
      *
      * @return true if it was cached or promised
      */
-    public boolean removeIfExist(ConstantKey<?> key) {
-        List<ConstantTensor<?>> removed = new ArrayList<>();
-        try {
-            synchronized (lock) {
-                ConstantSlot<?> slot = slots.get(key);
-                if (slot != null) {
-                    remove(slot, removed);
-                }
-                return slot != null;
+    public boolean removeIfExist(Key<?> key) {
+        return removing(removed -> {
+            ConstantSlot<?> slot = slots.get(key);
+            if (slot != null) {
+                remove(slot, removed);
             }
-        } finally {
-            ConstantTensor.notifyAndRelease(removed);
-        }
+            return slot != null;
+        });
     }
 
     /** Removes the cached and promised tensors of a context that can no longer be used. */
     public void removeContext(Object context) {
+        removing(removed -> {
+            for (ConstantSlot<?> slot : slots.values()) {
+                if (slot.key.context().equals(context)) {
+                    remove(slot, removed);
+                }
+            }
+            return true;
+        });
+    }
+
+    /** Runs a change with the lock; then tells the users of the tensors that it has removed. */
+    private boolean removing(Predicate<List<ConstantTensor<?>>> change) {
         List<ConstantTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (lock) {
-                for (ConstantSlot<?> slot : slots.values()) {
-                    if (slot.key.context().equals(context)) {
-                        remove(slot, removed);
-                    }
-                }
+                return change.test(removed);
             }
         } finally {
             ConstantTensor.notifyAndRelease(removed);
@@ -530,7 +523,7 @@ public final class ConstantTensorCache {
      * @param removed receives the removed tensors, even if this fails; their users must be notified
      *     without a lock
      */
-    void change(ConstantLimit newLimit, List<ConstantTensor<?>> removed) {
+    void change(Limit newLimit, List<ConstantTensor<?>> removed) {
         synchronized (lock) {
             boolean isLower = newLimit.megabytes() < limit.megabytes();
             limit = newLimit;
@@ -547,13 +540,13 @@ public final class ConstantTensorCache {
         return statistics().bytes();
     }
 
-    /** Returns the budget in MB of 1,048,576 bytes, or {@link ConstantLimit#UNLIMITED}. */
+    /** Returns the budget in MB of 1,048,576 bytes, or {@link Limit#UNLIMITED}. */
     public long getCapacity() {
         return limit.megabytes();
     }
 
     /** Returns the budget and its policy. */
-    public ConstantLimit limit() {
+    public Limit limit() {
         return limit;
     }
 
@@ -574,13 +567,13 @@ public final class ConstantTensorCache {
     }
 
     /** Returns true if the tensor is cached; does not count as a use. */
-    boolean isCached(ConstantKey<?> key) {
+    boolean isCached(Key<?> key) {
         ConstantSlot<?> slot = slots.get(key);
         return slot != null && slot.tensor != null;
     }
 
     /** Returns the number of threads that wait for a tensor being computed. */
-    int waiting(ConstantKey<?> key) {
+    int waiting(Key<?> key) {
         ConstantSlot<?> slot = slots.get(key);
         return slot == null ? 0 : slot.waiting();
     }
@@ -593,4 +586,55 @@ public final class ConstantTensorCache {
     private static <T extends Throwable> T unchecked(Throwable failure) throws T {
         throw (T) failure;
     }
+
+    /**
+     * The memory budget of one device, and the policy when it is exhausted.
+     *
+     * @param megabytes the budget in units of 1,048,576 bytes; 0 caches nothing, {@link #UNLIMITED}
+     *     everything
+     * @param policy the treatment of a new tensor when the budget is exhausted
+     */
+    public record Limit(long megabytes, ConstantPolicy policy) {
+        /** A budget that is never exhausted. */
+        public static final long UNLIMITED = Long.MAX_VALUE;
+
+        /** The default limit: unlimited, with {@link ConstantPolicy#NO_EVICT}. */
+        public static final Limit DEFAULT = new Limit(UNLIMITED, ConstantPolicy.NO_EVICT);
+
+        private static final int MEGABYTE_BITS = 20;
+
+        /**
+         * Checks the budget.
+         *
+         * @throws IllegalArgumentException if it is negative
+         */
+        public Limit {
+            if (megabytes < 0) {
+                throw new IllegalArgumentException(
+                        "The capacity of the constant tensor cache must be 0 MB or more, not "
+                                + megabytes);
+            }
+        }
+
+        /** Returns the budget in bytes, at most {@code Long.MAX_VALUE}. */
+        public long bytes() {
+            return megabytes > Long.MAX_VALUE >> MEGABYTE_BITS
+                    ? Long.MAX_VALUE
+                    : megabytes << MEGABYTE_BITS;
+        }
+    }
+
+    /**
+     * The key of one tensor. Keys are equal if all four parts are equal by {@code equals}, not only
+     * by hash. Immutable if its parts are; they must not change while the tensor is cached.
+     *
+     * @param <B> the back-end's type of a tensor
+     * @param type the class of that type
+     * @param backend the id of the back-end; equal keys of two back-ends denote two tensors
+     * @param context the context in which the tensor can be used; tensors are never shared between
+     *     contexts, even on one device
+     * @param key the back-end's own key: the complete input of the computation
+     */
+    public record Key<B extends AutoCloseable>(
+            Class<B> type, String backend, Object context, Object key) {}
 }

@@ -1,5 +1,7 @@
 package dev.granary.cache.constant;
 
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
+
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
@@ -20,13 +22,13 @@ import java.util.function.LongSupplier;
  * flushes nothing. Of a limit for a kind and one for a device, the one set last applies.
  */
 public final class ConstantTensorCaches implements AutoCloseable {
-    private static final ConstantLimit NOTHING = new ConstantLimit(0, ConstantPolicy.NO_EVICT);
+    private static final Limit NOTHING = new Limit(0, ConstantPolicy.NO_EVICT);
 
     // Written only under the monitor.
     private final Map<Device, ConstantTensorCache> caches = new ConcurrentHashMap<>();
     // Both guarded by this.
-    private final Map<EngineKind, ConstantLimit> limits = new EnumMap<>(EngineKind.class);
-    private final Map<Device, ConstantLimit> deviceLimits = new HashMap<>();
+    private final Map<EngineKind, Limit> limits = new EnumMap<>(EngineKind.class);
+    private final Map<Device, Limit> deviceLimits = new HashMap<>();
     private final LongSupplier nanos;
     private final Duration maxWait;
     private boolean isClosed; // guarded by this
@@ -44,7 +46,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
     /**
      * Creates empty caches.
      *
-     * @param configured the limits of kinds that differ from {@link ConstantLimit#DEFAULT}
+     * @param configured the limits of kinds that differ from {@link Limit#DEFAULT}
      */
     public ConstantTensorCaches(ConstantLimits configured) {
         this(configured, System::nanoTime, ConstantTensorCache.MAX_WAIT);
@@ -52,7 +54,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
 
     ConstantTensorCaches(ConstantLimits configured, LongSupplier nanos, Duration maxWait) {
         for (EngineKind kind : EngineKind.values()) {
-            limits.put(kind, configured.of(kind).orElse(ConstantLimit.DEFAULT));
+            limits.put(kind, configured.of(kind).orElse(Limit.DEFAULT));
         }
         this.nanos = nanos;
         this.maxWait = maxWait;
@@ -75,7 +77,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     private synchronized ConstantTensorCache create(Device device) {
-        ConstantLimit limit = limitOf(device);
+        Limit limit = limitOf(device);
         return caches.computeIfAbsent(device, _ -> new ConstantTensorCache(limit, nanos, maxWait));
     }
 
@@ -90,8 +92,8 @@ public final class ConstantTensorCaches implements AutoCloseable {
     /**
      * Sets the budget of each device of a kind.
      *
-     * @param megabytes in units of 1,048,576 bytes; 0 clears and disables;
-     *     {@link ConstantLimit#UNLIMITED} is no limit
+     * @param megabytes in units of 1,048,576 bytes; 0 clears and disables; {@link Limit#UNLIMITED}
+     *     is no limit
      * @throws IllegalArgumentException if {@code megabytes} is negative
      * @throws IllegalStateException if these caches are closed
      */
@@ -111,8 +113,8 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * Sets the budget of one device, which need not have been used yet.
      *
      * @param index the index among the devices of that kind, from 0
-     * @param megabytes in units of 1,048,576 bytes; 0 clears and disables;
-     *     {@link ConstantLimit#UNLIMITED} is no limit
+     * @param megabytes in units of 1,048,576 bytes; 0 clears and disables; {@link Limit#UNLIMITED}
+     *     is no limit
      * @throws IllegalArgumentException if {@code index} or {@code megabytes} is negative
      * @throws IllegalStateException if these caches are closed
      */
@@ -136,9 +138,8 @@ public final class ConstantTensorCaches implements AutoCloseable {
                 if (isClosed) {
                     throw new IllegalStateException("The constant tensor caches are closed");
                 }
-                ConstantLimit present = only == null ? limitOf(kind) : limitOf(only);
-                ConstantLimit limit =
-                        new ConstantLimit(megabytes, policy == null ? present.policy() : policy);
+                Limit present = only == null ? limitOf(kind) : limitOf(only);
+                Limit limit = new Limit(megabytes, policy == null ? present.policy() : policy);
                 if (only == null) {
                     limits.put(kind, limit);
                     deviceLimits.keySet().removeIf(device -> device.kind == kind);
@@ -173,39 +174,34 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /**
-     * Returns the budget in MB last set for a kind, or {@link ConstantLimit#UNLIMITED} if there is
-     * none.
+     * Returns the budget in MB last set for a kind, or {@link Limit#UNLIMITED} if there is none.
      */
     public long getCapacity(EngineKind kind) {
         return limit(kind).megabytes();
     }
 
-    /**
-     * Returns the budget of a device in MB, or {@link ConstantLimit#UNLIMITED} if there is none.
-     */
+    /** Returns the budget of a device in MB, or {@link Limit#UNLIMITED} if there is none. */
     public long getCapacity(EngineKind kind, int index) {
         return limit(kind, index).megabytes();
     }
 
-    /**
-     * Returns the budget of a device in MB, or {@link ConstantLimit#UNLIMITED} if there is none.
-     */
+    /** Returns the budget of a device in MB, or {@link Limit#UNLIMITED} if there is none. */
     public long getCapacity(ConstantDevice device) {
         return getCapacity(device.kind(), device.index());
     }
 
     /** Returns the limit last set for a kind. */
-    public synchronized ConstantLimit limit(EngineKind kind) {
+    public synchronized Limit limit(EngineKind kind) {
         return limitOf(kind);
     }
 
     /** Returns the limit that applies to a device. */
-    public synchronized ConstantLimit limit(EngineKind kind, int index) {
+    public synchronized Limit limit(EngineKind kind, int index) {
         return limitOf(new Device(kind, index));
     }
 
     /** Returns the limit that applies to a device. */
-    public ConstantLimit limit(ConstantDevice device) {
+    public Limit limit(ConstantDevice device) {
         return limit(device.kind(), device.index());
     }
 
@@ -234,12 +230,12 @@ public final class ConstantTensorCaches implements AutoCloseable {
         }
     }
 
-    private ConstantLimit limitOf(Device device) {
-        ConstantLimit own = deviceLimits.get(device);
+    private Limit limitOf(Device device) {
+        Limit own = deviceLimits.get(device);
         return own == null ? limitOf(device.kind) : own;
     }
 
-    private ConstantLimit limitOf(EngineKind kind) {
-        return limits.getOrDefault(kind, ConstantLimit.DEFAULT);
+    private Limit limitOf(EngineKind kind) {
+        return limits.getOrDefault(kind, Limit.DEFAULT);
     }
 }

@@ -1,11 +1,11 @@
 package dev.granary.cache.format;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 
 import org.jspecify.annotations.Nullable;
 
@@ -14,9 +14,11 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 
 /**
  * The encoder and the verifying decoder of entries. Stateless and thread-safe.
@@ -256,6 +258,61 @@ public final class EntryFormat {
         @Override
         public Optional<EntryMetadata> get() {
             return MetadataCodec.decode(metadata.toArray(ValueLayout.JAVA_BYTE));
+        }
+    }
+
+    /** The compression of an entry's sections. */
+    public enum Compression {
+        /** No compression: for local disks, where decompressing costs more than reading. */
+        NONE,
+        /**
+         * Zstandard (RFC 8878), level 3, for each section that shrinks by at least 10 %: for
+         * buckets.
+         */
+        ZSTD
+    }
+
+    /** The extent of verification beyond header, lengths and key. */
+    public enum VerificationLevel {
+        /**
+         * The CRC-32C of every section: for entries verified in full when they arrived on this
+         * machine.
+         */
+        CHECKSUMS,
+        /** The checksums and the SHA-256 of the content: for entries from another machine. */
+        CONTENT_HASH
+    }
+
+    /**
+     * A random 128-bit id of one attempt to store an entry. If a writer reads back its own id, its
+     * write succeeded although the response was lost.
+     *
+     * @param high the first 64 bits
+     * @param low the last 64 bits
+     */
+    public record WriteAttemptId(long high, long low) {
+        /** The length in bytes. */
+        public static final int BYTES = 16;
+
+        /** The id of entries that are written without competing writers. */
+        public static final WriteAttemptId NONE = new WriteAttemptId(0, 0);
+
+        /** Returns a new random id. */
+        public static WriteAttemptId random(RandomGenerator random) {
+            return new WriteAttemptId(random.nextLong(), random.nextLong());
+        }
+
+        /** Returns the id as 32 lower-case hexadecimal digits. */
+        public String hex() {
+            return HexFormat.of().toHexDigits(high) + HexFormat.of().toHexDigits(low);
+        }
+
+        void writeTo(ByteBuffer out) {
+            out.putLong(high).putLong(low);
+        }
+
+        static WriteAttemptId readFrom(ByteBuffer in) {
+            return new WriteAttemptId(in.getLong(), in.getLong());
         }
     }
 }

@@ -1,7 +1,8 @@
 package dev.granary.cache.format;
 
-import dev.granary.cache.DamageKind;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;

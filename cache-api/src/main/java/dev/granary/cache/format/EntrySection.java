@@ -1,7 +1,8 @@
 package dev.granary.cache.format;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult.DamageKind;
+import dev.granary.cache.format.EntryFormat.Compression;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;

@@ -3,7 +3,7 @@ package dev.granary.cache.format;
 import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdException;
 
-import dev.granary.cache.DamageKind;
+import dev.granary.cache.LoadResult.DamageKind;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

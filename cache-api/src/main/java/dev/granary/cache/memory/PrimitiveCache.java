@@ -1,6 +1,6 @@
 package dev.granary.cache.memory;
 
-import dev.granary.cache.EvictionListener;
+import dev.granary.cache.support.EvictionListener;
 import dev.granary.cache.support.WaitGraph;
 
 import org.jspecify.annotations.Nullable;

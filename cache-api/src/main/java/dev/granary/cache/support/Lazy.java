@@ -2,7 +2,6 @@ package dev.granary.cache.support;
 
 import org.jspecify.annotations.Nullable;
 
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
@@ -10,7 +9,6 @@ import java.util.function.Supplier;
  * Thread-safe.
  */
 public final class Lazy<T> {
-    private final ReentrantLock lock = new ReentrantLock();
     private final Supplier<T> supplier;
     private volatile @Nullable T value;
 
@@ -27,16 +25,13 @@ public final class Lazy<T> {
         if (current != null) {
             return current;
         }
-        lock.lock();
-        try {
+        synchronized (this) {
             current = value;
             if (current == null) {
                 current = supplier.get();
                 value = current;
             }
             return current;
-        } finally {
-            lock.unlock();
         }
     }
 

@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.constant.ConstantTensorCache.Key;
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.cache.support.WaitGraph;
@@ -49,16 +51,15 @@ class ConstantErrorsTest {
     @Test
     @DisplayName("M1 keys are equal if all four parts are equal")
     void equalKeys() {
-        ConstantKey<Piece> key = new ConstantKey<>(Piece.class, "test", List.of("c"), List.of("k"));
-        ConstantKey<Piece> same =
-                new ConstantKey<>(Piece.class, "test", List.of("c"), List.of("k"));
+        Key<Piece> key = new Key<>(Piece.class, "test", List.of("c"), List.of("k"));
+        Key<Piece> same = new Key<>(Piece.class, "test", List.of("c"), List.of("k"));
         assertEquals(key, same);
         assertEquals(key.hashCode(), same.hashCode());
-        for (ConstantKey<?> other : List.of(
-                new ConstantKey<>(AutoCloseable.class, "test", List.of("c"), List.of("k")),
-                new ConstantKey<>(Piece.class, "tess", List.of("c"), List.of("k")),
-                new ConstantKey<>(Piece.class, "test", List.of("d"), List.of("k")),
-                new ConstantKey<>(Piece.class, "test", List.of("c"), List.of("l")))) {
+        for (Key<?> other : List.of(
+                new Key<>(AutoCloseable.class, "test", List.of("c"), List.of("k")),
+                new Key<>(Piece.class, "tess", List.of("c"), List.of("k")),
+                new Key<>(Piece.class, "test", List.of("d"), List.of("k")),
+                new Key<>(Piece.class, "test", List.of("c"), List.of("l")))) {
             assertNotEquals(key, other);
             assertNotEquals(key.hashCode(), other.hashCode());
         }
@@ -73,8 +74,8 @@ class ConstantErrorsTest {
             "M8 contexts are compared by equality: an equal context shares tensors, and removing"
                     + " it removes them")
     void equalContexts() {
-        ConstantKey<Piece> one = new ConstantKey<>(Piece.class, "test", new Context("c"), "k");
-        ConstantKey<Piece> other = new ConstantKey<>(Piece.class, "test", new Context("c"), "k");
+        Key<Piece> one = new Key<>(Piece.class, "test", new Context("c"), "k");
+        Key<Piece> other = new Key<>(Piece.class, "test", new Context("c"), "k");
         cache.get(one, MEGABYTE, () -> memory.allocate("k", MEGABYTE)).close();
         cache.get(other, MEGABYTE, () -> memory.allocate("k", MEGABYTE)).close();
         assertEquals(1, memory.allocated());
@@ -105,7 +106,7 @@ class ConstantErrorsTest {
             }
             assertEquals(0, cache.statistics().promisedBytes());
             caches.setCapacity(EngineKind.GPU, 0);
-            caches.setCapacity(EngineKind.GPU, ConstantLimit.UNLIMITED);
+            caches.setCapacity(EngineKind.GPU, Limit.UNLIMITED);
         }
         memory.assertAllFreed();
     }

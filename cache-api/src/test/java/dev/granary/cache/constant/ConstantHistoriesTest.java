@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.constant.ConstantTensorCache.Key;
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.testing.TestSeed;
 
@@ -44,7 +46,7 @@ class ConstantHistoriesTest {
 
     /** A promise that has not ended; {@code entry} is null if it is private to its owner. */
     private record Open(
-            ConstantKey<Piece> key,
+            Key<Piece> key,
             ConstantPromise<Piece> promise,
             ConstantModel.@Nullable Entry entry,
             long bytes,
@@ -91,7 +93,7 @@ class ConstantHistoriesTest {
             case 7, 8, 9 -> end();
             case 10, 11, 12 -> release();
             case 13 -> {
-                ConstantKey<Piece> key = key();
+                Key<Piece> key = key();
                 ConstantModel.Entry entry = model.find(key);
                 assertEquals(entry != null, withEvictions(() -> cache.removeIfExist(key)));
                 model.remove(entry);
@@ -110,8 +112,8 @@ class ConstantHistoriesTest {
         }
     }
 
-    private ConstantKey<Piece> key() {
-        return new ConstantKey<>(
+    private Key<Piece> key() {
+        return new Key<>(
                 Piece.class,
                 random.nextBoolean() ? "one" : "other",
                 context(),
@@ -123,14 +125,14 @@ class ConstantHistoriesTest {
     }
 
     /** Returns the size of a key, equal in each process: the hash code of its class differs. */
-    private static long bytes(ConstantKey<?> key) {
+    private static long bytes(Key<?> key) {
         return Math.floorMod(
                         Objects.hash(key.backend(), key.context(), key.key()) * 31L, 5 * MEGABYTE)
                 + 1;
     }
 
     private void lookup() {
-        ConstantKey<Piece> key = key();
+        Key<Piece> key = key();
         ConstantModel.Entry entry = model.find(key);
         if (entry != null && !entry.isMade) {
             return; // promised by this thread
@@ -202,9 +204,8 @@ class ConstantHistoriesTest {
 
     private void change() {
         if (random.nextInt(4) == 0) {
-            long megabytes = random.nextInt(6) == 0 ? ConstantLimit.UNLIMITED : random.nextInt(25);
-            ConstantLimit limit =
-                    new ConstantLimit(megabytes, POLICIES.get(random.nextInt(POLICIES.size())));
+            long megabytes = random.nextInt(6) == 0 ? Limit.UNLIMITED : random.nextInt(25);
+            Limit limit = new Limit(megabytes, POLICIES.get(random.nextInt(POLICIES.size())));
             withEvictions(() -> {
                 caches.setCapacity(EngineKind.GPU, limit.megabytes(), limit.policy());
                 return true;
@@ -247,7 +248,7 @@ class ConstantHistoriesTest {
         for (String backend : List.of("one", "other")) {
             for (String context : List.of("here", "there")) {
                 for (int i = 0; i < KEYS / 4; i++) {
-                    ConstantKey<Piece> key = new ConstantKey<>(Piece.class, backend, context, i);
+                    Key<Piece> key = new Key<>(Piece.class, backend, context, i);
                     ConstantModel.Entry entry = model.find(key);
                     assertEquals(entry != null && entry.isMade, cache.isCached(key), where);
                 }

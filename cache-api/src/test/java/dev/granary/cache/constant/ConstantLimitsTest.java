@@ -3,6 +3,8 @@ package dev.granary.cache.constant;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
+
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,8 +17,8 @@ import java.util.Optional;
 
 /** Tests of parsing limits. */
 class ConstantLimitsTest {
-    private static final ConstantLimit CPU = new ConstantLimit(10240, ConstantPolicy.NO_EVICT);
-    private static final ConstantLimit GPU = new ConstantLimit(2048, ConstantPolicy.NO_EVICT);
+    private static final Limit CPU = new Limit(10240, ConstantPolicy.NO_EVICT);
+    private static final Limit GPU = new Limit(2048, ConstantPolicy.NO_EVICT);
 
     @ParameterizedTest
     @ValueSource(
@@ -40,9 +42,7 @@ class ConstantLimitsTest {
     @DisplayName("M15 a policy is the third part; a missing kind has no limit")
     void policy() {
         ConstantLimits limits = ConstantLimits.parse("cpu:10240:COST").limits();
-        assertEquals(
-                Optional.of(new ConstantLimit(10240, ConstantPolicy.COST)),
-                limits.of(EngineKind.CPU));
+        assertEquals(Optional.of(new Limit(10240, ConstantPolicy.COST)), limits.of(EngineKind.CPU));
         assertEquals(Optional.empty(), limits.of(EngineKind.GPU));
         assertEquals(
                 ConstantPolicy.LRU,
@@ -117,14 +117,14 @@ class ConstantLimitsTest {
     })
     @DisplayName("M15 a MB is 1,048,576 bytes; a budget beyond a long of bytes is unlimited")
     void bytes(long megabytes, long bytes) {
-        assertEquals(bytes, new ConstantLimit(megabytes, ConstantPolicy.LRU).bytes());
+        assertEquals(bytes, new Limit(megabytes, ConstantPolicy.LRU).bytes());
     }
 
     @Test
     @DisplayName("M15 a negative capacity is rejected, with the valid range in the message")
     void negative() {
         IllegalArgumentException refused = assertThrows(
-                IllegalArgumentException.class, () -> new ConstantLimit(-1, ConstantPolicy.LRU));
+                IllegalArgumentException.class, () -> new Limit(-1, ConstantPolicy.LRU));
         assertEquals(
                 "The capacity of the constant tensor cache must be 0 MB or more, not -1",
                 refused.getMessage());

@@ -1,5 +1,8 @@
 package dev.granary.cache.constant;
 
+import dev.granary.cache.constant.ConstantTensorCache.Key;
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
+
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
@@ -13,13 +16,13 @@ import java.util.List;
 final class ConstantModel {
     /** A cached or promised key. */
     static final class Entry {
-        final ConstantKey<?> key;
+        final Key<?> key;
         final long bytes;
         final boolean isReserved;
         boolean isMade;
         long cost;
 
-        Entry(ConstantKey<?> key, long bytes, boolean isReserved) {
+        Entry(Key<?> key, long bytes, boolean isReserved) {
             this.key = key;
             this.bytes = bytes;
             this.isReserved = isReserved;
@@ -27,10 +30,10 @@ final class ConstantModel {
     }
 
     private final List<Entry> entries = new ArrayList<>();
-    private ConstantLimit limit = ConstantLimit.DEFAULT;
+    private Limit limit = Limit.DEFAULT;
 
     @Nullable
-    Entry find(ConstantKey<?> key) {
+    Entry find(Key<?> key) {
         return entries.stream()
                 .filter(entry -> entry.key.equals(key))
                 .findFirst()
@@ -55,7 +58,7 @@ final class ConstantModel {
         return entries.stream().filter(entry -> entry.isMade).count();
     }
 
-    ConstantLimit limit() {
+    Limit limit() {
         return limit;
     }
 
@@ -76,7 +79,7 @@ final class ConstantModel {
      * caller.
      */
     @Nullable
-    Entry promise(ConstantKey<?> key, long bytes) {
+    Entry promise(Key<?> key, long bytes) {
         if (bytes > limit.bytes()) {
             return null;
         }
@@ -128,7 +131,7 @@ final class ConstantModel {
         entries.removeIf(entry -> entry.key.context().equals(context));
     }
 
-    void change(ConstantLimit newLimit) {
+    void change(Limit newLimit) {
         if (newLimit.megabytes() < limit.megabytes()) { // unlimited is the highest
             entries.clear();
         }

@@ -10,6 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.constant.ConstantTensorCache.Key;
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 
 import org.junit.jupiter.api.AfterEach;
@@ -73,7 +75,7 @@ class ConstantTensorCacheTest {
     @Test
     @DisplayName("M15 unlimited by default: everything is cached")
     void unlimited() {
-        assertEquals(ConstantLimit.UNLIMITED, cache.getCapacity());
+        assertEquals(Limit.UNLIMITED, cache.getCapacity());
         for (int i = 0; i < 50; i++) {
             memory.use(cache, i, 1L << 30); // a petabyte each
         }
@@ -105,17 +107,17 @@ class ConstantTensorCacheTest {
                 return 7;
             }
         }
-        ConstantKey<Piece> one =
-                new ConstantKey<>(Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("k"));
-        ConstantKey<Piece> other = new ConstantKey<>(
-                Piece.class, "other", FakeDeviceMemory.CONTEXT, new Colliding("k"));
-        ConstantKey<Piece> neighbour =
-                new ConstantKey<>(Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("l"));
-        for (ConstantKey<Piece> key : List.of(one, other, neighbour)) {
+        Key<Piece> one =
+                new Key<>(Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("k"));
+        Key<Piece> other =
+                new Key<>(Piece.class, "other", FakeDeviceMemory.CONTEXT, new Colliding("k"));
+        Key<Piece> neighbour =
+                new Key<>(Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("l"));
+        for (Key<Piece> key : List.of(one, other, neighbour)) {
             cache.get(key, 1, () -> memory.allocate(key, 1)).close();
         }
         assertEquals(3, memory.allocated());
-        for (ConstantKey<Piece> key : List.of(one, other, neighbour)) {
+        for (Key<Piece> key : List.of(one, other, neighbour)) {
             try (ConstantHold<Piece> found = cache.get(key, 1, () -> memory.allocate("wrong", 1))) {
                 assertSame(key, found.buffer().content);
             }
@@ -130,7 +132,7 @@ class ConstantTensorCacheTest {
         caches.setCapacity(EngineKind.GPU, 2);
         for (String backend : List.of("one", "other", "third")) {
             cache.get(
-                            new ConstantKey<>(Piece.class, backend, FakeDeviceMemory.CONTEXT, "k"),
+                            new Key<>(Piece.class, backend, FakeDeviceMemory.CONTEXT, "k"),
                             MEGABYTE,
                             () -> memory.allocate(backend, MEGABYTE))
                     .close();
@@ -166,8 +168,8 @@ class ConstantTensorCacheTest {
     @DisplayName(
             "M15 contexts of one device do not share tensors; one is removed without the other")
     void contexts() {
-        ConstantKey<Piece> here = new ConstantKey<>(Piece.class, "test", "here", "k");
-        ConstantKey<Piece> there = new ConstantKey<>(Piece.class, "test", "there", "k");
+        Key<Piece> here = new Key<>(Piece.class, "test", "here", "k");
+        Key<Piece> there = new Key<>(Piece.class, "test", "there", "k");
         try (ConstantHold<Piece> first = cache.get(here, 1, () -> memory.allocate("here", 1));
                 ConstantHold<Piece> second =
                         cache.get(there, 1, () -> memory.allocate("there", 1))) {

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 
 import org.junit.jupiter.api.AfterEach;
@@ -46,7 +47,7 @@ class ConstantTensorCachesTest {
 
     private static ConstantLimits configured(
             EngineKind kind, long megabytes, ConstantPolicy policy) {
-        return new ConstantLimits(Map.of(kind, new ConstantLimit(megabytes, policy)));
+        return new ConstantLimits(Map.of(kind, new Limit(megabytes, policy)));
     }
 
     @Test
@@ -69,7 +70,7 @@ class ConstantTensorCachesTest {
         assertTrue(
                 isFilled(filled(EngineKind.GPU, 1)), "the first device is full, this one is not");
         assertEquals(2 * MEGABYTE, caches.statistics().bytes());
-        assertEquals(ConstantLimit.UNLIMITED, caches.getCapacity(EngineKind.CPU));
+        assertEquals(Limit.UNLIMITED, caches.getCapacity(EngineKind.CPU));
     }
 
     @Test
@@ -93,7 +94,7 @@ class ConstantTensorCachesTest {
         assertTrue(isFilled(cache));
         caches.setCapacity(EngineKind.GPU, 6);
         assertTrue(isFilled(cache));
-        caches.setCapacity(EngineKind.GPU, ConstantLimit.UNLIMITED);
+        caches.setCapacity(EngineKind.GPU, Limit.UNLIMITED);
         assertTrue(isFilled(cache));
         caches.setCapacity(EngineKind.GPU, 1L << 40);
         assertFalse(isFilled(cache), "any limit is lower than unlimited");
@@ -108,7 +109,7 @@ class ConstantTensorCachesTest {
     @DisplayName("M15 setting unlimited again does not flush; the first limit afterwards does")
     void unlimitedFirst() {
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
-        caches.setCapacity(EngineKind.GPU, ConstantLimit.UNLIMITED);
+        caches.setCapacity(EngineKind.GPU, Limit.UNLIMITED);
         assertTrue(isFilled(cache));
         caches.setCapacity(EngineKind.GPU, 7);
         assertFalse(isFilled(cache));
@@ -134,13 +135,13 @@ class ConstantTensorCachesTest {
     void configured() {
         caches = new ConstantTensorCaches(configured(EngineKind.GPU, 5, ConstantPolicy.COST));
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
-        assertEquals(new ConstantLimit(5, ConstantPolicy.COST), cache.limit());
+        assertEquals(new Limit(5, ConstantPolicy.COST), cache.limit());
         caches.setCapacity(EngineKind.GPU, 6);
         assertTrue(isFilled(cache));
-        assertEquals(new ConstantLimit(6, ConstantPolicy.COST), cache.limit(), "the policy stays");
+        assertEquals(new Limit(6, ConstantPolicy.COST), cache.limit(), "the policy stays");
         caches.setCapacity(EngineKind.GPU, 2, ConstantPolicy.LRU);
         assertEquals(0, cache.getSize());
-        assertEquals(new ConstantLimit(2, ConstantPolicy.LRU), caches.limit(EngineKind.GPU));
+        assertEquals(new Limit(2, ConstantPolicy.LRU), caches.limit(EngineKind.GPU));
     }
 
     @Test
@@ -198,7 +199,7 @@ class ConstantTensorCachesTest {
         assertEquals(1, caches.getCapacity(second));
         assertEquals(1, caches.getCapacity(EngineKind.GPU, 1));
         assertEquals(3, caches.getCapacity(EngineKind.GPU), "the kind's is not the device's");
-        assertEquals(new ConstantLimit(1, ConstantPolicy.LRU), caches.limit(second));
+        assertEquals(new Limit(1, ConstantPolicy.LRU), caches.limit(second));
         assertSame(caches.of(EngineKind.GPU, 1), caches.of(second));
         for (Gpu device : List.of(first, second)) {
             for (String key : List.of("a", "b", "c", "d")) {
@@ -327,7 +328,6 @@ class ConstantTensorCachesTest {
         assertThrows(
                 IllegalArgumentException.class, () -> caches.setCapacity(EngineKind.GPU, -1, 5));
         assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(EngineKind.GPU, -5));
-        assertEquals(
-                ConstantLimit.UNLIMITED, caches.getCapacity(EngineKind.GPU), "nothing has changed");
+        assertEquals(Limit.UNLIMITED, caches.getCapacity(EngineKind.GPU), "nothing has changed");
     }
 }

@@ -2,6 +2,8 @@ package dev.granary.cache.constant;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.granary.cache.constant.ConstantTensorCache.Key;
+
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -71,8 +73,8 @@ final class FakeDeviceMemory {
         return freedTwice.get();
     }
 
-    static ConstantKey<Piece> key(Object key) {
-        return new ConstantKey<>(Piece.class, "test", CONTEXT, key);
+    static Key<Piece> key(Object key) {
+        return new Key<>(Piece.class, "test", CONTEXT, key);
     }
 
     /**

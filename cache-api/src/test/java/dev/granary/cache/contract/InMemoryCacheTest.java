@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.contract.InMemoryCache.OtherContent;
 

@@ -2,10 +2,13 @@ package dev.granary.cache.format;
 
 import static dev.granary.testing.CacheAssertions.assertThat;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
+import dev.granary.cache.format.EntryFormat.Compression;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;

@@ -12,6 +12,9 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.EntryFormat.Compression;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

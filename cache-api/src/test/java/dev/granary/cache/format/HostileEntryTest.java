@@ -8,12 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.github.luben.zstd.Zstd;
 import com.github.luben.zstd.ZstdCompressCtx;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.EntryFormat.Compression;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;

@@ -10,6 +10,7 @@ import com.esotericsoftware.kryo.io.Output;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;

@@ -4,6 +4,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.format.EntryFormat.Compression;
 
 /**
  * A process in which zstd-jni finds no native library, as on another platform or without a usable

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.ConstantHold;
-import dev.granary.cache.constant.ConstantKey;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.ConstantTensorCache;
+import dev.granary.cache.constant.ConstantTensorCache.Key;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.support.WaitGraph;
@@ -142,7 +142,7 @@ class InterruptStormTest {
         assertEquals(0, live.get());
     }
 
-    private static ConstantKey<Piece> key(int number) {
-        return new ConstantKey<>(Piece.class, "test", "context", number);
+    private static Key<Piece> key(int number) {
+        return new Key<>(Piece.class, "test", "context", number);
     }
 }

@@ -8,10 +8,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Target;
-import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.VerificationLevel;
-import dev.granary.cache.format.WriteAttemptId;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.RecordedInputs;
@@ -154,8 +151,8 @@ record CompilerFiles(Path directory) {
 
     private void write(String name, Entry entry) throws IOException {
         try (OutputStream out = Files.newOutputStream(directory.resolve(name))) {
-            for (MemorySegment part :
-                    EntryFormat.encodeParts(entry, Compression.NONE, WriteAttemptId.NONE)) {
+            for (MemorySegment part : EntryFormat.encodeParts(
+                    entry, EntryFormat.Compression.NONE, EntryFormat.WriteAttemptId.NONE)) {
                 for (long start = 0; start < part.byteSize(); start += CHUNK) {
                     long length = Math.min(CHUNK, part.byteSize() - start);
                     out.write(part.asSlice(start, length).toArray(ValueLayout.JAVA_BYTE));
@@ -166,7 +163,7 @@ record CompilerFiles(Path directory) {
 
     private Entry read(String name) throws IOException {
         MemorySegment bytes = MemorySegment.ofArray(Files.readAllBytes(directory.resolve(name)));
-        return Optional.of(EntryFormat.decode(bytes, VerificationLevel.CHECKSUMS))
+        return Optional.of(EntryFormat.decode(bytes, EntryFormat.VerificationLevel.CHECKSUMS))
                 .filter(LoadResult.Hit.class::isInstance)
                 .map(result -> ((LoadResult.Hit) result).entry())
                 .orElseThrow(() -> new IOException(name + " is damaged"));

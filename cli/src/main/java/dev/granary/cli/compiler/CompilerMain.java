@@ -57,7 +57,7 @@ final class CompilerMain {
     private final String token;
     private final CompilerFiles files;
     private @Nullable Device device;
-    private @Nullable KernelEngine<?> engine;
+    private @Nullable KernelEngine engine;
     private int programs;
 
     private CompilerMain(String token, Path directory) {
@@ -163,7 +163,7 @@ final class CompilerMain {
     }
 
     private Outcome run(Request request) throws CompileException, RestoreException, IOException {
-        KernelEngine<?> driver = engine();
+        KernelEngine driver = engine();
         KernelDescriptor kernel = files.kernel(driver.target());
         KernelBinaries stored = files.stored();
         return switch (request) {
@@ -195,8 +195,8 @@ final class CompilerMain {
         return Outcome.valueOf(primitive.origin().name());
     }
 
-    private KernelEngine<?> engine() {
-        KernelEngine<?> current = engine;
+    private KernelEngine engine() {
+        KernelEngine current = engine;
         if (current != null && programs++ < PROGRAMS_PER_ENGINE) {
             return current;
         }

@@ -6,10 +6,8 @@ import dev.granary.cli.option.BucketOptions;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.SelectionOptions;
 import dev.granary.cli.option.UsageException;
-import dev.granary.cli.output.EntryFormatter;
-import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
-import dev.granary.cli.output.TextTable;
+import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.EntryCopier;
 import dev.granary.cli.place.Place;
@@ -21,9 +19,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
-import java.time.Instant;
 import java.util.List;
-import java.util.Map;
 
 /** {@code granary copy}: copies the entries of one place that another lacks. */
 @Command(
@@ -51,8 +47,8 @@ public final class CopyCommand extends OutputCommand {
     private SelectionOptions selection = new SelectionOptions();
 
     @Override
-    public Integer call() throws ConfigException, UsageException, CommandFailedException {
-        selection.check();
+    public Integer call()
+            throws ConfigException, UsageException, CommandFailedException, IOException {
         try (Place from = Places.source(source, buckets.builder());
                 Place to = Places.destination(destination, buckets.builder())) {
             if (from.name().equals(to.name())) {
@@ -66,22 +62,35 @@ public final class CopyCommand extends OutputCommand {
                                 : " has no entries to copy"));
             }
             EntryCopier copier = copy(from, to, entries);
-            print(from, to, entries.size(), copier);
+            Report report = report().field("from", from.name())
+                    .field("to", to.name())
+                    .data("selected", entries.size())
+                    .field(
+                            "copied",
+                            new Report.Shown(
+                                    copier.copied(),
+                                    Units.entries(copier.copied(), copier.copiedBytes())))
+                    .data("copiedBytes", copier.copiedBytes())
+                    .field("present", copier.present())
+                    .count(
+                            "otherVersion",
+                            copier.otherVersions(),
+                            Units.plural(copier.otherVersions(), "entry")
+                                    + " of other versions left out")
+                    .field("failed", copier.failed());
+            copier.addFailures(report);
+            report.print();
             return copier.failures().isEmpty() ? 0 : 1;
-        } catch (IOException e) {
-            throw new CommandFailedException("the entries cannot be listed: " + e.getMessage());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new CommandFailedException("interrupted; the entries copied so far are complete");
         }
     }
 
-    private List<EntryCatalog.Listed> list(Place from, Place to)
-            throws IOException, UsageException {
+    private List<EntryCatalog.Listed> list(Place from, Place to) throws IOException {
         try (ProgressLine progress = progress("listing", from, to)) {
             progress.passing(from.name());
-            List<EntryCatalog.Listed> entries =
-                    selection.from(Place.entries(from.catalog()), Instant.now());
+            List<EntryCatalog.Listed> entries = selection.from(Place.entries(from.catalog()));
             progress.passing(to.name());
             to.prepare();
             return entries;
@@ -103,45 +112,5 @@ public final class CopyCommand extends OutputCommand {
     private ProgressLine progress(String work, Place from, Place to) {
         return new ProgressLine(err(), work, 0)
                 .watching(() -> from.waits().longest().or(to.waits()::longest));
-    }
-
-    private void print(Place from, Place to, long selected, EntryCopier copier) {
-        Map<String, EntryCopier.Failures> failures = copier.failures();
-        if (isJson()) {
-            JsonOutput.print(
-                    out(),
-                    JsonOutput.object(
-                            "from",
-                            from.name(),
-                            "to",
-                            to.name(),
-                            "selected",
-                            selected,
-                            "copied",
-                            copier.copied(),
-                            "copiedBytes",
-                            copier.copiedBytes(),
-                            "present",
-                            copier.present(),
-                            "otherVersion",
-                            copier.otherVersions(),
-                            "failed",
-                            copier.failed(),
-                            "failures",
-                            EntryFormatter.json(failures)));
-            return;
-        }
-        out().println("from " + from.name());
-        out().println("to   " + to.name());
-        TextTable table = new TextTable("entries", "count", "bytes");
-        table.row("copied", Units.count(copier.copied()), Units.bytes(copier.copiedBytes()));
-        table.row("there already", Units.count(copier.present()), "");
-        if (copier.otherVersions() > 0) {
-            table.row("of other versions", Units.count(copier.otherVersions()), "");
-        }
-        table.row("failed", Units.count(copier.failed()), "");
-        table.print(out());
-        EntryFormatter.print(out(), failures);
-        out().flush();
     }
 }

@@ -1,30 +1,28 @@
 package dev.granary.cli.entry;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
-
+import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
-import dev.granary.cache.EntryCatalog;
-import dev.granary.cache.LoadResult;
+import dev.granary.cache.Id;
+import dev.granary.cache.Target;
 import dev.granary.cli.command.TierCommand;
-import dev.granary.cli.key.EntryFinder;
+import dev.granary.cli.key.IdArgument;
+import dev.granary.cli.key.KeyDifference;
 import dev.granary.cli.key.KeyText;
+import dev.granary.cli.key.NearestEntry;
 import dev.granary.cli.option.CommandFailedException;
-import dev.granary.cli.option.IdPrefixConverter;
-import dev.granary.cli.option.TierOption;
-import dev.granary.cli.output.EntryFormatter;
-import dev.granary.cli.output.JsonOutput;
-import dev.granary.cli.output.TextTable;
-import dev.granary.cli.output.Units;
-import dev.granary.cli.place.EntryVerifier;
+import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.output.Report;
 import dev.granary.cli.place.Place;
-import dev.granary.gpu.binary.BinaryContainer;
-import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
-import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
-import dev.granary.gpu.spirv.IntermediateDescriptor;
-import dev.granary.plans.tuning.TuningDescriptor;
+import dev.granary.cli.place.Places;
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.lookup.Explainer;
+import dev.granary.gpu.Device;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.spirv.SpirvCompiler;
+
+import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -32,208 +30,192 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.lang.foreign.Arena;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.InstantSource;
 import java.util.List;
+import java.util.Optional;
 
-/** {@code granary inspect}: verifies one entry and shows all its fields. */
+/**
+ * {@code granary inspect}: shows a key, whether a lookup is a hit, and the entry; or the
+ * differences of two keys. It changes nothing.
+ */
 @Command(
         name = "inspect",
         mixinStandardHelpOptions = true,
-        description = "Verify the entry whose id begins with ID, and show it.")
+        description = {
+            "Show the key of X, whether a lookup is a hit or a miss, step by step, and the entry;"
+                    + " with Y the fields in which the keys of X and Y differ.",
+            "X and Y are the first digits of an id, a file with an entry, or MANIFEST#KERNEL."
+        })
 public final class InspectCommand extends TierCommand {
-    private static final int FRONT_END_CHARACTERS = 64;
+    /** The number of entries of a directory that are compared with the id of a miss. */
+    private static final int MAX_COMPARED = 10_000;
 
-    @Parameters(paramLabel = "ID", description = "the first digits of an id, as ls shows it")
-    private String prefix = "";
+    /** The same for a bucket, where each is a request. */
+    private static final int MAX_COMPARED_IN_BUCKET = 200;
+
+    @Parameters(index = "0", paramLabel = "X", description = "the id to look up")
+    private String x = "";
+
+    @Parameters(index = "1", arity = "0..1", paramLabel = "Y", description = "an id to compare")
+    private @Nullable String y;
 
     @Option(
             names = "--key",
             description = "print only the key, with all fields in full (docs/ids.md)")
     private boolean isKeyOnly;
 
+    @Option(
+            names = "--binary",
+            paramLabel = "FILE",
+            description = "write the driver's binary to FILE, further ones to FILE.2, FILE.3 ...")
+    private @Nullable Path binary;
+
     @Mixin
-    private TierOption tier = new TierOption();
+    private DeviceOption device = new DeviceOption();
 
     @Override
     public Integer call() throws Exception {
-        prefix = IdPrefixConverter.parse(prefix);
-        try (Place inventory = tier.open(stores());
-                Arena memory = Arena.ofConfined()) {
-            EntryCatalog.Listed listed = EntryFinder.find(inventory, prefix);
-            return switch (inventory.read(listed, memory)) {
-                case LoadResult.Hit hit -> {
-                    print(listed, hit.entry());
-                    yield 0;
-                }
-                case LoadResult.Damaged damaged -> {
-                    if (isJson()) {
-                        JsonObject object = EntryFormatter.json(listed);
-                        object.addProperty("damage", EntryVerifier.name(damaged.damage()));
-                        object.addProperty("detail", damaged.detail());
-                        JsonOutput.print(out(), object);
-                    }
-                    throw new CommandFailedException(message(listed, damaged));
-                }
-                case LoadResult.Absent _ ->
-                    throw new CommandFailedException(
-                            "entry " + listed.hash() + " has just been removed");
-                case LoadResult.Unavailable unavailable ->
-                    throw new CommandFailedException(
-                            "entry " + listed.hash() + " cannot be read: " + unavailable.cause());
-            };
-        } catch (IOException e) {
-            throw new CommandFailedException("the entries cannot be listed: " + e.getMessage());
-        }
-    }
-
-    private static String message(EntryCatalog.Listed listed, LoadResult.Damaged damaged) {
-        return EntryVerifier.isOtherVersion(damaged.damage())
-                ? "entry " + listed.hash() + " is of another version (" + damaged.damage() + ": "
-                        + damaged.detail()
-                        + "); this version does not use it, and replaces it only when it stores"
-                        + " this id"
-                : "entry " + listed.hash() + " is damaged (" + damaged.damage() + ": "
-                        + damaged.detail()
-                        + "); it is never used, and the next store of this id replaces it";
-    }
-
-    private void print(EntryCatalog.Listed listed, Entry entry) {
-        PrintWriter out = out();
-        if (isJson()) {
-            JsonOutput.print(out, json(listed, entry));
-            return;
-        }
-        if (isKeyOnly) {
-            KeyText.print(entry.id(), out);
-            return;
-        }
-        TextTable table = new TextTable("id", "<" + entry.id().hash());
-        table.row("intact", "yes: full key, checksums, SHA-256 of the content");
-        table.row("target", entry.id().target().path());
-        table.row("device", entry.id().target().device());
-        table.row("driver", entry.id().target().driver());
-        table.row(
-                "binaries",
-                entry.binaries().count() + ", " + Units.bytes(entry.binaries().byteSize()));
-        boolean isTuning = TuningDescriptor.isTuning(entry.id());
-        if (isTuning) {
-            outcome(entry).forEach(line -> table.row("outcome", line));
-        } else if (IntermediateDescriptor.isIntermediate(entry.id())) {
-            table.row("container", containers(entry).getFirst().description());
-            if (entry.binaries().count() > 1) {
-                table.row("front end", Units.cut(text(entry, 1), FRONT_END_CHARACTERS));
+        GranaryConfig config = stores().config();
+        IdArgument argument = new IdArgument(config, device);
+        try (Arena memory = Arena.ofConfined()) {
+            IdArgument.Named named = argument.resolve(x, memory);
+            if (y != null) {
+                compare(required(named, x), required(argument.resolve(y, memory), y));
+            } else if (isKeyOnly) {
+                KeyText.print(required(named, x), out());
+            } else {
+                inspect(config, named);
             }
-            table.row("compatible", words(compatibility(entry)));
+        }
+        return 0;
+    }
+
+    private static Id required(IdArgument.Named named, String argument)
+            throws CommandFailedException {
+        if (named.id().isEmpty()) {
+            throw new CommandFailedException(
+                    named.kernel().map(KernelDescriptor::name).orElse(argument)
+                            + " is not cacheable, so it has no id: "
+                            + named.id().reason());
+        }
+        return named.id();
+    }
+
+    private void compare(Id a, Id b) {
+        Report report = report().field("A:a", a.hash()).field("B:b", b.hash());
+        report.data("equal", a.equals(b));
+        if (a.equals(b)) {
+            report.line("The ids are equal.");
+        }
+        List<KeyDifference> differences = KeyDifference.between(a, b);
+        KeyDifference.add(differences, "A", "B", report);
+        report.print();
+    }
+
+    private void inspect(GranaryConfig config, IdArgument.Named named) throws Exception {
+        // an id from digits or a file has a target, and needs a device only to replace it
+        Optional<Device> selected = named.kernel().isPresent() || device.isGiven()
+                ? Optional.of(device.device())
+                : Optional.empty();
+        Id id = selected.isEmpty() || named.id().isEmpty()
+                ? named.id()
+                : named.id().withTarget(selected.get().target());
+        Target target = id.isEmpty() ? named.kernel().orElseThrow().target() : id.target();
+        Explainer.Explanation explanation = Explainer.explain(
+                config,
+                SpirvCompiler.onPath(),
+                InstantSource.system(),
+                new Explainer.Request(
+                        id,
+                        target,
+                        selected.map(Device::readableTargets).orElse(List.of()),
+                        selected.map(Device::kind),
+                        named.kernel().filter(InspectCommand::needsSpirv)));
+        Report report = report();
+        if (id.isEmpty()) {
+            report.data("id", Optional.empty());
         } else {
-            containers(entry).forEach(each -> table.row("container", each.description()));
-            table.row("compatible", words(compatibility(entry)));
+            report.field("id", id.hash())
+                    .text("device", target.device())
+                    .text("driver", target.driver())
+                    .field("target", target.path());
+            KeyText.add(id, report);
+            report.line("");
         }
-        table.row("stored", Units.bytes(listed.bytes()));
-        table.row(isTuning ? "tuned in" : "compiled in", Units.time(entry.compileTime()));
-        table.row("content", "sha256 " + entry.contentHash());
-        entry.metadata().ifPresent(metadata -> {
-            table.row("kernels", String.join(", ", metadata.kernels()));
-            if (!isTuning) {
-                table.row(
-                        "covers",
-                        metadata.geometries().isEmpty()
-                                ? "any launch"
-                                : String.join(", ", metadata.geometries()));
+        new ExplainedLookup(id, explanation)
+                .addTo(config.buckets().stream().map(BucketConfig::name).toList(), report);
+        // the entry that was named, even if no lookup uses it
+        Optional<Entry> entry = explanation.entry().or(() -> named.entry()
+                .filter(one -> one.id().equals(id)));
+        if (entry.isPresent()) {
+            report.line("");
+            EntryFields.add(entry.get(), target, report);
+        }
+        if (!id.isEmpty() && explanation.entry().isEmpty()) {
+            addNearest(config, id, report);
+        }
+        if (binary != null) {
+            write(entry.orElseThrow(() -> new CommandFailedException(
+                    "no tier has an entry, so --binary has nothing to write")));
+        }
+        report.print();
+    }
+
+    /** Returns true if a compile of the kernel has the step from OpenCL C to SPIR-V. */
+    private static boolean needsSpirv(KernelDescriptor kernel) {
+        return kernel.target().backend() == Backend.LEVEL_ZERO && kernel.spirv().isEmpty();
+    }
+
+    /** Adds the nearest entry: that of the directory, else that of the first bucket with one. */
+    private static void addNearest(GranaryConfig config, Id id, Report report)
+            throws ConfigException, IOException {
+        if (Files.exists(config.directory())) {
+            try (Place local = Places.local(config)) {
+                if (addNearest(local, MAX_COMPARED, id, report)) {
+                    return;
+                }
             }
-            table.row("made by", metadata.producer() + ", granary " + metadata.libraryVersion());
-            table.row("made at", metadata.createdAt().toString());
-            table.row("key", KeyText.abbreviated(metadata.readableKey()));
+        }
+        for (BucketConfig layer : config.buckets()) {
+            try (Place bucket = Places.of(layer)) {
+                if (addNearest(bucket, MAX_COMPARED_IN_BUCKET, id, report)) {
+                    return;
+                }
+            } catch (IOException e) {
+                report.line("")
+                        .text("nearest", layer.name() + " is not searched: " + e.getMessage());
+            }
+        }
+        report.field("nearest", new Report.Shown(Optional.empty(), "no entry of the same kernel"));
+    }
+
+    private static boolean addNearest(Place place, int limit, Id id, Report report)
+            throws IOException {
+        Optional<NearestEntry> nearest = NearestEntry.find(place, id, limit);
+        nearest.ifPresent(found -> {
+            report.line("")
+                    .field(
+                            "nearest",
+                            new Report.Shown(
+                                    found.id().hash(), found.id().hash() + " in " + place.name()));
+            KeyDifference.add(found.differences(), "lookup", "entry", report);
         });
-        int left = KeyText.forEachField(entry.id(), table::row);
-        table.print(out);
-        if (left > 0) {
-            out.println("  ... and " + left + " more fields of the key; --key shows all");
-            out.flush();
+        return nearest.isPresent();
+    }
+
+    private void write(Entry entry) throws CommandFailedException {
+        int number = 1;
+        for (byte[] bytes : entry.binaries().toByteArrays()) {
+            Path file = number == 1 ? binary : Path.of(binary + "." + number);
+            try {
+                Files.write(file, bytes);
+            } catch (IOException e) {
+                throw new CommandFailedException(file + " cannot be written: " + e);
+            }
+            number++;
         }
-    }
-
-    private static JsonObject json(EntryCatalog.Listed listed, Entry entry) {
-        JsonArray fields = new JsonArray();
-        entry.id()
-                .fields()
-                .forEach(field -> fields.add(
-                        JsonOutput.object("name", field.name(), "value", KeyText.of(field))));
-        JsonObject object = JsonOutput.object(
-                "id",
-                entry.id().hash().hex(),
-                "namespace",
-                listed.namespace(),
-                "storedBytes",
-                listed.bytes(),
-                "bytes",
-                entry.binaries().byteSize(),
-                "compileMillis",
-                Units.millis(entry.compileTime()),
-                "containers",
-                JsonOutput.strings(containers(entry).stream()
-                        .map(BinaryContainer::description)
-                        .toList()),
-                "compatibility",
-                JsonOutput.object(
-                        "result",
-                        name(compatibility(entry)),
-                        "reason",
-                        compatibility(entry).reason()),
-                "contentSha256",
-                entry.contentHash().hex(),
-                "key",
-                fields);
-        if (TuningDescriptor.isTuning(entry.id())) {
-            object.add("outcome", JsonOutput.strings(outcome(entry)));
-        }
-        if (IntermediateDescriptor.isIntermediate(entry.id())
-                && entry.binaries().count() > 1) {
-            object.addProperty("frontEnd", text(entry, 1));
-        }
-        entry.metadata().ifPresent(metadata -> {
-            object.add("kernels", JsonOutput.strings(metadata.kernels()));
-            object.add("geometries", JsonOutput.strings(metadata.geometries()));
-            object.addProperty("producer", metadata.producer());
-            object.addProperty("createdAt", metadata.createdAt().toString());
-            object.addProperty("libraryVersion", metadata.libraryVersion());
-        });
-        return object;
-    }
-
-    /** Returns the lines of the outcome of a tuning. */
-    private static List<String> outcome(Entry entry) {
-        return text(entry, 0).lines().toList();
-    }
-
-    private static String text(Entry entry, int binary) {
-        return new String(entry.binaries().toByteArrays().get(binary), UTF_8);
-    }
-
-    private static List<BinaryContainer> containers(Entry entry) {
-        return entry.binaries().segments().stream().map(BinaryContainer::read).toList();
-    }
-
-    private static BinaryCompatibility compatibility(Entry entry) {
-        return CompatibilityChecker.check(entry.id().target(), entry.binaries());
-    }
-
-    /** Returns the name for machines, such as {@code incompatible}. */
-    private static String name(BinaryCompatibility compatibility) {
-        return switch (compatibility) {
-            case BinaryCompatibility.Compatible _ -> "compatible";
-            case BinaryCompatibility.Incompatible _ -> "incompatible";
-            case BinaryCompatibility.Undetermined _ -> "undetermined";
-        };
-    }
-
-    private static String words(BinaryCompatibility compatibility) {
-        return switch (compatibility) {
-            case BinaryCompatibility.Compatible compatible -> "yes: " + compatible.reason();
-            case BinaryCompatibility.Incompatible incompatible ->
-                "no, lookups discard it: " + incompatible.reason();
-            case BinaryCompatibility.Undetermined undetermined ->
-                "undetermined: " + undetermined.reason();
-        };
     }
 }

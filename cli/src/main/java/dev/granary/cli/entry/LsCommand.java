@@ -1,44 +1,43 @@
 package dev.granary.cli.entry;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
-
+import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cli.command.TierCommand;
-import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.LoadResult;
+import dev.granary.cli.command.OutputCommand;
+import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
-import dev.granary.cli.option.TierOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.BoundedEntryList;
-import dev.granary.cli.output.EntryDetails;
-import dev.granary.cli.output.EntryFormatter;
-import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.place.EntryVerifier;
 import dev.granary.cli.place.Place;
-import dev.granary.cli.place.Places;
-
-import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
-import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Predicate;
 
-/** {@code granary ls}: lists the entries of a tier. */
+/** {@code granary ls}: lists the entries of a place. */
 @Command(
         name = "ls",
         mixinStandardHelpOptions = true,
-        description = "List the entries of the local tier, of the bucket, or of any place.")
-public final class LsCommand extends TierCommand {
+        description = "List the entries of the local directory, of another one, or of a bucket.")
+public final class LsCommand extends OutputCommand {
+    private static final Details NOT_READ = new Details(Duration.ZERO, List.of(), "");
+
     /** The sort order of the list. */
     enum Order {
         USED,
@@ -47,14 +46,8 @@ public final class LsCommand extends TierCommand {
         NAME
     }
 
-    @Parameters(
-            arity = "0..1",
-            paramLabel = "PLACE",
-            description = "a directory or s3://NAME/PREFIX instead of a tier")
-    private @Nullable String place;
-
     @Mixin
-    private TierOption tier = new TierOption();
+    private PlaceOptions place = new PlaceOptions();
 
     @Mixin
     private SelectionOptions selection = new SelectionOptions();
@@ -77,21 +70,26 @@ public final class LsCommand extends TierCommand {
     @Option(names = "--limit", paramLabel = "N", description = "list only the first N")
     private int limit = Integer.MAX_VALUE;
 
+    /**
+     * The details of an entry that only reading it provides.
+     *
+     * @param damage the kind of damage, or {@code gone} or {@code unreadable}; empty if it is sound
+     */
+    private record Details(Duration compileTime, List<String> kernels, String damage) {}
+
     @Override
     public Integer call() throws Exception {
-        selection.check();
         if (limit <= 0) {
             throw new UsageException("--limit must be a positive number of entries, not " + limit);
         }
         boolean isReading = isLong || order == Order.COMPILE;
-        if (isReading && (place == null ? !tier.isLocal() : Places.isBucket(place))) {
+        if (isReading && place.isBucket()) {
             throw new UsageException(
                     "--long and --sort compile read every entry, which would download the bucket;"
-                            + " they work on the local tier");
+                            + " they work on directories");
         }
-        Predicate<EntryCatalog.Listed> isSelected = selection.predicate(Instant.now());
-        try (Place inventory =
-                place == null ? tier.open(stores()) : Places.source(place, stores().builder())) {
+        Predicate<EntryCatalog.Listed> isSelected = selection.predicate();
+        try (Place inventory = place.open()) {
             // Compile times are known only after all entries have been read.
             BoundedEntryList first = new BoundedEntryList(
                     comparator(Map.of()),
@@ -105,93 +103,118 @@ public final class LsCommand extends TierCommand {
                     }
                 });
             }
-            Map<EntryCatalog.Listed, EntryDetails> details =
+            Map<EntryCatalog.Listed, Details> details =
                     isReading ? read(inventory, first.sorted()) : Map.of();
             List<EntryCatalog.Listed> shown = first.sorted().stream()
                     .sorted(comparator(details))
                     .limit(limit)
                     .toList();
-            if (isJson()) {
-                JsonArray array = new JsonArray();
-                shown.forEach(entry -> array.add(json(entry, details.get(entry))));
-                JsonOutput.print(
-                        out(),
-                        JsonOutput.object(
-                                "tier",
-                                inventory.name(),
-                                "entries",
-                                array,
-                                "selectedEntries",
-                                first.entries(),
-                                "selectedBytes",
-                                first.bytes()));
+            Report report = report().data("place", inventory.name());
+            if (isReading) {
+                addLong(shown, details, report);
             } else {
-                EntryFormatter.print(out(), shown, details);
-                String part =
-                        shown.size() < first.entries() ? Units.count(shown.size()) + " of " : "";
-                out().println(part + EntryFormatter.sum(first.entries(), first.bytes()) + " in "
-                        + inventory.name());
-                out().flush();
+                add(shown, Integer.MAX_VALUE, report);
             }
+            report.data("selectedEntries", first.entries())
+                    .data("selectedBytes", first.bytes())
+                    .line((shown.size() < first.entries() ? Units.count(shown.size()) + " of " : "")
+                            + Units.plural(first.entries(), "entry") + ", "
+                            + Units.bytes(first.bytes()) + " in " + inventory.name());
             if (first.exceedsMaximum()) {
-                err().println("granary: at most " + Units.count(BoundedEntryList.MAX_ENTRIES)
+                report.problem("at most " + Units.count(BoundedEntryList.MAX_ENTRIES)
                         + (order == Order.COMPILE
                                 ? " are read and sorted; select with --target, --id or --older-than"
                                 : " are listed; select with --target, --id or --older-than"));
-                err().flush();
             }
+            report.print();
             return 0;
-        } catch (IOException e) {
-            throw new CommandFailedException("the entries cannot be listed: " + e.getMessage());
         }
     }
 
-    private Map<EntryCatalog.Listed, EntryDetails> read(
+    /** Adds a table of entries, of which the text has at most {@code limit}. */
+    static void add(List<EntryCatalog.Listed> entries, int limit, Report report) {
+        ReportTable table = report.table("entries", "=target", "id", "size:bytes", "<last used")
+                .limit(limit);
+        entries.forEach(entry -> table.row(
+                entry.namespace(),
+                entry.hash(),
+                Report.bytes(entry.bytes()),
+                Instant.ofEpochMilli(entry.lastUsedMillis())));
+    }
+
+    private static void addLong(
+            List<EntryCatalog.Listed> entries,
+            Map<EntryCatalog.Listed, Details> details,
+            Report report) {
+        ReportTable table = report.table(
+                "entries",
+                "=target",
+                "id",
+                "size:bytes",
+                "<last used",
+                "compiled:compileMillis",
+                "~kernels",
+                "-damage");
+        for (EntryCatalog.Listed entry : entries) {
+            Details read = details.getOrDefault(entry, NOT_READ);
+            boolean isSound = read.damage().isEmpty();
+            table.row(
+                    entry.namespace(),
+                    entry.hash(),
+                    Report.bytes(entry.bytes()),
+                    Instant.ofEpochMilli(entry.lastUsedMillis()),
+                    isSound ? read.compileTime() : Optional.empty(),
+                    new Report.Shown(
+                            read.kernels(),
+                            isSound ? String.join(" ", read.kernels()) : "(" + read.damage() + ")"),
+                    isSound ? Optional.empty() : read.damage());
+        }
+    }
+
+    private Map<EntryCatalog.Listed, Details> read(
             Place inventory, List<EntryCatalog.Listed> entries) {
-        Map<EntryCatalog.Listed, EntryDetails> details = new LinkedHashMap<>();
+        Map<EntryCatalog.Listed, Details> details = new LinkedHashMap<>();
         try (ProgressLine progress = new ProgressLine(err(), "reading", entries.size())) {
             for (EntryCatalog.Listed entry : entries) {
-                progress.passing(details.size(), EntryFormatter.shortId(entry));
-                details.put(entry, EntryDetails.read(inventory, entry));
+                progress.passing(details.size(), entry.hash().hex());
+                details.put(entry, read(inventory, entry));
             }
         }
         return details;
     }
 
-    private Comparator<EntryCatalog.Listed> comparator(
-            Map<EntryCatalog.Listed, EntryDetails> details) {
+    private static Details read(Place inventory, EntryCatalog.Listed listed) {
+        try (Arena memory = Arena.ofConfined()) {
+            return switch (inventory.read(listed, memory)) {
+                case LoadResult.Hit(Entry entry) ->
+                    new Details(
+                            entry.compileTime(),
+                            entry.metadata().map(EntryMetadata::kernels).orElse(List.of()),
+                            "");
+                case LoadResult.Damaged damaged ->
+                    new Details(Duration.ZERO, List.of(), EntryVerifier.name(damaged.damage()));
+                case LoadResult.Absent _ -> new Details(Duration.ZERO, List.of(), "gone");
+                case LoadResult.Unavailable _ ->
+                    new Details(Duration.ZERO, List.of(), "unreadable");
+            };
+        }
+    }
+
+    private Comparator<EntryCatalog.Listed> comparator(Map<EntryCatalog.Listed, Details> details) {
         Comparator<EntryCatalog.Listed> used =
                 Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis).reversed();
         Comparator<EntryCatalog.Listed> name = Comparator.comparing(EntryCatalog.Listed::namespace)
                 .thenComparing(entry -> entry.hash().hex());
-        return switch (order) {
-            case USED -> used.thenComparing(name);
-            case SIZE ->
-                Comparator.comparingLong(EntryCatalog.Listed::bytes)
-                        .reversed()
-                        .thenComparing(used)
-                        .thenComparing(name);
-            case NAME -> name;
-            case COMPILE ->
-                Comparator.comparing((EntryCatalog.Listed entry) ->
-                                details.getOrDefault(entry, EntryDetails.NONE).compileTime())
-                        .reversed()
-                        .thenComparing(used)
-                        .thenComparing(name);
-        };
-    }
-
-    private static JsonObject json(EntryCatalog.Listed entry, @Nullable EntryDetails details) {
-        JsonObject object = EntryFormatter.json(entry);
-        if (details != null) {
-            object.addProperty("compileMillis", Units.millis(details.compileTime()));
-            JsonArray kernels = new JsonArray();
-            details.kernels().forEach(kernels::add);
-            object.add("kernels", kernels);
-            if (!details.damage().isEmpty()) {
-                object.addProperty("damage", details.damage());
-            }
-        }
-        return object;
+        Comparator<EntryCatalog.Listed> main =
+                switch (order) {
+                    case USED, NAME -> used;
+                    case SIZE ->
+                        Comparator.comparingLong(EntryCatalog.Listed::bytes).reversed();
+                    case COMPILE ->
+                        Comparator.comparing((EntryCatalog.Listed entry) ->
+                                        details.getOrDefault(entry, NOT_READ).compileTime())
+                                .reversed();
+                };
+        return order == Order.NAME ? name : main.thenComparing(used).thenComparing(name);
     }
 }

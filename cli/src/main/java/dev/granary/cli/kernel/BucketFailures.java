@@ -5,8 +5,8 @@ import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.statistics.TierStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -11,7 +11,7 @@ import dev.granary.cli.output.Report;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.opencl.OpenCl;
 
@@ -71,7 +71,7 @@ public final class GetCommand extends TierCommand {
         }
         OpenCl.expectLaunches(KernelRunner.geometries(kernels));
         Publications published = new Publications();
-        try (KernelEngine<?> engine = device.device().open();
+        try (KernelEngine engine = device.device().open();
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
             List<KernelResult> results;

@@ -8,7 +8,7 @@ import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 
 import java.util.LinkedHashMap;
 import java.util.List;

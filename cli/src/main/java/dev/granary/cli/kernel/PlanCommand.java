@@ -11,9 +11,9 @@ import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.opencl.OpenClDevice;
-import dev.granary.plans.CacheReport;
 import dev.granary.plans.KernelPlan;
 import dev.granary.plans.PlanReport;
+import dev.granary.plans.PlanReport.CacheReport;
 import dev.granary.plans.picture.PlanPicture;
 
 import org.jspecify.annotations.Nullable;
@@ -64,7 +64,8 @@ public final class PlanCommand extends OutputCommand {
         Optional<OpenClDevice> chosen = device();
         Report result = report();
         if (emit) {
-            result.data("source", plan.source()).line(plan.source());
+            result.data("source", plan.source());
+            plan.source().lines().forEach(result::line);
         }
         add(result, plan, report);
         if (chosen.isPresent()) {

@@ -9,10 +9,10 @@ import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.Shard;
 import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.DevicesOption;
 import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.RecordOption;
-import dev.granary.cli.option.ShardConverter;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
@@ -101,8 +101,9 @@ public final class PopulateCommand extends TierCommand {
     @Option(
             names = "--shard",
             paramLabel = "I/N",
+            converter = Converters.Part.class,
             description = "only part I of N: give each of N machines another I, from 1 to N")
-    private @Nullable String shard;
+    private @Nullable Shard shard;
 
     @Option(
             names = "--fresh",
@@ -131,7 +132,7 @@ public final class PopulateCommand extends TierCommand {
         if (junit != null && !Files.isDirectory(junit.toAbsolutePath().resolveSibling("."))) {
             throw new UsageException("there is no directory for --junit " + junit + "; create it");
         }
-        Shard part = shard == null ? Shard.WHOLE : ShardConverter.parse(shard, "--shard");
+        Shard part = shard == null ? Shard.WHOLE : shard;
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         if (!isFresh) {
             return populate(record.in(stores().builder()).build(), threads, part, kernels);

@@ -12,7 +12,7 @@ import dev.granary.cli.option.DevicesOption;
 import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.EnabledEngines;
+import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.gpu.Device;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;

@@ -2,7 +2,7 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
-import dev.granary.coordinator.event.PublicationListener;
+import dev.granary.coordinator.event.GranaryListener.PublicationListener;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
 
 import java.util.List;

@@ -3,7 +3,7 @@ package dev.granary.cli.kernel;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.support.DaemonThreads;
-import dev.granary.cli.place.SilenceMonitor;
+import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.tier.TierFactory;

@@ -21,11 +21,11 @@ import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.plans.tuning.PlanSpace;
 import dev.granary.plans.tuning.PlanTuner;
+import dev.granary.plans.tuning.PlanTuner.TuningSettings;
+import dev.granary.plans.tuning.PlanTuner.TuningTrial;
 import dev.granary.plans.tuning.TunedPlan;
+import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 import dev.granary.plans.tuning.TunedPlans;
-import dev.granary.plans.tuning.TuningOutcome;
-import dev.granary.plans.tuning.TuningSettings;
-import dev.granary.plans.tuning.TuningTrial;
 
 import org.jspecify.annotations.Nullable;
 
@@ -139,7 +139,8 @@ public final class TuneCommand extends TierCommand {
                     tuned.plan().descriptor(engine.target(), engine.device().limits());
             Report report = report();
             if (isEmitting) {
-                report.data("source", tuned.plan().source()).line(tuned.plan().source());
+                report.data("source", tuned.plan().source());
+                tuned.plan().source().lines().forEach(report::line);
             }
             add(report, space, result);
             report.field("kernel:kernelId", kernel.getId().hash());

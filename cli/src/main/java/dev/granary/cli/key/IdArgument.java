@@ -1,5 +1,6 @@
 package dev.granary.cli.key;
 
+import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
@@ -8,11 +9,15 @@ import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
-import dev.granary.cli.option.IdPrefixConverter;
 import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.BoundedEntryList;
+import dev.granary.cli.place.EntryVerifier;
 import dev.granary.cli.place.Place;
+import dev.granary.cli.place.Places;
 import dev.granary.cli.source.KernelSourceResolver;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.KernelDescriptor;
@@ -25,7 +30,10 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -33,78 +41,49 @@ import java.util.stream.Collectors;
  * An argument that names an id in one of three forms: the first digits of the id of an entry, a
  * file with an entry or a key, or {@code MANIFEST#KERNEL}.
  *
- * @param tier opens the tier of entries that are named by digits
+ * @param config the configuration of the tiers with entries that are named by digits
  * @param device the device whose target the kernels of a manifest are for
  */
-public record IdArgument(TierOpener tier, DeviceOption device) {
+public record IdArgument(GranaryConfig config, DeviceOption device) {
     private static final String DIGITS = "[0-9a-fA-F]{1,64}";
     private static final char KERNEL_MARK = '#';
 
-    /** Opener of a tier. */
-    @FunctionalInterface
-    public interface TierOpener {
-        /** Opens the tier for inspection. */
-        Place open() throws ConfigException, UsageException, CommandFailedException;
-    }
+    /**
+     * The id that an argument names.
+     *
+     * @param id the id; an empty one for a kernel that is not cacheable
+     * @param entry the entry if it was named by digits
+     * @param kernel the kernel if it was named by a manifest, for the selected device
+     */
+    public record Named(Id id, Optional<Entry> entry, Optional<KernelDescriptor> kernel) {}
 
     /**
      * Returns the id that an argument names.
      *
-     * @throws UsageException if the argument has none of the forms, or names no kernel
-     * @throws CommandFailedException if the id cannot be determined, or is empty
-     */
-    public Id resolve(String argument)
-            throws UsageException, CommandFailedException, ConfigException, TomlException {
-        Id id = resolveAny(argument);
-        if (id.isEmpty()) {
-            throw new CommandFailedException(
-                    SafeText.of(argument.substring(kernelMark(argument) + 1))
-                            + " is not cacheable, so it has no id: " + id.reason());
-        }
-        return id;
-    }
-
-    /** Returns true if an argument names a kernel of a manifest, for the selected device. */
-    public static boolean isKernel(String argument) {
-        return !argument.matches(DIGITS)
-                && path(argument).filter(Files::exists).isEmpty()
-                && kernelMark(argument) > 0;
-    }
-
-    /**
-     * Returns the id that an argument names; an empty one for a kernel that is not cacheable.
-     *
+     * @param memory holds the entry
      * @throws UsageException if the argument has none of the forms, or names no kernel
      * @throws CommandFailedException if the id cannot be determined
+     * @throws IOException if the entries cannot be listed
      */
-    public Id resolveAny(String argument)
-            throws UsageException, CommandFailedException, ConfigException, TomlException {
+    public Named resolve(String argument, Arena memory)
+            throws UsageException, CommandFailedException, ConfigException, TomlException,
+                    IOException {
         if (argument.matches(DIGITS)) {
-            return ofEntry(IdPrefixConverter.parse(argument));
+            Entry entry = find(argument.toLowerCase(Locale.ROOT), memory);
+            return new Named(entry.id(), Optional.of(entry), Optional.empty());
         }
         Optional<Path> file = path(argument).filter(Files::exists);
         if (file.isPresent()) {
-            return ofFile(file.get());
+            return new Named(ofFile(file.get()), Optional.empty(), Optional.empty());
         }
-        if (kernelMark(argument) > 0) {
-            return kernel(argument).getId();
+        int mark = kernelMark(argument);
+        if (mark > 0) {
+            KernelDescriptor kernel = kernel(
+                    path(argument.substring(0, mark)).orElseThrow(() -> unknown(argument)),
+                    argument.substring(mark + 1));
+            return new Named(kernel.getId(), Optional.empty(), Optional.of(kernel));
         }
         throw unknown(argument);
-    }
-
-    /**
-     * Returns the kernel that an argument of the form {@code MANIFEST#KERNEL} names, for the
-     * selected device.
-     *
-     * @throws UsageException if it names no kernel
-     * @throws CommandFailedException if its files cannot be read
-     */
-    public KernelDescriptor kernel(String argument)
-            throws UsageException, CommandFailedException, TomlException {
-        int mark = kernelMark(argument);
-        return kernel(
-                path(argument.substring(0, mark)).orElseThrow(() -> unknown(argument)),
-                argument.substring(mark + 1));
     }
 
     private static UsageException unknown(String argument) {
@@ -132,26 +111,72 @@ public record IdArgument(TierOpener tier, DeviceOption device) {
         return first;
     }
 
-    private Id ofEntry(String prefix)
-            throws ConfigException, UsageException, CommandFailedException {
-        try (Place inventory = tier.open();
-                Arena memory = Arena.ofConfined()) {
-            EntryCatalog.Listed listed = EntryFinder.find(inventory, prefix);
-            return switch (inventory.read(listed, memory)) {
-                case LoadResult.Hit hit -> hit.entry().id();
-                case LoadResult.Damaged damaged ->
-                    throw new CommandFailedException(
-                            "entry " + listed.hash() + " is damaged: " + damaged.detail());
-                case LoadResult.Absent _ ->
-                    throw new CommandFailedException(
-                            "entry " + listed.hash() + " has just been removed");
-                case LoadResult.Unavailable unavailable ->
-                    throw new CommandFailedException(
-                            "entry " + listed.hash() + " cannot be read: " + unavailable.cause());
-            };
-        } catch (IOException e) {
-            throw new CommandFailedException("the entries cannot be listed: " + e.getMessage());
+    /** Returns the entry of the first tier that has one whose id begins so. */
+    private Entry find(String prefix, Arena memory)
+            throws ConfigException, CommandFailedException, IOException {
+        List<String> searched = new ArrayList<>();
+        if (Files.exists(config.directory())) {
+            try (Place local = Places.local(config)) {
+                Optional<Entry> found = find(local, prefix, memory);
+                if (found.isPresent()) {
+                    return found.get();
+                }
+                searched.add(local.name());
+            }
         }
+        for (BucketConfig layer : config.buckets()) {
+            try (Place bucket = Places.of(layer)) {
+                Optional<Entry> found = find(bucket, prefix, memory);
+                if (found.isPresent()) {
+                    return found.get();
+                }
+                searched.add(bucket.name());
+            }
+        }
+        throw new CommandFailedException(
+                searched.isEmpty()
+                        ? "there is no " + config.directory()
+                        : "no entry of " + String.join(", ", searched)
+                                + " has an id that begins with " + prefix);
+    }
+
+    private static Optional<Entry> find(Place inventory, String prefix, Arena memory)
+            throws CommandFailedException, IOException {
+        BoundedEntryList found =
+                new BoundedEntryList(Comparator.comparing(entry -> entry.hash().hex()), 1);
+        inventory.list(entry -> {
+            if (entry.hash().hex().startsWith(prefix)) {
+                found.accept(entry);
+            }
+        });
+        if (found.entries() > 1) {
+            throw new CommandFailedException(found.entries() + " entries have ids that begin with "
+                    + prefix + "; give more digits");
+        }
+        if (found.entries() == 0) {
+            return Optional.empty();
+        }
+        EntryCatalog.Listed listed = found.sorted().getFirst();
+        return switch (inventory.read(listed, memory)) {
+            case LoadResult.Hit hit -> Optional.of(hit.entry());
+            case LoadResult.Damaged damaged -> {
+                boolean isOther = EntryVerifier.isOtherVersion(damaged.damage());
+                throw new CommandFailedException("entry " + listed.hash()
+                        + (isOther ? " is of another version (" : " is damaged (")
+                        + damaged.damage() + ": " + damaged.detail()
+                        + (isOther
+                                ? "); this version does not use it, and replaces it only when it"
+                                        + " stores this id"
+                                : "); it is never used, and the next store of this id replaces"
+                                        + " it"));
+            }
+            case LoadResult.Absent _ ->
+                throw new CommandFailedException(
+                        "entry " + listed.hash() + " has just been removed");
+            case LoadResult.Unavailable unavailable ->
+                throw new CommandFailedException(
+                        "entry " + listed.hash() + " cannot be read: " + unavailable.cause());
+        };
     }
 
     private static Id ofFile(Path file) throws CommandFailedException {

@@ -1,6 +1,8 @@
 package dev.granary.cli.key;
 
 import dev.granary.cache.Id;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 
 import java.util.ArrayList;
@@ -79,14 +81,21 @@ public record KeyDifference(String field, List<String> a, List<String> b) {
         return Math.max(1, without(a, b).size() + without(b, a).size());
     }
 
-    /** Returns the first value for a table: at most a few words around the first difference. */
-    public String shortA() {
-        return shortened(a, b);
-    }
-
-    /** Returns the second value for a table. */
-    public String shortB() {
-        return shortened(b, a);
+    /**
+     * Adds a table of differences to a report: in the text at most a few words around the first
+     * difference of each field, in JSON all values.
+     *
+     * @param a the heading of the values of the first key
+     * @param b the heading of those of the second
+     */
+    public static void add(List<KeyDifference> differences, String a, String b, Report report) {
+        ReportTable table = report.table("differences", "field", "<" + a + ":a", "<" + b + ":b");
+        for (KeyDifference each : differences) {
+            table.row(
+                    each.field(),
+                    new Report.Shown(each.a(), shortened(each.a(), each.b())),
+                    new Report.Shown(each.b(), shortened(each.b(), each.a())));
+        }
     }
 
     private static String shortened(List<String> values, List<String> others) {

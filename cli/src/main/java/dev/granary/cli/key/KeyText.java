@@ -3,12 +3,12 @@ package dev.granary.cli.key;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Id;
+import dev.granary.cli.output.Report;
 
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.function.BiConsumer;
 import java.util.regex.Pattern;
 
 /** Text form of the fields of a key. */
@@ -48,16 +48,19 @@ public final class KeyText {
         out.flush();
     }
 
-    /**
-     * Passes name and short value of each field after those of the target to {@code receiver}, up
-     * to a limit. Returns the number of fields that were left out.
-     */
-    public static int forEachField(Id id, BiConsumer<String, String> receiver) {
+    /** Adds all fields to JSON, and the short values of the first to the text. */
+    public static void add(Id id, Report report) {
+        id.fields()
+                .forEach(field ->
+                        report.part("key").data("name", field.name()).data("value", of(field)));
         List<Id.Field> fields = id.fields().subList(TARGET_FIELDS, id.fields().size());
         fields.stream()
                 .limit(MAX_FIELDS)
-                .forEach(field -> receiver.accept("  " + field.name(), shortened(field)));
-        return Math.max(0, fields.size() - MAX_FIELDS);
+                .forEach(field -> report.text("  " + field.name(), shortened(field)));
+        if (fields.size() > MAX_FIELDS) {
+            report.line("  ... and " + (fields.size() - MAX_FIELDS)
+                    + " more fields of the key; --key shows all");
+        }
     }
 
     private static String shortened(Id.Field field) {

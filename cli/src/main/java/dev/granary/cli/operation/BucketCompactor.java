@@ -1,6 +1,6 @@
 package dev.granary.cli.operation;
 
-import dev.granary.cli.place.SilenceMonitor;
+import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;

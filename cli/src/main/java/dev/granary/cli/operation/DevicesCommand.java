@@ -1,19 +1,18 @@
 package dev.granary.cli.operation;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
-
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.option.HostDevices;
-import dev.granary.cli.output.JsonOutput;
+import dev.granary.cli.output.Report;
 import dev.granary.gpu.Device;
 
 import picocli.CommandLine.Command;
 
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 
 /** {@code granary devices}: lists the devices of this machine with their targets. */
@@ -25,63 +24,55 @@ import java.util.stream.Stream;
 public final class DevicesCommand extends OutputCommand {
     @Override
     public Integer call() {
-        List<HostDevices> backends =
-                Arrays.stream(Backend.values()).map(HostDevices::of).toList();
-        if (isJson()) {
-            JsonOutput.print(out(), json(backends));
-            return 0;
-        }
-        for (HostDevices backend : backends) {
-            for (int number = 0; number < backend.devices().size(); number++) {
-                Device device = backend.devices().get(number);
-                out().println(backend.backend().path() + " " + number + ": " + device.name() + " ("
-                        + device.platformName() + ")");
-                out().println("  " + device.target().path());
-                device.readableTargets()
-                        .forEach(target -> out().println("  reads " + target.path()));
-                if (!device.intermediateLanguages().isEmpty()) {
-                    out().println("  takes " + String.join(" ", device.intermediateLanguages()));
-                }
-            }
-        }
-        for (HostDevices backend : backends) {
-            backend.missing().ifPresent(cause -> out().println(
-                            "no " + backend.backend().path() + ": " + cause));
-        }
-        if (backends.stream().allMatch(backend -> backend.devices().isEmpty())) {
-            out().println("no device");
-        }
-        out().flush();
+        Report report = report();
+        add(report);
+        report.print();
         return 0;
     }
 
-    private static JsonObject json(List<HostDevices> backends) {
-        JsonArray all = new JsonArray();
-        JsonObject causes = new JsonObject();
+    /** Adds the devices of this machine to a report. */
+    static void add(Report report) {
+        List<HostDevices> backends =
+                Arrays.stream(Backend.values()).map(HostDevices::of).toList();
         for (HostDevices backend : backends) {
             for (int number = 0; number < backend.devices().size(); number++) {
-                all.add(json(number, backend.devices().get(number)));
+                add(number, backend.devices().get(number), report.part("devices"));
             }
-            backend.missing()
-                    .ifPresent(cause -> causes.addProperty(backend.backend().path(), cause));
         }
-        return JsonOutput.object("devices", all, "missing", causes);
+        Map<String, String> missing = new LinkedHashMap<>();
+        for (HostDevices backend : backends) {
+            backend.missing().ifPresent(cause -> {
+                missing.put(backend.backend().path(), cause);
+                report.line("no " + backend.backend().path() + ": " + cause);
+            });
+        }
+        report.data("missing", missing);
+        if (backends.stream().allMatch(backend -> backend.devices().isEmpty())) {
+            report.line("no device");
+        }
     }
 
-    private static JsonObject json(int number, Device device) {
+    private static void add(int number, Device device, Report report) {
         Target target = device.target();
-        JsonArray reads = new JsonArray();
-        Stream.concat(Stream.of(target), device.readableTargets().stream())
-                .forEach(each -> reads.add(each.path()));
-        return JsonOutput.object(
-                "backend", target.backend().path(),
-                "number", number,
-                "platform", device.platformName(),
-                "name", device.name(),
-                "driver", target.driver(),
-                "target", target.path(),
-                "reads", reads,
-                "intermediateLanguages", JsonOutput.strings(device.intermediateLanguages()),
-                "subDevices", device.maxSubDevices());
+        List<String> readable =
+                device.readableTargets().stream().map(Target::path).toList();
+        report.data("backend", target.backend().path())
+                .data("number", number)
+                .data("platform", device.platformName())
+                .data("name", device.name())
+                .data("driver", target.driver())
+                .line(target.backend().path() + " " + number + ": " + device.name() + " ("
+                        + device.platformName() + ")")
+                .field("  target", target.path());
+        report.data(
+                "reads",
+                Stream.concat(Stream.of(target.path()), readable.stream()).toList());
+        readable.forEach(path -> report.line("  reads    " + path));
+        if (device.intermediateLanguages().isEmpty()) {
+            report.data("intermediateLanguages", List.of());
+        } else {
+            report.field("  takes:intermediateLanguages", device.intermediateLanguages());
+        }
+        report.data("subDevices", device.maxSubDevices());
     }
 }

@@ -1,18 +1,17 @@
 package dev.granary.cli.operation;
 
 import dev.granary.cache.Backend;
-import dev.granary.cache.CheckResult;
+import dev.granary.cache.support.CheckResult;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.HostDevices;
 import dev.granary.cli.option.UsageException;
+import dev.granary.cli.output.Units;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
-import dev.granary.gpu.Device;
 import dev.granary.local.ClaimResult;
 import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalClaims;
@@ -29,9 +28,19 @@ import java.util.Optional;
 final class Doctor {
     private static final long LOW_SPACE_BYTES = 256L << 20;
 
+    private final GranaryConfig config;
+    private final boolean isQuick;
     private final List<Check> checks = new ArrayList<>();
 
-    private Doctor() {}
+    /**
+     * Creates a doctor.
+     *
+     * @param isQuick true if nothing is written, and each bucket gets one request
+     */
+    Doctor(GranaryConfig config, boolean isQuick) {
+        this.config = config;
+        this.isQuick = isQuick;
+    }
 
     /**
      * One check.
@@ -42,36 +51,30 @@ final class Doctor {
     record Check(String subject, CheckResult result) {}
 
     /** Checks the selected devices, the local directory and the buckets, in this order. */
-    static List<Check> examine(GranaryConfig config, DeviceSelection devices)
-            throws UsageException {
-        Doctor doctor = new Doctor();
-        doctor.sound(
-                "java", System.getProperty("java.version") + ", granary " + LibraryVersion.NUMBER);
-        doctor.examineDevices(devices);
-        doctor.examineDirectory(config);
-        doctor.examineBucket(config);
-        return List.copyOf(doctor.checks);
+    List<Check> examine(DeviceSelection devices) throws UsageException {
+        sound("java", System.getProperty("java.version") + ", granary " + GranaryConfig.VERSION);
+        examineDevices(devices);
+        examineDirectory();
+        if (config.buckets().isEmpty()) {
+            sound(
+                    "bucket",
+                    "none is configured: kernels are shared on this machine only (--bucket or"
+                            + " GRANARY_BUCKET)");
+        }
+        for (BucketConfig layer : config.buckets()) {
+            examineBucket(config.buckets().size() == 1 ? "bucket" : "bucket " + layer, layer);
+        }
+        return List.copyOf(checks);
     }
 
     /** A missing backend is a problem if it is selected, or if no other has a device. */
     private void examineDevices(DeviceSelection selection) throws UsageException {
         try {
-            for (Device device : selection.all()) {
-                sound(device.target().backend().path(), finding(device));
-            }
+            sound("devices", Units.plural(selection.all().size(), "device"));
         } catch (CommandFailedException e) {
             Backend backend = selection.backend().orElse(Backend.OPENCL);
             checks.add(new Check(backend.path(), problem(HostDevices.of(backend))));
         }
-    }
-
-    private static String finding(Device device) {
-        StringBuilder finding = new StringBuilder(device.toString())
-                .append(", target ")
-                .append(device.target().path());
-        device.readableTargets()
-                .forEach(target -> finding.append(", reads ").append(target.path()));
-        return finding.toString();
     }
 
     private static CheckResult problem(HostDevices none) {
@@ -94,9 +97,13 @@ final class Doctor {
         };
     }
 
-    private void examineDirectory(GranaryConfig config) {
+    private void examineDirectory() {
         if (config.capacityBytes() == 0) {
             sound("directory", "not used: the capacity is 0, so nothing is stored on disk");
+            return;
+        }
+        if (isQuick && Files.notExists(config.directory())) {
+            sound("directory", config.directory() + " is created by the first program");
             return;
         }
         try (LocalTier tier = TierFactory.localWithoutEviction(config)) {
@@ -122,7 +129,7 @@ final class Doctor {
                         config.directory() + ", on "
                                 + Files.getFileStore(config.directory()).type() + ", "
                                 + (usage.diskBytes() >> 20) + " of "
-                                + (config.capacityBytes() >> 20) + " MiB used" + locks(config)
+                                + (config.capacityBytes() >> 20) + " MiB used" + locks()
                                 + (usage.hasFormerTree()
                                         ? "; its subdirectory v2 is of an earlier version; a sweep"
                                                 + " removes it after a day without use"
@@ -136,7 +143,10 @@ final class Doctor {
         }
     }
 
-    private static String locks(GranaryConfig config) {
+    private String locks() {
+        if (isQuick) {
+            return "";
+        }
         try (LocalClaims claims = LocalClaims.open(config.directory())) {
             return claims.claim(Tiers.UNKNOWN_ID) instanceof ClaimResult.Unavailable(String reason)
                     ? "; file locks do not work there, so processes compile the same kernel at the"
@@ -145,21 +155,14 @@ final class Doctor {
         }
     }
 
-    private void examineBucket(GranaryConfig config) {
-        if (config.buckets().isEmpty()) {
-            sound(
-                    "bucket",
-                    "none is configured: kernels are shared on this machine only (--bucket or"
-                            + " GRANARY_BUCKET)");
-        }
-        for (BucketConfig layer : config.buckets()) {
-            examineBucket(config.buckets().size() == 1 ? "bucket" : "bucket " + layer, layer);
-        }
-    }
-
     private void examineBucket(String subject, BucketConfig layer) {
         try (BucketTier tier = TierFactory.bucket(layer, Optional.empty())) {
-            tier.check().forEach(result -> checks.add(new Check(subject, result)));
+            List<CheckResult> results = isQuick
+                    ? List.of(tier.reach()
+                            .<CheckResult>map(problem -> problem)
+                            .orElseGet(() -> new CheckResult.Sound(layer.name() + " answers")))
+                    : tier.check();
+            results.forEach(result -> checks.add(new Check(subject, result)));
         } catch (ConfigException e) {
             problem(
                     subject,

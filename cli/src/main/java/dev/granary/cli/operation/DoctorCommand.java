@@ -1,21 +1,17 @@
 package dev.granary.cli.operation;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
-
-import dev.granary.cache.CheckResult.Notice;
-import dev.granary.cache.CheckResult.Problem;
-import dev.granary.cache.CheckResult.Sound;
+import dev.granary.cache.support.CheckResult.Notice;
+import dev.granary.cache.support.CheckResult.Problem;
+import dev.granary.cache.support.CheckResult.Sound;
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.operation.Doctor.Check;
 import dev.granary.cli.option.DeviceOption;
-import dev.granary.cli.output.JsonOutput;
-import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.cli.output.Report;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 
-import java.io.PrintWriter;
 import java.util.List;
 
 /**
@@ -25,55 +21,47 @@ import java.util.List;
 @Command(
         name = "doctor",
         mixinStandardHelpOptions = true,
-        description = "Check the devices, the local directory and the bucket.")
+        description = "Show the devices; check them, the local directory and the buckets.")
 public final class DoctorCommand extends TierCommand {
     @Mixin
     private DeviceOption device = new DeviceOption();
 
+    @Option(
+            names = "--quick",
+            description = "send one request to each bucket and write nothing: whether devices,"
+                    + " directory and buckets are there, for probes of a running service")
+    private boolean isQuick;
+
     @Override
     public Integer call() throws Exception {
-        PrintWriter out = out();
-        GranaryConfig config = stores().config();
-        List<Check> checks = Doctor.examine(config, device.selection());
+        List<Check> checks = new Doctor(stores().config(), isQuick).examine(device.selection());
         boolean isHealthy = checks.stream().map(Check::result).noneMatch(Problem.class::isInstance);
-        if (isJson()) {
-            JsonArray array = new JsonArray();
-            checks.forEach(check -> array.add(json(check)));
-            JsonOutput.print(out, JsonOutput.object("healthy", isHealthy, "checks", array));
-        } else {
-            checks.forEach(check -> out.println(text(check)));
-            out.flush();
-        }
+        Report report = report().data("healthy", isHealthy);
+        DevicesCommand.add(report);
+        checks.forEach(check -> add(check, report.part("checks")));
+        report.print();
         return isHealthy ? 0 : 1;
     }
 
-    private static JsonObject json(Check check) {
-        String subject = check.subject();
-        return switch (check.result()) {
+    private static void add(Check check, Report report) {
+        report.data("subject", check.subject());
+        switch (check.result()) {
             case Sound(String finding) ->
-                JsonOutput.object("subject", subject, "state", "sound", "finding", finding);
+                report.data("state", "sound")
+                        .data("finding", finding)
+                        .line("ok       " + check.subject() + ": " + finding);
             case Notice(String finding, String advice) ->
-                JsonOutput.object(
-                        "subject", subject, "state", "notice", "finding", finding, "advice",
-                        advice);
+                report.data("state", "notice")
+                        .data("finding", finding)
+                        .data("advice", advice)
+                        .line("note     " + check.subject() + ": " + finding)
+                        .line("         -> " + advice);
             case Problem(String cause, String cure) ->
-                JsonOutput.object(
-                        "subject", subject, "state", "problem", "cause", cause, "cure", cure);
-        };
-    }
-
-    private static String text(Check check) {
-        String subject = check.subject() + ": ";
-        return switch (check.result()) {
-            case Sound(String finding) -> "ok       " + subject + finding;
-            case Notice(String finding, String advice) ->
-                "note     " + subject + withAdvice(finding, advice);
-            case Problem(String cause, String cure) ->
-                "PROBLEM  " + subject + withAdvice(cause, cure);
-        };
-    }
-
-    private static String withAdvice(String finding, String advice) {
-        return finding + System.lineSeparator() + "         -> " + advice;
+                report.data("state", "problem")
+                        .data("cause", cause)
+                        .data("cure", cure)
+                        .line("PROBLEM  " + check.subject() + ": " + cause)
+                        .line("         -> " + cure);
+        }
     }
 }

@@ -1,67 +1,63 @@
 package dev.granary.cli.operation;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
-
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cli.command.TierCommand;
+import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.option.CommandFailedException;
-import dev.granary.cli.option.TierOption;
+import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.UsageException;
-import dev.granary.cli.output.EntryFormatter;
-import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.PrometheusText;
-import dev.granary.cli.output.TextTable;
-import dev.granary.cli.output.TierSummary;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.coordinator.machine.Totals;
+import dev.granary.coordinator.statistics.Counter;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.ToLongFunction;
 
 /**
- * {@code granary stats}: the content of a tier, and for the local tier the counters of all
- * processes of this machine.
+ * {@code granary stats}: the content of a place, and for a directory the counters of all processes
+ * of this machine.
  */
 @Command(
         name = "stats",
         mixinStandardHelpOptions = true,
-        description =
-                "Show what a tier contains and, for the local tier, what the cache has saved.")
-public final class StatsCommand extends TierCommand {
+        description = "Show what a place contains and, for a directory, what the cache has saved.")
+public final class StatsCommand extends OutputCommand {
     /**
      * Maximum number of targets that are listed one by one; a foreign bucket may have any number.
      */
     private static final int MAX_TARGETS = 10_000;
 
     private static final String OTHERS = "(more targets)";
+    private static final double MICROS_PER_MILLI = 1e3;
 
     @Mixin
-    private TierOption tier = new TierOption();
+    private PlaceOptions place = new PlaceOptions();
 
     @Option(names = "--prometheus", description = "print metrics in the text format of Prometheus")
     private boolean isPrometheus;
 
     @Option(
             names = "--reset",
-            description = "set the counters of the local directory to 0 after printing them")
+            description = "set the counters of the directory to 0 after printing them")
     private boolean isReset;
 
-    /** Entries of one namespace. */
+    /** Entries of one target. */
     private record Usage(long entries, long bytes) {
         Usage plus(EntryCatalog.Listed entry) {
-            return new Usage(entries + 1, EntryFormatter.sumOf(bytes, entry.bytes()));
+            return new Usage(entries + 1, Units.sum(bytes, entry.bytes()));
         }
     }
 
@@ -70,34 +66,28 @@ public final class StatsCommand extends TierCommand {
         if (isPrometheus && isJson()) {
             throw new UsageException("--prometheus and --json exclude each other; give one");
         }
-        if (isReset && !tier.isLocal()) {
-            throw new UsageException(
-                    "--reset has no effect with --tier bucket: a bucket has no counters");
+        boolean isBucket = place.isBucket();
+        if (isReset && isBucket) {
+            throw new UsageException("--reset has no effect on a bucket: it has no counters");
         }
-        PrintWriter out = out();
-        try (Place inventory = tier.open(stores())) {
-            GranaryConfig config = stores().config();
+        try (Place inventory = place.open()) {
+            GranaryConfig config = place.config();
             Map<String, Usage> usage = usage(inventory);
-            Map<String, Long> totals = tier.isLocal() ? totals(config) : Map.of();
+            Map<String, Long> totals = isBucket ? Map.of() : totals(config);
             if (isPrometheus) {
-                printMetrics(new PrometheusText(out), inventory, config, usage, totals);
-                out.flush();
-            } else if (isJson()) {
-                JsonOutput.print(out, json(inventory, config, usage, totals));
-            } else {
-                printUsage(out, inventory, config, usage);
-                if (tier.isLocal()) {
-                    printTotals(out, config, totals, usage);
-                    if (isReset) {
-                        out.println();
-                        out.println("All counters are 0 now.");
-                    }
-                }
-                out.flush();
+                printMetrics(isBucket ? inventory.name() : "local", config, usage, totals);
+                return 0;
             }
+            Report report = report().field("place", inventory.name());
+            if (!isBucket) {
+                report.field("capacity:capacityBytes", Report.bytes(config.capacityBytes()));
+            }
+            add(usage, report);
+            if (!isBucket) {
+                add(config, totals, usage.isEmpty(), report);
+            }
+            report.print();
             return 0;
-        } catch (IOException e) {
-            throw new CommandFailedException("the statistics cannot be read: " + e.getMessage());
         }
     }
 
@@ -115,38 +105,42 @@ public final class StatsCommand extends TierCommand {
     }
 
     private void printMetrics(
-            PrometheusText text,
-            Place inventory,
-            GranaryConfig config,
-            Map<String, Usage> usage,
-            Map<String, Long> totals) {
+            String tier, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
+        PrometheusText text = new PrometheusText(out());
         text.family("granary_build_info", "gauge", "the version of Granary");
-        text.sample("granary_build_info", 1, "version", LibraryVersion.NUMBER);
-        if (tier.isLocal()) {
+        text.sample("granary_build_info", 1, "version", GranaryConfig.VERSION);
+        if (tier.equals("local")) {
             text.family("granary_capacity_bytes", "gauge", "the capacity of the local tier");
             text.sample("granary_capacity_bytes", config.capacityBytes());
         }
-        text.family("granary_entries", "gauge", "entries in the tier, by target");
-        usage.forEach((namespace, count) -> text.sample(
+        gauge(
+                text,
                 "granary_entries",
-                count.entries(),
-                "tier",
-                tierLabel(inventory),
-                "target",
-                namespace));
-        text.family("granary_entries_bytes", "gauge", "the length of the entries, by target");
-        usage.forEach((namespace, count) -> text.sample(
+                "entries in the tier, by target",
+                tier,
+                usage,
+                Usage::entries);
+        gauge(
+                text,
                 "granary_entries_bytes",
-                count.bytes(),
-                "tier",
-                tierLabel(inventory),
-                "target",
-                namespace));
+                "the length of the entries, by target",
+                tier,
+                usage,
+                Usage::bytes);
         text.counters(totals);
+        out().flush();
     }
 
-    private String tierLabel(Place inventory) {
-        return tier.isLocal() ? "local" : inventory.name();
+    private static void gauge(
+            PrometheusText text,
+            String name,
+            String help,
+            String tier,
+            Map<String, Usage> usage,
+            ToLongFunction<Usage> value) {
+        text.family(name, "gauge", help);
+        usage.forEach((target, count) ->
+                text.sample(name, value.applyAsLong(count), "tier", tier, "target", target));
     }
 
     private Map<String, Usage> usage(Place inventory) throws IOException {
@@ -158,80 +152,105 @@ public final class StatsCommand extends TierCommand {
                         usage.containsKey(entry.namespace()) || usage.size() < MAX_TARGETS
                                 ? entry.namespace()
                                 : OTHERS;
-                progress.passing(Units.plural(
-                                usage.merge(
-                                                namespace,
-                                                new Usage(1, entry.bytes()),
-                                                (old, _) -> old.plus(entry))
-                                        .entries(),
-                                "entry")
-                        + " of " + namespace);
+                Usage sum = usage.getOrDefault(namespace, new Usage(0, 0)).plus(entry);
+                usage.put(namespace, sum);
+                progress.passing(Units.plural(sum.entries(), "entry") + " of " + namespace);
             });
         }
         return usage;
     }
 
-    private void printUsage(
-            PrintWriter out, Place inventory, GranaryConfig config, Map<String, Usage> usage) {
-        long bytes =
-                usage.values().stream().mapToLong(Usage::bytes).reduce(0, EntryFormatter::sumOf);
-        out.println(inventory.name() + ": "
-                + Units.plural(usage.values().stream().mapToLong(Usage::entries).sum(), "entry")
-                + ", " + Units.bytes(bytes)
-                + (tier.isLocal() ? " of " + Units.bytes(config.capacityBytes()) : ""));
-        usage.forEach((namespace, count) -> out.println("  " + namespace + ": "
-                + Units.plural(count.entries(), "entry") + ", " + Units.bytes(count.bytes())));
+    private static void add(Map<String, Usage> usage, Report report) {
+        report.field(
+                        "entries",
+                        usage.values().stream().mapToLong(Usage::entries).sum())
+                .field(
+                        "size:bytes",
+                        Report.bytes(usage.values().stream()
+                                .mapToLong(Usage::bytes)
+                                .reduce(0, Units::sum)));
+        ReportTable targets = report.table("targets", "target", "entries", "size:bytes");
+        usage.forEach((target, count) ->
+                targets.row(target, count.entries(), Report.bytes(count.bytes())));
     }
 
-    private static void printTotals(
-            PrintWriter out,
-            GranaryConfig config,
-            Map<String, Long> totals,
-            Map<String, Usage> usage) {
-        out.println();
-        if (totals.isEmpty()) {
-            if (usage.isEmpty()) {
-                out.println("No process has used " + config.directory() + " yet.");
-            } else {
-                out.println("There are no counters in " + config.directory() + " yet:");
-                out.println("a process adds its counters when it ends, but not when it is killed.");
-            }
+    private void add(
+            GranaryConfig config, Map<String, Long> totals, boolean isUnused, Report report) {
+        report.line("");
+        if (totals.isEmpty() && isUnused) {
+            report.line("No process has used " + config.directory() + " yet.");
+        } else if (totals.isEmpty()) {
+            report.line("There are no counters in " + config.directory() + " yet:")
+                    .line("a process adds its counters when it ends, but not when it is killed.");
         } else {
-            out.println("All processes that used " + config.directory() + ":");
-            TextTable table = new TextTable("counter", "count");
-            totals.forEach(
-                    (name, count) -> table.row(name, String.format(Locale.ROOT, "%,d", count)));
-            table.print(out);
-            out.println();
-            new TierSummary(totals).print(out);
+            report.line("All processes that used " + config.directory() + ":");
+            ReportTable counters = report.table("", "counter", "count");
+            totals.forEach(counters::row);
+            report.line("");
+        }
+        report.data("counters", totals);
+        addTiers(totals, report);
+        if (isReset) {
+            report.line("").line("All counters are 0 now.");
         }
     }
 
-    /**
-     * Returns the statistics as JSON. Capacity and counters belong to this machine, not to a
-     * bucket.
-     */
-    private JsonObject json(
-            Place inventory,
-            GranaryConfig config,
-            Map<String, Usage> usage,
-            Map<String, Long> totals) {
-        JsonArray namespaces = new JsonArray();
-        usage.forEach((namespace, count) -> namespaces.add(JsonOutput.object(
-                "namespace", namespace, "entries", count.entries(), "bytes", count.bytes())));
-        if (!tier.isLocal()) {
-            return JsonOutput.object("tier", inventory.name(), "namespaces", namespaces);
+    /** Adds the hit rate and the mean time of a lookup for each tier. */
+    private static void addTiers(Map<String, Long> totals, Report report) {
+        if (totals.isEmpty()) {
+            return;
         }
-        return JsonOutput.object(
-                "tier",
-                inventory.name(),
-                "capacityBytes",
-                config.capacityBytes(),
-                "namespaces",
-                namespaces,
-                "totals",
-                JsonOutput.object(totals),
-                "tiers",
-                new TierSummary(totals).json());
+        ReportTable tiers = report.table(
+                "tiers", "tier", "lookups", "hits", "hit rate", "mean time:meanMillis");
+        ToLongFunction<Counter> count = counter -> totals.getOrDefault(counter.label(), 0L);
+        long memoryHits = count.applyAsLong(Counter.PROGRAM_HITS);
+        long inMemory = memoryHits + count.applyAsLong(Counter.PROGRAM_MISSES);
+        tiers.row("memory", inMemory, memoryHits, rate(memoryHits, inMemory), Optional.empty());
+        row(tiers, "local", count, Counter.LOCAL_LOOKUPS, Counter.LOCAL_HITS, Counter.LOCAL_TIME);
+        row(tiers, "buckets", count, Counter.LAYER_LOOKUPS, Counter.LAYER_HITS, Counter.LAYER_TIME);
+        long compiled = count.applyAsLong(Counter.COMPILED);
+        tiers.row(
+                "compiler",
+                compiled,
+                Optional.empty(),
+                Optional.empty(),
+                mean(count.applyAsLong(Counter.COMPILE_TIME), compiled));
+    }
+
+    private static void row(
+            ReportTable tiers,
+            String tier,
+            ToLongFunction<Counter> count,
+            Counter lookups,
+            Counter hits,
+            Counter micros) {
+        long all = count.applyAsLong(lookups);
+        long found = count.applyAsLong(hits);
+        tiers.row(
+                tier,
+                all,
+                found,
+                rate(found, all),
+                mean(count.applyAsLong(micros) / MICROS_PER_MILLI, all));
+    }
+
+    /** Returns the share of hits; counters of older versions may have more hits than lookups. */
+    private static Optional<Report.Shown> rate(long hits, long lookups) {
+        double rate = (double) hits / lookups;
+        return lookups == 0 || hits > lookups
+                ? Optional.empty()
+                : Optional.of(
+                        new Report.Shown(rate, String.format(Locale.ROOT, "%.1f %%", rate * 100)));
+    }
+
+    private static Optional<Report.Shown> mean(double millis, long count) {
+        double mean = millis / count;
+        return count == 0
+                ? Optional.empty()
+                : Optional.of(new Report.Shown(
+                        mean,
+                        mean < 1
+                                ? String.format(Locale.ROOT, "%.3f ms", mean)
+                                : Units.millis(mean)));
     }
 }

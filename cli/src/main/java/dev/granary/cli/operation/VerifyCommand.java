@@ -1,53 +1,43 @@
 package dev.granary.cli.operation;
 
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cli.command.LocalTierCommand;
-import dev.granary.cli.option.BucketOptions;
-import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cache.LoadResult.DamageKind;
+import dev.granary.cli.command.OutputCommand;
+import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
 import dev.granary.cli.option.UsageException;
-import dev.granary.cli.output.EntryFormatter;
-import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.output.VerifyReport;
 import dev.granary.cli.place.EntryCopier;
 import dev.granary.cli.place.EntryVerifier;
 import dev.granary.cli.place.Place;
-import dev.granary.cli.place.Places;
-import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.GranaryConfigBuilder;
+import dev.granary.coordinator.tier.TierFactory;
+import dev.granary.local.DirectoryUsage;
 import dev.granary.local.LocalTier;
-
-import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
-import java.time.Instant;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Predicate;
 
-/** {@code granary verify}: reads and checks the entries of the local tier or of another place. */
+/** {@code granary verify}: reads and checks the entries of a place. */
 @Command(
         name = "verify",
         mixinStandardHelpOptions = true,
         description =
-                "Read and verify the entries of the local tier, a directory or a bucket; report"
-                        + " damage and foreign files.")
-public final class VerifyCommand extends LocalTierCommand {
-    @Parameters(
-            arity = "0..1",
-            paramLabel = "PLACE",
-            description = "a directory or s3://NAME/PREFIX instead of the local tier")
-    private @Nullable String place;
+                "Read and verify the entries of a directory or a bucket; report damage and foreign"
+                        + " files.")
+public final class VerifyCommand extends OutputCommand {
+    private static final int MAX_LISTED_FILES = 20;
 
     @Mixin
-    private BucketOptions buckets = new BucketOptions();
+    private PlaceOptions place = new PlaceOptions();
 
     @Mixin
     private SelectionOptions selection = new SelectionOptions();
@@ -59,91 +49,102 @@ public final class VerifyCommand extends LocalTierCommand {
 
     @Override
     public Integer call() throws Exception {
-        if (place == null || !Places.isBucket(place)) {
-            return super.call();
+        if (!place.isBucket()) {
+            GranaryConfig config = place.config();
+            try (LocalTier tier = TierFactory.localWithoutEviction(config)) {
+                return verify(tier, config.directory());
+            }
         }
-        check();
-        try (Place bucket = Places.source(place, buckets.builder())) {
-            return verify(bucket);
-        } catch (IOException e) {
-            throw new CommandFailedException("the entries cannot be listed: " + e.getMessage());
-        }
-    }
-
-    @Override
-    protected void check() throws UsageException, ConfigException {
-        selection.check();
-        boolean isBucket = place != null && Places.isBucket(place);
-        if (isBucket && isRepairing) {
+        if (isRepairing) {
             throw new UsageException("--repair works on directories; in a bucket, publish the"
                     + " kernels again by granary populate");
         }
-        if (!isBucket && buckets.isGiven()) {
-            throw new UsageException(
-                    "--endpoint and --client have no effect on a directory; name a bucket");
+        try (Place bucket = place.open()) {
+            return verify(bucket);
         }
     }
 
-    @Override
-    protected GranaryConfigBuilder configure(GranaryConfigBuilder options) throws ConfigException {
-        return place == null ? options : options.directory(place);
-    }
-
-    private int verify(Place bucket) throws IOException, UsageException, InterruptedException {
+    private int verify(Place bucket) throws IOException, InterruptedException {
         EntryCopier reader;
         try (ProgressLine progress =
                 new ProgressLine(err(), "verifying", 0).watching(bucket.waits())) {
             progress.passing(bucket.name());
-            List<EntryCatalog.Listed> entries =
-                    selection.from(Place.entries(bucket.catalog()), Instant.now());
+            List<EntryCatalog.Listed> entries = selection.from(Place.entries(bucket.catalog()));
             reader = EntryCopier.ofNone(counters -> progress.passing(
                     Units.count(counters.done()) + " of " + Units.count(entries.size())));
             bucket.read(entries, reader);
         }
-        if (isJson()) {
-            JsonOutput.print(
-                    out(),
-                    JsonOutput.object(
-                            "bucket",
-                            bucket.name(),
-                            "healthy",
-                            reader.failed() == 0,
-                            "sound",
-                            reader.present(),
-                            "failed",
-                            reader.failed(),
-                            "failures",
-                            EntryFormatter.json(reader.failures())));
-        } else {
-            out().println(bucket.name());
-            out().println(Units.plural(reader.present(), "entry") + " intact, "
-                    + Units.count(reader.failed()) + " failed, "
-                    + Units.bytes(reader.receivedBytes()) + " received");
-            EntryFormatter.print(out(), reader.failures());
-            out().flush();
-        }
+        Report report = report().field("place", bucket.name())
+                .data("healthy", reader.failed() == 0)
+                .field("sound", reader.present())
+                .field("failed", reader.failed())
+                .field("received:receivedBytes", Report.bytes(reader.receivedBytes()));
+        reader.addFailures(report);
+        report.print();
         return reader.failed() == 0 ? 0 : 1;
     }
 
-    @Override
-    protected String failureMessage() {
-        return "the local directory cannot be verified";
-    }
-
-    @Override
-    protected int run(LocalTier tier, GranaryConfig config) throws Exception {
-        List<EntryCatalog.Listed> entries = selection.from(Place.entries(tier), Instant.now());
+    private int verify(LocalTier tier, Path directory) throws IOException {
+        List<EntryCatalog.Listed> entries = selection.from(Place.entries(tier));
         Predicate<EntryCatalog.Listed> removal = isRepairing ? tier::remove : _ -> false;
         EntryVerifier verifier;
         try (ProgressLine progress = new ProgressLine(err(), "verifying", entries.size())) {
-            verifier = EntryVerifier.all(tier, entries, removal, progressOf(progress, entries));
+            verifier = EntryVerifier.all(
+                    tier,
+                    entries,
+                    removal,
+                    i -> progress.passing(i, entries.get(i).hash().hex()));
         }
-        VerifyReport report = new VerifyReport(config.directory(), verifier, tier.usage());
-        if (isJson()) {
-            JsonOutput.print(out(), report.json());
-        } else {
-            report.print(out());
-        }
+        Report report = report();
+        add(directory, verifier, tier.usage(), report);
+        report.print();
         return verifier.isHealthy() ? 0 : 1;
+    }
+
+    /** Adds the result for a directory to a report. */
+    static void add(Path directory, EntryVerifier verifier, DirectoryUsage usage, Report report) {
+        report.field("place", directory.toString()).data("healthy", verifier.isHealthy());
+        verifier.addTo(report);
+        int files = usage.foreign().size();
+        report.line("")
+                .field(
+                        "unfinished",
+                        new Report.Shown(
+                                usage.unfinished(),
+                                usage.unfinished() == 0
+                                        ? "nothing"
+                                        : Units.plural(usage.unfinished(), "file") + " of "
+                                                + Units.bytes(usage.unfinishedBytes())
+                                                + "; sweeps remove those older than an hour"))
+                .data("unfinishedBytes", usage.unfinishedBytes())
+                .field(
+                        "foreign",
+                        new Report.Shown(
+                                usage.foreign(),
+                                files == 0
+                                        ? "nothing"
+                                        : Units.plural(files, "file")
+                                                + (files == DirectoryUsage.NAMED ? " or more" : "")
+                                                + ", ignored:"));
+        usage.foreign().stream()
+                .limit(MAX_LISTED_FILES)
+                .map(file -> file.startsWith(directory) ? directory.relativize(file) : file)
+                .forEach(file -> report.line("  " + file));
+        report.line("");
+        if (verifier.removed().entries() > 0) {
+            report.line(Units.entries(
+                            verifier.removed().entries(), verifier.removed().bytes())
+                    + " removed.");
+        }
+        if (!verifier.isHealthy()) {
+            report.line("There is damage. Damaged entries are never used; --repair removes them.");
+        } else if (verifier.removed().entries() == 0) {
+            report.line("No damage found.");
+        }
+        if (verifier.found(EntryVerifier.name(DamageKind.TOO_OLD)).entries()
+                        + verifier.found(EntryVerifier.name(DamageKind.TOO_NEW)).entries()
+                > 0) {
+            report.line("Entries of other versions are kept for those versions.");
+        }
     }
 }

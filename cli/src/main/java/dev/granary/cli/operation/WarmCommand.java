@@ -1,15 +1,11 @@
 package dev.granary.cli.operation;
 
-import com.google.gson.JsonArray;
-import com.google.gson.JsonObject;
-
 import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.TargetOption;
 import dev.granary.cli.option.UsageException;
-import dev.granary.cli.output.EntryFormatter;
-import dev.granary.cli.output.JsonOutput;
 import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.EntryCopier;
 import dev.granary.cli.place.Warmer;
@@ -61,7 +57,7 @@ public final class WarmCommand extends TierCommand {
         boolean isSuccess = true;
         List<String> namespaces = targets.namespaces(device.selection());
         Set<String> empty = new LinkedHashSet<>(namespaces);
-        JsonArray results = new JsonArray();
+        Report report = report().data("directory", config.directory());
         try (Warmer warmer = Warmer.open(
                 config,
                 isPacksOnly
@@ -70,47 +66,33 @@ public final class WarmCommand extends TierCommand {
             for (BucketConfig layer : config.buckets()) {
                 for (String target : namespaces) {
                     long start = System.nanoTime();
-                    JsonObject result = JsonOutput.object("bucket", layer.name(), "target", target);
-                    results.add(result);
+                    Report part = report.part("warmed")
+                            .data("bucket", layer.name())
+                            .data("target", target);
                     try {
-                        Warmer.Report report = from(warmer, layer, target);
-                        Duration elapsed = Duration.ofNanos(System.nanoTime() - start);
-                        isSuccess &= report.isWhole();
-                        if (report.wanted()
-                                        + report.present()
-                                        + report.entries().failed()
+                        Warmer.Report warmed = from(warmer, layer, target);
+                        isSuccess &= warmed.isWhole();
+                        if (warmed.wanted()
+                                        + warmed.present()
+                                        + warmed.entries().failed()
                                 > 0) {
                             empty.remove(target);
                         }
-                        if (isJson()) {
-                            add(result, elapsed, report);
-                        } else {
-                            print(layer, target, elapsed, report);
-                        }
-                        printProblems(config, layer, report);
+                        part.line("from " + layer.name()).line("for  " + target);
+                        add(Duration.ofNanos(System.nanoTime() - start), warmed, part);
+                        addProblems(config, layer, warmed, part);
                     } catch (IOException e) {
                         isSuccess = false;
                         empty.remove(target);
-                        result.addProperty("unavailable", e.getMessage());
-                        err().println("granary: nothing was received from " + layer.name() + ": "
+                        part.data("unavailable", String.valueOf(e.getMessage()));
+                        part.problem("nothing was received from " + layer.name() + ": "
                                 + e.getMessage());
-                        err().flush();
                     }
                 }
             }
         }
-        isSuccess &= !isAnythingMissing(config, namespaces, empty);
-        if (isJson()) {
-            JsonOutput.print(
-                    out(),
-                    JsonOutput.object(
-                            "directory",
-                            config.directory(),
-                            "healthy",
-                            isSuccess,
-                            "warmed",
-                            results));
-        }
+        isSuccess &= !isAnythingMissing(config, namespaces, empty, report);
+        report.data("healthy", isSuccess).print();
         return isSuccess ? 0 : 1;
     }
 
@@ -119,17 +101,14 @@ public final class WarmCommand extends TierCommand {
      * devices of this machine. Of those one is enough, since the others may be unused.
      */
     private boolean isAnythingMissing(
-            GranaryConfig config, List<String> namespaces, Set<String> empty) {
+            GranaryConfig config, List<String> namespaces, Set<String> empty, Report report) {
         if (empty.isEmpty() || (!targets.isGiven() && empty.size() < namespaces.size())) {
             return false;
         }
         String buckets =
                 config.buckets().stream().map(BucketConfig::name).collect(Collectors.joining(", "));
-        empty.forEach(
-                target -> err().println("granary: no entry for " + target + " is in " + buckets
-                        + "; granary ls --tier bucket lists its entries, granary"
-                        + " populate adds some"));
-        err().flush();
+        empty.forEach(target -> report.problem("no entry for " + target + " is in " + buckets
+                + "; granary ls s3://NAME/PREFIX lists its entries, granary populate adds some"));
         return true;
     }
 
@@ -145,50 +124,40 @@ public final class WarmCommand extends TierCommand {
         }
     }
 
-    private void print(BucketConfig layer, String target, Duration elapsed, Warmer.Report report) {
-        EntryCopier entries = report.entries();
-        out().println("from " + layer.name());
-        out().println("for  " + target);
-        out().println(EntryFormatter.inSentence(entries.copied(), entries.copiedBytes())
-                + " installed, " + Units.count(report.present()) + " there already, "
-                + Units.count(entries.failed()) + " skipped");
-        entries.failures().forEach((cause, skipped) -> out().println(
-                        EntryFormatter.inSentence(skipped.entries(), skipped.bytes()) + " skipped: "
-                                + cause));
-        out().println(Units.bytes(entries.receivedBytes()) + " received in "
-                + Units.plural(report.requests(), "request") + ", " + Units.time(elapsed));
-        if (report.unpacked() > 0) {
-            out().println(Units.plural(report.unpacked(), "entry")
-                    + " needed a request each; granary compact moves them into packs");
-        }
-        out().println();
-        out().flush();
+    private static void add(Duration elapsed, Warmer.Report warmed, Report report) {
+        EntryCopier entries = warmed.entries();
+        report.field(
+                        "installed",
+                        new Report.Shown(
+                                entries.copied(),
+                                Units.entries(entries.copied(), entries.copiedBytes())))
+                .data("installedBytes", entries.copiedBytes())
+                .field("present", warmed.present())
+                .field("skipped", entries.failed())
+                .field("received:receivedBytes", Report.bytes(entries.receivedBytes()))
+                .field("requests", warmed.requests())
+                .field("time:millis", elapsed);
+        entries.addFailures(report);
+        report.count(
+                        "unpacked",
+                        warmed.unpacked(),
+                        Units.plural(warmed.unpacked(), "entry")
+                                + " needed a request each; granary compact moves them into packs")
+                .line("");
     }
 
-    /** Prints one line for each problem, with what to do about it. */
-    private void printProblems(GranaryConfig config, BucketConfig layer, Warmer.Report report) {
-        report.unlisted().ifPresent(cause -> err().println(
-                        "granary: unpacked entries could not be listed in " + layer.name() + " ("
-                                + cause + "); --packs-only leaves them out"));
-        if (report.displaced() > 0) {
-            err().println("granary: " + Units.plural(report.displaced(), "entry")
-                    + " evicted from " + config.directory() + " again because of its capacity of "
-                    + Units.bytes(config.capacityBytes()) + "; raise --capacity"
-                    + " (GRANARY_CAPACITY)");
+    /** Adds one line for each problem, with what to do about it. */
+    private static void addProblems(
+            GranaryConfig config, BucketConfig layer, Warmer.Report warmed, Report report) {
+        report.data("unlisted", warmed.unlisted()).data("displaced", warmed.displaced());
+        warmed.unlisted()
+                .ifPresent(cause -> report.problem("unpacked entries could not be listed in "
+                        + layer.name() + " (" + cause + "); --packs-only leaves them out"));
+        if (warmed.displaced() > 0) {
+            report.problem(Units.plural(warmed.displaced(), "entry") + " evicted from "
+                    + config.directory() + " again because of its capacity of "
+                    + Units.bytes(config.capacityBytes())
+                    + "; raise --capacity (GRANARY_CAPACITY)");
         }
-        err().flush();
-    }
-
-    private static void add(JsonObject object, Duration elapsed, Warmer.Report report) {
-        object.addProperty("millis", Units.millis(elapsed));
-        object.addProperty("installed", report.entries().copied());
-        object.addProperty("installedBytes", report.entries().copiedBytes());
-        object.addProperty("present", report.present());
-        object.addProperty("alone", report.unpacked());
-        object.addProperty("receivedBytes", report.entries().receivedBytes());
-        object.addProperty("requests", report.requests());
-        object.addProperty("displaced", report.displaced());
-        object.add("skipped", EntryFormatter.json(report.entries().failures()));
-        report.unlisted().ifPresent(cause -> object.addProperty("unlisted", cause));
     }
 }

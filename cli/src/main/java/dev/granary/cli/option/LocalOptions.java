@@ -26,6 +26,11 @@ public final class LocalOptions {
                     + " (GRANARY_CAPACITY)")
     private @Nullable String capacity;
 
+    /** Returns true if an option was given. */
+    boolean isGiven() {
+        return directory != null || capacity != null;
+    }
+
     public GranaryConfigBuilder builder() throws ConfigException {
         GranaryConfigBuilder builder = GranaryConfig.builder();
         if (directory != null) {

@@ -26,12 +26,14 @@ public final class SelectionOptions {
     @Option(
             names = "--older-than",
             paramLabel = "AGE",
+            converter = Converters.Age.class,
             description = "only entries not used for that long: 30d, 12h, 45m")
-    private @Nullable String olderThan;
+    private @Nullable Duration olderThan;
 
     @Option(
             names = "--id",
             paramLabel = "PREFIX",
+            converter = Converters.IdPrefix.class,
             description = "only entries whose ids begin with these digits")
     private @Nullable String id;
 
@@ -40,25 +42,18 @@ public final class SelectionOptions {
         return target != null || olderThan != null || id != null;
     }
 
-    /** Rejects invalid options before anything is opened. */
-    public void check() throws UsageException {
-        from(List.of(), Instant.EPOCH);
-    }
-
     /** Returns the selected ones of {@code entries}, in their order. */
-    public List<EntryCatalog.Listed> from(List<EntryCatalog.Listed> entries, Instant now)
-            throws UsageException {
-        return entries.stream().filter(predicate(now)).toList();
+    public List<EntryCatalog.Listed> from(List<EntryCatalog.Listed> entries) {
+        return entries.stream().filter(predicate()).toList();
     }
 
-    /** Returns the predicate that is true for selected entries. */
-    public Predicate<EntryCatalog.Listed> predicate(Instant now) throws UsageException {
-        String prefix = target == null ? "" : target;
-        String digits = id == null ? "" : IdPrefixConverter.parse(id);
-        Duration age = olderThan == null ? null : AgeConverter.parse(olderThan, "--older-than");
-        long latest = age == null ? Long.MAX_VALUE : now.minus(age).toEpochMilli();
-        return entry -> entry.namespace().startsWith(prefix)
-                && (digits.isEmpty() || entry.hash().hex().startsWith(digits))
+    /** Returns the predicate that is true for entries that are selected now. */
+    public Predicate<EntryCatalog.Listed> predicate() {
+        long latest = olderThan == null
+                ? Long.MAX_VALUE
+                : Instant.now().minus(olderThan).toEpochMilli();
+        return entry -> (target == null || entry.namespace().startsWith(target))
+                && (id == null || entry.hash().hex().startsWith(id))
                 && entry.lastUsedMillis() <= latest;
     }
 }

@@ -31,7 +31,7 @@ public final class BoundedEntryList implements Consumer<EntryCatalog.Listed> {
     @Override
     public void accept(EntryCatalog.Listed entry) {
         entries++;
-        bytes = EntryFormatter.sumOf(bytes, entry.bytes());
+        bytes = Units.sum(bytes, entry.bytes());
         if (firstEntries.size() < limit) {
             firstEntries.add(entry);
         } else if (order.compare(entry, firstEntries.element()) < 0) {

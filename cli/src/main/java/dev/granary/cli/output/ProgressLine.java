@@ -1,6 +1,5 @@
 package dev.granary.cli.output;
 
-import dev.granary.cli.place.SilenceMonitor;
 import dev.granary.coordinator.Granary;
 
 import org.jspecify.annotations.Nullable;

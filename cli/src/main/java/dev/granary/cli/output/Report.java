@@ -35,7 +35,7 @@ import java.util.regex.Pattern;
 public final class Report {
     private static final DateTimeFormatter MINUTE =
             DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm").withZone(ZoneId.systemDefault());
-    private static final Pattern CONTROL = Pattern.compile("[\\p{Cc}&&[^\n]]");
+    private static final Pattern CONTROL = Pattern.compile("\\p{Cc}");
     private static final int WIDTH = 80;
     private static final int LABEL_WIDTH = 11;
 
@@ -63,9 +63,13 @@ public final class Report {
     /** Adds a value behind its label, wrapped to 80 columns. */
     public Report field(String label, Object value) {
         data(label, value);
+        return text(label, value instanceof Sha256 hash ? hash.hex() : value);
+    }
+
+    /** Adds a value to the text only, as {@link #field} does. */
+    public Report text(String label, Object value) {
         if (isText()) {
-            String shown = value instanceof Sha256 hash ? hash.hex() : text(value);
-            wrap(label.split(":", 2)[0], shown);
+            wrap(label.split(":", 2)[0], text(value));
         }
         return this;
     }
@@ -165,30 +169,26 @@ public final class Report {
         return object.getAsJsonArray(name);
     }
 
-    /** Prints a label and a text in a column of its own. Words longer than a line are cut. */
+    /** Prints a label and a text in a column of its own. A word longer than a line is broken. */
     private void wrap(String label, String text) {
-        StringBuilder line = new StringBuilder(CONTROL.matcher(label).replaceAll("?"));
+        StringBuilder line = new StringBuilder(label);
         line.repeat(' ', Math.max(1, LABEL_WIDTH - label.length()));
-        boolean isEmpty = true;
-        for (String word : CONTROL.matcher(text).replaceAll("?").strip().split("\\s+")) {
-            String rest = word;
-            if (!isEmpty && line.length() + 1 + rest.length() > WIDTH) {
-                out.println(line);
+        int start = line.length();
+        for (String word : text.strip().split("\\s+")) {
+            if (line.length() > start && line.length() + 1 + word.length() > WIDTH) {
+                line(line.toString());
                 line.setLength(0);
                 line.repeat(' ', LABEL_WIDTH);
-                isEmpty = true;
+                start = LABEL_WIDTH;
             }
-            while (LABEL_WIDTH + rest.length() > WIDTH) {
-                out.println(line + rest.substring(0, WIDTH - LABEL_WIDTH));
-                rest = rest.substring(WIDTH - LABEL_WIDTH);
-                line.setLength(0);
-                line.repeat(' ', LABEL_WIDTH);
+            line.append(line.length() > start ? " " : "").append(word);
+            while (line.length() > WIDTH) {
+                line(line.substring(0, WIDTH));
+                line.replace(0, WIDTH, " ".repeat(LABEL_WIDTH));
+                start = LABEL_WIDTH;
             }
-            line.append(isEmpty ? "" : " ").append(rest);
-            isEmpty = false;
         }
-        out.println(line.toString().stripTrailing());
-        out.flush();
+        line(line.toString().stripTrailing());
     }
 
     /** Returns the name in JSON of a label: {@code lastUsed} of {@code last used}. */
@@ -212,7 +212,7 @@ public final class Report {
             case Sha256 hash -> hash.hex().substring(0, Units.SHORT_ID);
             case Collection<?> values ->
                 String.join(", ", values.stream().map(Report::text).toList());
-            default -> CONTROL.matcher(value.toString()).replaceAll("?");
+            default -> value.toString();
         };
     }
 

@@ -58,6 +58,18 @@ public final class Units {
         return String.format(Locale.ROOT, "%,d", count);
     }
 
+    /** Returns text such as {@code 3 entries (1.2 MiB)}. */
+    public static String entries(long entries, long bytes) {
+        return plural(entries, "entry") + " (" + bytes(bytes) + ")";
+    }
+
+    /** Returns the sum of two sizes, without overflow: a server may report any size. */
+    public static long sum(long one, long other) {
+        return Math.max(0, other) > Long.MAX_VALUE - one
+                ? Long.MAX_VALUE
+                : one + Math.max(0, other);
+    }
+
     /** Returns text such as {@code 1 entry}, {@code 1,200 entries}. */
     public static String plural(long count, String noun) {
         return count(count) + " "

@@ -5,6 +5,7 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.DaemonThreads;
+import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.local.EntryFiles;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 

@@ -3,6 +3,9 @@ package dev.granary.cli.place;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.StoreResult;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.ReportTable;
+import dev.granary.cli.output.Units;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.s3.pack.warm.BulkEntryReader;
@@ -15,12 +18,17 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 
 /**
  * Copier of verified entries into one place, with counters. An entry that cannot be copied is
  * counted by its cause and does not affect the others. Thread-safe.
  */
 public final class EntryCopier implements BulkEntryReader.Receiver {
+    private static final int MAX_LISTED = 20;
+    private static final Pattern ID =
+            Pattern.compile("\\b([0-9a-f]{" + Units.SHORT_ID + "})[0-9a-f]{48}\\b");
+
     private final BiConsumer<Entry, Consumer<StoreResult>> store;
     private final Consumer<EntryCopier> progress;
     private final Semaphore stores;
@@ -201,6 +209,17 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         synchronized (failures) {
             return new TreeMap<>(failures);
         }
+    }
+
+    /** Adds the causes for which entries failed to a report, with shortened ids in the text. */
+    public void addFailures(Report report) {
+        ReportTable table =
+                report.table("failures", "failed:entries", "-bytes", "~cause").limit(MAX_LISTED);
+        failures()
+                .forEach((cause, each) -> table.row(
+                        each.entries(),
+                        each.bytes(),
+                        new Report.Shown(cause, ID.matcher(cause).replaceAll("$1"))));
     }
 
     /** Returns the number of entries that are copied, or need not or cannot be. */

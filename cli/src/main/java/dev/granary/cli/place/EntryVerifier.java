@@ -1,12 +1,14 @@
 package dev.granary.cli.place;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.ReportTable;
 
 import java.lang.foreign.Arena;
 import java.util.ArrayList;
-import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -15,11 +17,13 @@ import java.util.function.Predicate;
 
 /** Verifier that reads every listed entry and counts the results. Not thread-safe. */
 public final class EntryVerifier {
-    private final Map<DamageKind, Count> damaged = new EnumMap<>(DamageKind.class);
+    private static final String SOUND = "sound";
+    private static final int MAX_LISTED = 20;
+
+    private final Map<String, Count> found = new LinkedHashMap<>(Map.of(SOUND, Count.NONE));
     private final List<Bad> bad = new ArrayList<>();
-    private Count sound = Count.NONE;
-    private Count unreadable = Count.NONE;
-    private Count repaired = Count.NONE;
+    private Count removed = Count.NONE;
+    private boolean isHealthy = true;
 
     private EntryVerifier() {}
 
@@ -43,19 +47,11 @@ public final class EntryVerifier {
      * An entry that is not sound.
      *
      * @param listed the entry
-     * @param reason the kind of damage in lower case, or {@code unreadable}
+     * @param found the kind of damage in lower case, or {@code unreadable}
      * @param detail the details, for people
-     * @param action the action taken on the entry
+     * @param isRemoved true if the entry was removed
      */
-    public record Bad(EntryCatalog.Listed listed, String reason, String detail, Action action) {}
-
-    /** The action taken on an entry that is not sound. */
-    public enum Action {
-        /** It is still in the tier. */
-        LEFT,
-        /** It was removed. */
-        REMOVED
-    }
+    public record Bad(EntryCatalog.Listed listed, String found, String detail, boolean isRemoved) {}
 
     /**
      * Returns true for entries that another version of Granary wrote: they belong to that version
@@ -96,46 +92,39 @@ public final class EntryVerifier {
     private void count(
             EntryCatalog.Listed listed, LoadResult read, Predicate<EntryCatalog.Listed> repair) {
         switch (read) {
-            case LoadResult.Hit _ -> sound = sound.plus(listed);
+            case LoadResult.Hit _ -> count(SOUND, listed);
             case LoadResult.Absent _ -> {} // evicted meanwhile
             case LoadResult.Damaged damage -> {
-                damaged.merge(
-                        damage.damage(), Count.NONE.plus(listed), (old, _) -> old.plus(listed));
-                boolean isRepaired = !isOtherVersion(damage.damage()) && repair.test(listed);
-                if (isRepaired) {
-                    repaired = repaired.plus(listed);
-                }
-                bad.add(new Bad(
-                        listed,
-                        name(damage.damage()),
-                        damage.detail(),
-                        isRepaired ? Action.REMOVED : Action.LEFT));
+                boolean isOther = isOtherVersion(damage.damage());
+                boolean isRemoved = !isOther && repair.test(listed);
+                removed = isRemoved ? removed.plus(listed) : removed;
+                isHealthy &= isOther || isRemoved;
+                count(name(damage.damage()), listed);
+                bad.add(new Bad(listed, name(damage.damage()), damage.detail(), isRemoved));
             }
             case LoadResult.Unavailable lost -> {
-                unreadable = unreadable.plus(listed);
-                bad.add(new Bad(listed, "unreadable", lost.cause(), Action.LEFT));
+                isHealthy = false;
+                count("unreadable", listed);
+                bad.add(new Bad(listed, "unreadable", lost.cause(), false));
             }
         }
     }
 
-    /** Returns the sound entries. */
-    public Count sound() {
-        return sound;
+    private void count(String kind, EntryCatalog.Listed listed) {
+        found.merge(kind, Count.NONE.plus(listed), (old, _) -> old.plus(listed));
     }
 
-    /** Returns the damaged entries of a kind, before any repair. */
-    public Count damaged(DamageKind damage) {
-        return damaged.getOrDefault(damage, Count.NONE);
-    }
-
-    /** Returns the entries that could not be read. */
-    public Count unreadable() {
-        return unreadable;
+    /**
+     * Returns the entries that were found so: {@code sound}, {@code unreadable}, or a kind of
+     * damage, before any repair.
+     */
+    public Count found(String kind) {
+        return found.getOrDefault(kind, Count.NONE);
     }
 
     /** Returns the damaged entries that were removed. */
-    public Count repaired() {
-        return repaired;
+    public Count removed() {
+        return removed;
     }
 
     /** Returns every entry that is not sound, including those of another version. */
@@ -145,11 +134,27 @@ public final class EntryVerifier {
 
     /** Returns true if no damaged or unreadable entry is left. */
     public boolean isHealthy() {
-        // the repaired ones are among the damaged ones, which are added below
-        long remaining = unreadable.entries() - repaired.entries();
-        for (Map.Entry<DamageKind, Count> each : damaged.entrySet()) {
-            remaining += isOtherVersion(each.getKey()) ? 0 : each.getValue().entries();
+        return isHealthy;
+    }
+
+    /** Adds the counts, and each entry that is not sound, to a report. */
+    public void addTo(Report report) {
+        ReportTable kinds = report.table("found", "found", "entries", "bytes");
+        found.forEach(
+                (kind, count) -> kinds.row(kind, count.entries(), Report.bytes(count.bytes())));
+        if (!bad.isEmpty()) {
+            report.line("");
         }
-        return remaining == 0;
+        ReportTable damaged = report.table(
+                        "damaged", "id", "-target", "-bytes", "<found", "~where", "-removed")
+                .limit(MAX_LISTED);
+        bad.forEach(each -> damaged.row(
+                each.listed().hash(),
+                each.listed().namespace(),
+                each.listed().bytes(),
+                each.found(),
+                each.detail(),
+                each.isRemoved()));
+        report.data("removedEntries", removed.entries()).data("removedBytes", removed.bytes());
     }
 }

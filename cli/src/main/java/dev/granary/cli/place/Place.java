@@ -4,6 +4,8 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.cli.output.SilenceMonitor;
+import dev.granary.cli.output.Units;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -70,6 +72,11 @@ public sealed interface Place extends AutoCloseable permits DirectoryPlace, Buck
         entries.sort(
                 Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis).reversed());
         return entries;
+    }
+
+    /** Returns the sum of the lengths of entries. */
+    static long bytes(List<EntryCatalog.Listed> entries) {
+        return entries.stream().mapToLong(EntryCatalog.Listed::bytes).reduce(0, Units::sum);
     }
 
     @Override

@@ -130,9 +130,14 @@ public final class Places {
 
     private static BucketConfig bucket(String text, GranaryConfigBuilder builder)
             throws ConfigException {
+        for (BucketConfig configured : builder.build().buckets()) {
+            if (configured.location().toString().equals(text)) {
+                return configured; // with its own endpoint and options
+            }
+        }
         List<BucketConfig> buckets = builder.bucket(text).build().buckets();
         if (buckets.size() != 1) {
-            throw new ConfigException("FROM and TO are one bucket each");
+            throw new ConfigException("a place is one bucket");
         }
         return buckets.getFirst();
     }

@@ -4,6 +4,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.support.Warnings;
+import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;

@@ -4,9 +4,9 @@ import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.coordinator.toml.TomlTable;
 import dev.granary.plans.ArrayCache;
-import dev.granary.plans.CopyStrategy;
+import dev.granary.plans.ArrayCache.CopyStrategy;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.MemoryLocation;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
 

@@ -4,8 +4,8 @@ import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.coordinator.toml.TomlTable;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.tuning.PlanParameters;
 import dev.granary.plans.tuning.PlanSpace;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;

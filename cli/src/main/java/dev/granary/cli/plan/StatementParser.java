@@ -1,11 +1,11 @@
 package dev.granary.cli.plan;
 
-import dev.granary.plans.nest.ArrayAccess;
 import dev.granary.plans.nest.IndexExpression;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.LoopIndex;
-import dev.granary.plans.nest.NestLogic;
-import dev.granary.plans.nest.UpdateOperator;
+import dev.granary.plans.nest.LoopNest.ArrayAccess;
+import dev.granary.plans.nest.LoopNest.NestLogic;
+import dev.granary.plans.nest.LoopNest.UpdateOperator;
 import dev.granary.plans.nest.ValueExpression;
 
 import java.util.ArrayList;

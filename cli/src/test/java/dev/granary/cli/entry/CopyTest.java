@@ -148,7 +148,7 @@ class CopyTest {
         List<Entry> all = fill(from, 5, 1000);
         fleet.publish(all);
         fleet.publishUnpacked(List.of(entries.entry(500)));
-        copy(BUCKET, from).exits(0).isNarrow().prints("from " + BUCKET, "copied", "there already");
+        copy(BUCKET, from).exits(0).isNarrow().prints("from       " + BUCKET, "copied", "present");
         assertEquals(6, listed(from).size());
         Cli.run("verify", "--dir", from).exits(0).prints("No damage found");
     }
@@ -230,10 +230,10 @@ class CopyTest {
         Cli.run("verify", BUCKET, "--endpoint", fleet.endpoint())
                 .exits(0)
                 .isNarrow()
-                .prints("5 entries intact, 0 failed");
+                .prints("sound      5", "failed     0");
         fleet.change(fleet.keys("/e/").getFirst(), _ -> new byte[7]);
         Cli damaged = Cli.run("verify", BUCKET, "--endpoint", fleet.endpoint()).exits(1);
-        damaged.isNarrow().prints("4 entries intact, 1 failed", "damaged: ");
+        damaged.isNarrow().prints("sound      4", "failed     1", "damaged: ");
         JsonObject json = Cli.run("verify", BUCKET, "--json", "--endpoint", fleet.endpoint())
                 .exits(1)
                 .json();

@@ -15,11 +15,11 @@ import dev.granary.coordinator.FakeDescriptor;
 import dev.granary.coordinator.FakeEngine;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestNode;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.statistics.TierStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
 import dev.granary.gpu.composite.CompositeStatistics;
 
 import org.junit.jupiter.api.DisplayName;
@@ -73,7 +73,7 @@ class CountersTest {
         JsonObject json = Cli.run("stats", "--dir", directory, "--json")
                 .exits(0)
                 .json()
-                .getAsJsonObject("totals");
+                .getAsJsonObject("counters");
         for (String name : descriptions().keySet()) {
             assertTrue(rows.contains(name), name);
             assertTrue(json.has(name), name);

@@ -12,11 +12,11 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
-import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.s3.embedded.EmbeddedS3;
 
 import org.junit.jupiter.api.Assumptions;
@@ -112,11 +112,11 @@ class ManifestMeetsCodeTest {
                     Granary granary = Granary.open(config);
                     OpenClBuffer xs = engine.bufferOf(x);
                     OpenClBuffer ys = engine.bufferOf(y)) {
-                LookupResult<OpenClPrimitive> saxpy =
+                LookupResult<KernelProgram> saxpy =
                         granary.lookup(engine, readme(engine, SOURCE.strip()));
                 assertEquals(PrimitiveSource.BUCKET, saxpy.source());
                 assertEquals(0, granary.statistics().count(Counter.COMPILED));
-                try (OpenClKernels kernels = engine.load(saxpy.primitive())) {
+                try (LoadedKernels kernels = engine.load(saxpy.primitive())) {
                     kernels.launch("saxpy", Geometry.of(N).local(64), 2.0f, xs, ys, N);
                 }
                 ys.read(y);

@@ -10,14 +10,14 @@ import dev.granary.cli.Cli;
 import dev.granary.cli.plan.PlanFile;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.plans.ArrayCache;
-import dev.granary.plans.CopyStrategy;
+import dev.granary.plans.ArrayCache.CopyStrategy;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.MemoryLocation;
 import dev.granary.plans.ParallelAxis;
-import dev.granary.plans.nest.ArrayLayout;
-import dev.granary.plans.nest.ArrayRole;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
+import dev.granary.plans.nest.KernelArray.ArrayLayout;
+import dev.granary.plans.nest.KernelArray.ArrayRole;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
 

@@ -181,7 +181,7 @@ class PopulateJobsTest {
                 List.of("0/4", "5/4", "1", "1/0", "a/b", "-1/4", "1/4/4", "", "1/99999999999")) {
             run("populate", "ci", manifest, "--shard", shard)
                     .exits(2)
-                    .reports("--shard is '" + shard + "', but should be a part I/N");
+                    .reports("'" + shard + "' should be a part I/N");
         }
         run("populate", "ci", manifest, "--jobs", "0")
                 .exits(2)

@@ -288,7 +288,13 @@ class PopulateOfflineTest {
 
         String namespace = IntermediateDescriptor.TARGET.path();
         JsonObject entry = Cli.run(
-                        arguments("ls", "ci", "--tier", "bucket", "--target", namespace, "--json"))
+                        "ls",
+                        "s3://kernels/ci",
+                        "--endpoint",
+                        fleet.endpoint(),
+                        "--target",
+                        namespace,
+                        "--json")
                 .exits(0)
                 .json()
                 .getAsJsonArray("entries")
@@ -303,8 +309,8 @@ class PopulateOfflineTest {
                         "  SPIR-V 1.",
                         "front end  ",
                         "  ocloc 22.",
-                        "  yes: SPIR-V 1.",
-                        "  intermediate\n");
+                        "compatible yes: SPIR-V 1.",
+                        "  kind     intermediate");
         String copied = directory.resolve("copied").toString();
         Cli.run("verify", "--dir", node).exits(0);
         Cli.run("copy", node, copied).exits(0);

@@ -154,8 +154,9 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName("O4 populate --fresh compiles what the directory and the bucket have, and publishes"
-            + " what the bucket lacks; the directory stays as it is")
+    @DisplayName(
+            "O4 populate --fresh compiles what the directory and the bucket have, and publishes"
+                    + " what the bucket lacks; the directory stays as it is")
     void fresh() {
         Cli.run("get", manifest, "--dir", directory.resolve("ci").toString()).exits(0);
         run("populate", "ci", "--fresh").exits(0).prints("1 compiled", "1 published, 0 there");
@@ -222,14 +223,14 @@ class PopulateTruthTest {
                 2, both.get("stored").getAsInt() + both.get("present").getAsInt(), both::toString);
         run("warm", "before").exits(0).prints("2 entries (");
         fleet.remove("/p/");
-        run("warm", "before").exits(0).prints("2 there already");
-        run("warm", "meanwhile").exits(1).prints("0 entries (0 B) installed");
+        run("warm", "before").exits(0).prints("present    2");
+        run("warm", "meanwhile").exits(1).prints("installed  0 entries (0 B)");
         run("populate", "ci").exits(0).prints("2 local", "2 published");
         for (int pack = 0; pack < 2; pack++) {
             compactLoss();
         }
         for (String machine : List.of("node", "before", "meanwhile")) {
-            Cli warm = run("warm", machine).exits(0).prints("0 skipped");
+            Cli warm = run("warm", machine).exits(0).prints("skipped    0");
             assertEquals("", warm.err());
         }
         run("get", "node", "--require-bucket").exits(0).prints("2 local");
@@ -249,7 +250,9 @@ class PopulateTruthTest {
         run("populate", "ci").exits(0).prints("0 published, 1 there already");
         run("warm", "node").exits(1).prints("a pack cannot be read: it is not there");
         compactLoss();
-        run("warm", "other").exits(0).prints("1 entry (", "installed, 0 there already, 0 skipped");
+        run("warm", "other")
+                .exits(0)
+                .prints("installed  1 entry (", "present    0", "skipped    0");
     }
 
     /** Compacts, which reports a lost pack, drops it, and ends with 1. */

@@ -204,7 +204,7 @@ class TuneCommandTest {
         Cli.run("ls", "--long", "--dir", cache).exits(0).prints("tuning of scale");
         JsonObject json =
                 Cli.run("inspect", id, "--dir", cache, "--json").exits(0).json();
-        assertTrue(json.getAsJsonArray("outcome").size() > 10);
+        assertTrue(json.getAsJsonArray("tuning").size() > 10);
         Cli.run("verify", "--dir", cache).exits(0);
     }
 

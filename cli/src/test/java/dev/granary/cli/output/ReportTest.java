@@ -91,4 +91,32 @@ class ReportTest {
         assertEquals(true, json.get("none").isJsonNull());
         assertEquals(1, json.getAsJsonArray("problems").size());
     }
+
+    @Test
+    @DisplayName("Control characters reach the terminal neither from labels nor from texts")
+    void controls() {
+        Report report = new Report(new PrintWriter(out), new PrintWriter(err), false);
+        report.field("a\u001b[2J\nb", "one\u001btwo\u009b").line("x\u001b\ny");
+        report.table("t", "h").row("\u001bcell");
+        report.print();
+        assertEquals("""
+                a?[2J?b    one?two?
+                x??y
+                h
+                ?cell
+                """.replace("\n", System.lineSeparator()), out.toString());
+    }
+
+    @Test
+    @DisplayName("A long text is wrapped behind its label; a word longer than a line is broken")
+    void wrapped() {
+        Report report = new Report(new PrintWriter(out), new PrintWriter(err), false);
+        report.field("label", "word ".repeat(20) + "p".repeat(90));
+        assertEquals(
+                "label      " + "word ".repeat(13) + "word" + System.lineSeparator()
+                        + " ".repeat(11) + "word ".repeat(5) + "word" + System.lineSeparator()
+                        + " ".repeat(11) + "p".repeat(69) + System.lineSeparator()
+                        + " ".repeat(11) + "p".repeat(21) + System.lineSeparator(),
+                out.toString());
+    }
 }

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeCatalog;
@@ -39,7 +39,7 @@ class EntryVerifierTest {
         catalog.add(entries.entry(100));
         catalog.add(entries.entry(0));
         EntryVerifier verifier = repair();
-        assertEquals(new EntryVerifier.Count(2, 2000), verifier.sound());
+        assertEquals(new EntryVerifier.Count(2, 2000), verifier.found("sound"));
         assertTrue(verifier.isHealthy());
         assertEquals(List.of(), verifier.bad());
         assertEquals(List.of(), removed);
@@ -58,21 +58,20 @@ class EntryVerifierTest {
                 new LoadResult.Damaged(damage, "for a test"));
         boolean isOther = damage == DamageKind.TOO_NEW || damage == DamageKind.TOO_OLD;
         EntryVerifier verifier = verify();
-        assertEquals(new EntryVerifier.Count(1, damagedEntry.bytes()), verifier.damaged(damage));
+        assertEquals(
+                new EntryVerifier.Count(1, damagedEntry.bytes()),
+                verifier.found(EntryVerifier.name(damage)));
         assertEquals(
                 List.of(new EntryVerifier.Bad(
-                        damagedEntry,
-                        EntryVerifier.name(damage),
-                        "for a test",
-                        EntryVerifier.Action.LEFT)),
+                        damagedEntry, EntryVerifier.name(damage), "for a test", false)),
                 verifier.bad());
         assertEquals(isOther, verifier.isHealthy());
-        assertEquals(1, verifier.sound().entries());
+        assertEquals(1, verifier.found("sound").entries());
 
         EntryVerifier repaired = repair();
         assertTrue(repaired.isHealthy());
         assertEquals(isOther ? List.of() : List.of(damagedEntry), removed);
-        assertEquals(isOther ? 0 : 1, repaired.repaired().entries());
+        assertEquals(isOther ? 0 : 1, repaired.removed().entries());
     }
 
     @Test
@@ -87,14 +86,14 @@ class EntryVerifierTest {
                 new LoadResult.Unavailable("the disk is broken"));
         EntryVerifier verifier = repair();
         assertFalse(verifier.isHealthy());
-        assertEquals(1, verifier.unreadable().entries());
-        assertEquals("unreadable", verifier.bad().getFirst().reason());
+        assertEquals(1, verifier.found("unreadable").entries());
+        assertEquals("unreadable", verifier.bad().getFirst().found());
         assertEquals(List.of(), removed);
         catalog.add(
                 TestEntries.TARGET.path(),
                 Sha256.of(new byte[] {3}),
                 new LoadResult.Damaged(DamageKind.CORRUPT, ""));
-        assertEquals(0, verify().repaired().entries());
+        assertEquals(0, verify().removed().entries());
         assertFalse(verify().isHealthy());
     }
 

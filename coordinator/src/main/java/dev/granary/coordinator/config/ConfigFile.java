@@ -4,8 +4,6 @@ import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlTable;
 
-import org.jspecify.annotations.Nullable;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -80,26 +78,26 @@ final class ConfigFile {
         }
     }
 
-    /** Returns the value of a setting; null if the file does not have it. */
-    <T> @Nullable T value(Setting<T> setting) throws ConfigException {
+    /** Returns the value of a setting; empty if the file does not have it. */
+    <T> Optional<T> value(Setting<T> setting) throws ConfigException {
         Object value = values.map(table -> table.value(setting.key())).orElse(null);
         if (value == null) {
-            return null;
+            return Optional.empty();
         }
         String place = values.get().file() + ": " + setting.key();
         if (setting.inFile().stream().noneMatch(type -> type.isInstance(value))) {
             throw setting.mistake(shown(value), place);
         }
         if (!(value instanceof List<?> list)) {
-            return setting.parse(value.toString(), place);
+            return Optional.of(setting.parse(value.toString(), place));
         }
         for (Object each : list) {
             if (!(each instanceof String)) {
                 throw setting.mistake(shown(each), place);
             }
         }
-        return setting.parse(
-                String.join(" ", list.stream().map(Object::toString).toList()), place);
+        return Optional.of(setting.parse(
+                String.join(" ", list.stream().map(Object::toString).toList()), place));
     }
 
     private static Object shown(Object value) {

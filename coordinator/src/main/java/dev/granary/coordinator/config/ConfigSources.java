@@ -4,7 +4,6 @@ import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.s3.config.S3ClientLibrary;
 
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,48 +17,53 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/**
- * The sources of settings beside code: the environment, then the configuration file that it names.
- */
+/** The sources of settings: code, the environment, then the configuration file that it names. */
 final class ConfigSources {
     // the name under which users know the messages
     private static final Logger LOG = LoggerFactory.getLogger(GranaryConfig.class);
     private static final Set<String> REPORTED_MISTAKES = ConcurrentHashMap.newKeySet();
 
+    private final Map<Setting<?>, Object> inCode;
     private final Map<String, String> environment;
     private final ConfigFile file;
 
-    ConfigSources(Map<String, String> environment) throws ConfigException {
+    /**
+     * Reads the configuration file.
+     *
+     * @param inCode the values that code has set, each of the type of its setting
+     */
+    ConfigSources(Map<Setting<?>, Object> inCode, Map<String, String> environment)
+            throws ConfigException {
+        this.inCode = inCode;
         this.environment = environment;
         this.file = ConfigFile.find(environment);
     }
 
-    /** Returns {@code inCode}, else the value of the first source that has the setting, or null. */
-    <T> @Nullable T first(@Nullable T inCode, Setting<T> setting) throws ConfigException {
-        if (inCode != null) {
-            return inCode;
+    /** Returns the value of the first source that has the setting. */
+    @SuppressWarnings("unchecked") // the builder sets values of the type of their setting
+    <T> Optional<T> find(Setting<T> setting) throws ConfigException {
+        Optional<T> found = Optional.ofNullable((T) inCode.get(setting));
+        if (found.isEmpty()) {
+            found = inEnvironment(setting);
         }
-        T found = inEnvironment(setting);
-        return found != null ? found : file.value(setting);
+        return found.isEmpty() ? file.value(setting) : found;
     }
 
-    /**
-     * Returns the value of a setting whose wrong values in the environment are ignored: they must
-     * not keep a program from starting.
-     */
-    <T> T lenient(@Nullable T inCode, Setting<T> setting, T fallback) throws ConfigException {
-        T chosen = inCode;
-        if (chosen == null) {
-            try {
-                chosen = inEnvironment(setting);
-            } catch (ConfigException e) {
-                LOG.warn("{} It is ignored.", e.getMessage());
+    private <T> Optional<T> inEnvironment(Setting<T> setting) throws ConfigException {
+        String text = environment.get(setting.environment());
+        if (text == null || text.isBlank()) {
+            return Optional.empty();
+        }
+        try {
+            return Optional.of(
+                    setting.parse(text, "The environment variable " + setting.environment()));
+        } catch (ConfigException e) {
+            if (setting != Setting.PRIMITIVE_CACHE_CAPACITY) {
+                throw e;
             }
+            LOG.warn("{} It is ignored.", e.getMessage()); // the program must start nevertheless
+            return Optional.empty();
         }
-        if (chosen == null) {
-            chosen = file.value(setting);
-        }
-        return chosen == null ? fallback : chosen;
     }
 
     /**
@@ -83,28 +87,17 @@ final class ConfigSources {
                         setting.expected());
             }
         }
-        ConstantLimits inFile = file.value(setting);
-        return inEnvironment.limits().orElse(inFile == null ? ConstantLimits.NONE : inFile);
+        return inEnvironment.limits().orElse(file.value(setting).orElse(ConstantLimits.NONE));
     }
 
-    /**
-     * Returns the buckets in lookup order; none if no source names one.
-     *
-     * @param inCode the buckets that code has set; none if it is empty
-     * @param endpoint the endpoint for buckets without one, if code has set it
-     * @param client the client library for buckets without one, if code has set it
-     */
-    List<BucketConfig> buckets(
-            List<BucketUri> inCode, @Nullable URI endpoint, @Nullable S3ClientLibrary client)
-            throws ConfigException {
-        List<BucketUri> configured = first(inCode.isEmpty() ? null : inCode, Setting.BUCKET);
-        Optional<URI> defaultEndpoint = Optional.ofNullable(first(endpoint, Setting.ENDPOINT));
-        S3ClientLibrary chosenClient = first(client, Setting.CLIENT);
+    /** Returns the buckets in lookup order; none if no source names one. */
+    List<BucketConfig> buckets() throws ConfigException {
+        Optional<URI> endpoint = find(Setting.ENDPOINT);
+        S3ClientLibrary client = find(Setting.CLIENT).orElse(S3ClientLibrary.AWS);
         List<BucketConfig> layers = new ArrayList<>();
         Set<String> names = new HashSet<>();
-        for (BucketUri each : configured == null ? List.<BucketUri>of() : configured) {
-            BucketConfig layer = each.with(
-                    defaultEndpoint, chosenClient == null ? S3ClientLibrary.AWS : chosenClient);
+        for (BucketUri each : find(Setting.BUCKET).orElse(List.of())) {
+            BucketConfig layer = each.with(endpoint, client);
             if (!names.add(layer.name())) {
                 throw new ConfigException("The bucket " + layer.name()
                         + " is named twice; name each once, in lookup order.");
@@ -114,19 +107,15 @@ final class ConfigSources {
         return layers;
     }
 
-    /** Returns the directory of the local tier if no source names one. */
-    Path defaultDirectory() throws ConfigException {
-        return ConfigFile.homeOf(environment, "XDG_CACHE_HOME", ".cache")
-                .orElseThrow(() ->
-                        new ConfigException("This user has no home directory for the cache; set "
-                                + Setting.DIRECTORY.environment() + " or XDG_CACHE_HOME."))
-                .resolve("granary");
-    }
-
-    private <T> @Nullable T inEnvironment(Setting<T> setting) throws ConfigException {
-        String text = environment.get(setting.environment());
-        return text == null || text.isBlank()
-                ? null
-                : setting.parse(text, "The environment variable " + setting.environment());
+    /** Returns the directory of the local tier. */
+    Path directory() throws ConfigException {
+        Optional<Path> chosen = find(Setting.DIRECTORY);
+        return chosen.isPresent()
+                ? chosen.get()
+                : ConfigFile.homeOf(environment, "XDG_CACHE_HOME", ".cache")
+                        .orElseThrow(() -> new ConfigException(
+                                "This user has no home directory for the cache; set "
+                                        + Setting.DIRECTORY.environment() + " or XDG_CACHE_HOME."))
+                        .resolve("granary");
     }
 }

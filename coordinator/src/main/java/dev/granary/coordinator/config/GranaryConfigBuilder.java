@@ -1,23 +1,20 @@
 package dev.granary.coordinator.config;
 
 import dev.granary.cache.EvictionPolicy;
-import dev.granary.cache.constant.ConstantLimit;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
+import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.local.PrivateSubdirectory;
-import dev.granary.s3.config.S3ClientLibrary;
 
-import org.jspecify.annotations.Nullable;
-
-import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /**
  * Builder of a {@link GranaryConfig}. Values that are not set come from the environment, the file
@@ -26,18 +23,9 @@ import java.util.Optional;
 public final class GranaryConfigBuilder {
     private Map<String, String> environment;
     private final List<BucketUri> buckets = new ArrayList<>();
-    private @Nullable URI endpoint;
-    private @Nullable S3ClientLibrary client;
-    private @Nullable Path directory;
-    private @Nullable Long capacityBytes;
-    private @Nullable EvictionPolicy eviction;
-    private @Nullable Integer primitiveCacheCapacity;
-    private @Nullable Duration localWait;
-    private @Nullable Duration bucketWait;
+    private final Map<Setting<?>, Object> inCode = new HashMap<>();
     private Duration flushLimit = GranaryConfig.DEFAULT_FLUSH_LIMIT;
     private ConstantLimits constantLimits = ConstantLimits.NONE;
-    private @Nullable Path recording;
-    private @Nullable EnabledEngines enabled;
     private boolean isOffline;
 
     GranaryConfigBuilder(Map<String, String> environment) {
@@ -58,7 +46,7 @@ public final class GranaryConfigBuilder {
      */
     public GranaryConfigBuilder bucket(String address) throws ConfigException {
         buckets.addAll(Setting.BUCKET.parse(address, "The bucket"));
-        return this;
+        return set(Setting.BUCKET, buckets);
     }
 
     /** Uses no bucket, even if the environment or the file names some. */
@@ -72,8 +60,7 @@ public final class GranaryConfigBuilder {
      * {@code https}; default: Amazon's.
      */
     public GranaryConfigBuilder endpoint(String address) throws ConfigException {
-        endpoint = Setting.ENDPOINT.parse(address, "The endpoint");
-        return this;
+        return set(Setting.ENDPOINT, Setting.ENDPOINT.parse(address, "The endpoint"));
     }
 
     /**
@@ -81,8 +68,7 @@ public final class GranaryConfigBuilder {
      * {@code aws}.
      */
     public GranaryConfigBuilder client(String name) throws ConfigException {
-        client = Setting.CLIENT.parse(name, "The client");
-        return this;
+        return set(Setting.CLIENT, Setting.CLIENT.parse(name, "The client"));
     }
 
     /**
@@ -91,8 +77,7 @@ public final class GranaryConfigBuilder {
      * {@code granary-<uid>} is used.
      */
     public GranaryConfigBuilder directory(Path path) {
-        directory = path;
-        return this;
+        return set(Setting.DIRECTORY, path);
     }
 
     /** Sets the directory of the local tier from a configuration text. */
@@ -106,14 +91,12 @@ public final class GranaryConfigBuilder {
      * and files of others there remain.
      */
     public GranaryConfigBuilder capacity(String size) throws ConfigException {
-        capacityBytes = Setting.CAPACITY.parse(size, "The capacity");
-        return this;
+        return set(Setting.CAPACITY, Setting.CAPACITY.parse(size, "The capacity"));
     }
 
     /** Sets the eviction policy of the local tier; default: least recently used. */
     public GranaryConfigBuilder eviction(EvictionPolicy policy) {
-        eviction = policy;
-        return this;
+        return set(Setting.EVICTION, policy);
     }
 
     /**
@@ -123,9 +106,10 @@ public final class GranaryConfigBuilder {
      * @throws ConfigException if negative
      */
     public GranaryConfigBuilder primitiveCacheCapacity(int primitives) throws ConfigException {
-        primitiveCacheCapacity = Setting.PRIMITIVE_CACHE_CAPACITY.parse(
-                Integer.toString(primitives), "The capacity of the primitive cache");
-        return this;
+        Setting<Integer> setting = Setting.PRIMITIVE_CACHE_CAPACITY;
+        return set(
+                setting,
+                setting.parse(Integer.toString(primitives), "The capacity of the primitive cache"));
     }
 
     /**
@@ -136,8 +120,7 @@ public final class GranaryConfigBuilder {
      * @throws ConfigException if negative, or longer than a year
      */
     public GranaryConfigBuilder localWait(Duration limit) throws ConfigException {
-        localWait = checked(limit, "The local wait");
-        return this;
+        return set(Setting.LOCAL_WAIT, checked(limit, "The local wait"));
     }
 
     /**
@@ -148,8 +131,7 @@ public final class GranaryConfigBuilder {
      * @throws ConfigException if negative, or longer than a year
      */
     public GranaryConfigBuilder bucketWait(Duration limit) throws ConfigException {
-        bucketWait = checked(limit, "The bucket wait");
-        return this;
+        return set(Setting.BUCKET_WAIT, checked(limit, "The bucket wait"));
     }
 
     /**
@@ -158,7 +140,7 @@ public final class GranaryConfigBuilder {
      * default.
      *
      * @param megabytes the limit in units of 1,048,576 bytes; 0 caches none;
-     *     {@link ConstantLimit#UNLIMITED} is no limit
+     *     {@link Limit#UNLIMITED} is no limit
      * @throws ConfigException if negative
      */
     public GranaryConfigBuilder constantTensorCacheCapacity(
@@ -167,7 +149,7 @@ public final class GranaryConfigBuilder {
             throw new ConfigException("The capacity of the constant tensor cache is " + megabytes
                     + ", but should be a number of MB, 0 or more.");
         }
-        constantLimits = new ConstantLimits(Map.of(kind, new ConstantLimit(megabytes, policy)))
+        constantLimits = new ConstantLimits(Map.of(kind, new Limit(megabytes, policy)))
                 .orElse(constantLimits);
         return this;
     }
@@ -186,8 +168,7 @@ public final class GranaryConfigBuilder {
      * file. Default: none.
      */
     public GranaryConfigBuilder record(Path file) {
-        recording = file;
-        return this;
+        return set(Setting.RECORDING, file);
     }
 
     /** Records to a file from a configuration text. */
@@ -203,8 +184,7 @@ public final class GranaryConfigBuilder {
      *     semicolons
      */
     public GranaryConfigBuilder enabled(String text) throws ConfigException {
-        enabled = Setting.ENABLED.parse(text, "The setting enabled");
-        return this;
+        return set(Setting.ENABLED, Setting.ENABLED.parse(text, "The setting enabled"));
     }
 
     /**
@@ -226,31 +206,27 @@ public final class GranaryConfigBuilder {
      * @throws ConfigException if a value in the environment or the file is wrong
      */
     public GranaryConfig build() throws ConfigException {
-        ConfigSources sources = new ConfigSources(environment);
-        Path chosenDirectory = sources.first(directory, Setting.DIRECTORY);
-        Path configured = chosenDirectory == null ? sources.defaultDirectory() : chosenDirectory;
-        Long chosenCapacity = sources.first(capacityBytes, Setting.CAPACITY);
-        long capacity =
-                chosenCapacity == null ? GranaryConfig.DEFAULT_CAPACITY_BYTES : chosenCapacity;
-        EvictionPolicy chosenEviction = sources.first(eviction, Setting.EVICTION);
-        Duration chosenWait = sources.first(localWait, Setting.LOCAL_WAIT);
-        Duration chosenBucketWait = sources.first(bucketWait, Setting.BUCKET_WAIT);
-        EnabledEngines chosenEnabled = sources.first(enabled, Setting.ENABLED);
+        ConfigSources sources = new ConfigSources(inCode, environment);
+        Path directory = sources.directory();
+        long capacity = sources.find(Setting.CAPACITY).orElse(GranaryConfig.DEFAULT_CAPACITY_BYTES);
         return new GranaryConfig(
-                isOffline ? List.of() : sources.buckets(buckets, endpoint, client),
-                capacity == 0 ? configured : PrivateSubdirectory.resolve(configured),
+                isOffline ? List.of() : sources.buckets(),
+                capacity == 0 ? directory : PrivateSubdirectory.resolve(directory),
                 capacity,
-                chosenEviction == null ? EvictionPolicy.LRU : chosenEviction,
-                sources.lenient(
-                        primitiveCacheCapacity,
-                        Setting.PRIMITIVE_CACHE_CAPACITY,
-                        PrimitiveCache.DEFAULT_CAPACITY),
-                chosenWait == null ? GranaryConfig.DEFAULT_LOCAL_WAIT : chosenWait,
-                chosenBucketWait == null ? GranaryConfig.DEFAULT_BUCKET_WAIT : chosenBucketWait,
+                sources.find(Setting.EVICTION).orElse(EvictionPolicy.LRU),
+                sources.find(Setting.PRIMITIVE_CACHE_CAPACITY)
+                        .orElse(PrimitiveCache.DEFAULT_CAPACITY),
+                sources.find(Setting.LOCAL_WAIT).orElse(GranaryConfig.DEFAULT_LOCAL_WAIT),
+                sources.find(Setting.BUCKET_WAIT).orElse(GranaryConfig.DEFAULT_BUCKET_WAIT),
                 flushLimit,
                 constantLimits.orElse(sources.constantLimits()),
-                Optional.ofNullable(sources.first(recording, Setting.RECORDING)),
-                chosenEnabled == null ? EnabledEngines.ALL : chosenEnabled);
+                sources.find(Setting.RECORDING),
+                sources.find(Setting.ENABLED).orElse(EnabledEngines.ALL));
+    }
+
+    private <T> GranaryConfigBuilder set(Setting<T> setting, T value) {
+        inCode.put(setting, value);
+        return this;
     }
 
     private static Duration checked(Duration wait, String name) throws ConfigException {

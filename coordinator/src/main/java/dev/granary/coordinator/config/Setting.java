@@ -2,6 +2,7 @@ package dev.granary.coordinator.config;
 
 import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.s3.config.S3ClientLibrary;
 
@@ -10,9 +11,11 @@ import java.net.URISyntaxException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.function.ToLongFunction;
 
 /**
  * A setting: its names in the three sources, and its parser.
@@ -44,8 +47,12 @@ record Setting<T>(
             "an address such as http://127.0.0.1:9000, without user and password, and without a"
                     + " query",
             Setting::endpoint);
-    static final Setting<S3ClientLibrary> CLIENT =
-            new Setting<>("client", "GRANARY_S3_CLIENT", TEXT, "aws or minio", Setting::client);
+    static final Setting<S3ClientLibrary> CLIENT = new Setting<>(
+            "client",
+            "GRANARY_S3_CLIENT",
+            TEXT,
+            "aws or minio",
+            text -> constant(S3ClientLibrary.class, text));
     static final Setting<Path> DIRECTORY = new Setting<>(
             "dir",
             "GRANARY_DIR",
@@ -63,7 +70,7 @@ record Setting<T>(
             "GRANARY_EVICTION",
             TEXT,
             "lru (evicts the least recently used first) or fifo (evicts the first stored first)",
-            Setting::eviction);
+            text -> constant(EvictionPolicy.class, text));
     static final Setting<Integer> PRIMITIVE_CACHE_CAPACITY = new Setting<>(
             "primitive-cache-capacity",
             "GRANARY_PRIMITIVE_CACHE_CAPACITY",
@@ -162,20 +169,11 @@ record Setting<T>(
                 + "', but should be " + expected + ".");
     }
 
-    private static S3ClientLibrary client(String text) {
-        return switch (text) {
-            case "aws" -> S3ClientLibrary.AWS;
-            case "minio" -> S3ClientLibrary.MINIO;
-            default -> throw new IllegalArgumentException(text);
-        };
-    }
-
-    private static EvictionPolicy eviction(String text) {
-        return switch (text) {
-            case "lru" -> EvictionPolicy.LRU;
-            case "fifo" -> EvictionPolicy.FIFO;
-            default -> throw new IllegalArgumentException(text);
-        };
+    private static <E extends Enum<E>> E constant(Class<E> type, String text) {
+        return Arrays.stream(type.getEnumConstants())
+                .filter(each -> each.name().toLowerCase(Locale.ROOT).equals(text))
+                .findAny()
+                .orElseThrow(() -> new IllegalArgumentException(text));
     }
 
     private static URI endpoint(String text) {
@@ -224,47 +222,46 @@ record Setting<T>(
     }
 
     private static Duration time(String text) {
-        String lower = text.toLowerCase(Locale.ROOT);
-        int digits = digits(lower);
-        long number = Long.parseLong(lower.substring(0, digits));
-        Duration unit =
-                switch (lower.substring(digits).strip()) {
-                    case "ms" -> Duration.ofMillis(1);
-                    case "", "s" -> Duration.ofSeconds(1);
-                    case "m", "min" -> Duration.ofMinutes(1);
-                    case "h" -> Duration.ofHours(1);
-                    default -> throw new IllegalArgumentException(text);
-                };
-        if (number > MAX_DURATION.dividedBy(unit)) {
-            throw new IllegalArgumentException(text);
-        }
-        return unit.multipliedBy(number);
+        return Duration.ofMillis(scaled(
+                text,
+                unit -> switch (unit) {
+                    case "ms" -> 1;
+                    case "", "s" -> 1_000;
+                    case "m", "min" -> 60_000;
+                    case "h" -> 3_600_000;
+                    default -> 0;
+                },
+                MAX_DURATION.toMillis()));
     }
 
-    /** Returns the number of digits at the start of {@code text}. */
-    private static int digits(String text) {
+    private static long size(String text) {
+        return scaled(
+                text,
+                unit -> switch (unit) {
+                    case "k", "kb", "kib" -> 1L << 10;
+                    case "", "m", "mb", "mib" -> 1L << 20;
+                    case "g", "gb", "gib" -> 1L << 30;
+                    case "t", "tb", "tib" -> 1L << 40;
+                    default -> 0;
+                },
+                Long.MAX_VALUE);
+    }
+
+    /**
+     * Parses a number with a unit.
+     *
+     * @param factor returns the factor of a unit; 0 if there is no such unit
+     */
+    private static long scaled(String text, ToLongFunction<String> factor, long max) {
         int digits = 0;
         while (digits < text.length() && Character.isDigit(text.charAt(digits))) {
             digits++;
         }
-        return digits;
-    }
-
-    private static long size(String text) {
-        String lower = text.toLowerCase(Locale.ROOT);
-        int digits = digits(lower);
-        long number = Long.parseLong(lower.substring(0, digits));
-        int shift =
-                switch (lower.substring(digits).strip()) {
-                    case "k", "kb", "kib" -> 10;
-                    case "", "m", "mb", "mib" -> 20;
-                    case "g", "gb", "gib" -> 30;
-                    case "t", "tb", "tib" -> 40;
-                    default -> throw new IllegalArgumentException(text);
-                };
-        if (number < 0 || number > Long.MAX_VALUE >> shift) {
+        long number = Long.parseLong(text.substring(0, digits));
+        long scale = factor.applyAsLong(text.substring(digits).strip().toLowerCase(Locale.ROOT));
+        if (scale == 0 || number > max / scale) {
             throw new IllegalArgumentException(text);
         }
-        return number << shift;
+        return number * scale;
     }
 }

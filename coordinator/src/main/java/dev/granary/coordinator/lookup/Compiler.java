@@ -5,7 +5,7 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.coordinator.event.GranaryEvent;
-import dev.granary.coordinator.machine.Claim;
+import dev.granary.coordinator.machine.Claims.Claim;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.observe.EventSpan;

@@ -8,8 +8,9 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
-import dev.granary.coordinator.machine.Claim;
+import dev.granary.cache.Target;
 import dev.granary.coordinator.machine.Claims;
+import dev.granary.coordinator.machine.Claims.Claim;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.Stream;
 
 /**
  * One lookup below the memory: the local tier, the claim of this machine, the layers in their
@@ -50,7 +52,7 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
         if (id.isEmpty() || !context.isEnabled().test(engine)) {
             return Optional.empty();
         }
-        List<Id> ids = Namespaces.of(id, engine.readableTargets());
+        List<Id> ids = namespaces(id);
         Optional<Found<P>> found = Optional.empty();
         if (context.local().load(ids, Deadline.NONE) instanceof LoadResult.Hit(Entry entry)) {
             found = restoreLocal(entry);
@@ -71,7 +73,7 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
         if (!context.isEnabled().test(engine)) {
             return compiler.withoutTiers(Counter.DISABLED);
         }
-        List<Id> ids = Namespaces.of(id, engine.readableTargets());
+        List<Id> ids = namespaces(id);
         Claims.Outcome claimed = loadOrClaim(ids);
         try {
             Optional<Found<P>> found = claimed.entry().flatMap(this::restoreLocal);
@@ -87,6 +89,21 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
             claimed.claim().close();
             throw e;
         }
+    }
+
+    /**
+     * Returns the ids of the same inputs in the namespaces that the engine reads, in the order of
+     * lookups, {@code own} first.
+     */
+    private List<Id> namespaces(Id own) {
+        Target target = own.target();
+        return Stream.concat(
+                        Stream.of(own),
+                        engine.readableTargets().stream()
+                                .filter(other -> !other.equals(target)
+                                        && target.backend().reads(other.backend()))
+                                .map(own::withTarget))
+                .toList();
     }
 
     /**

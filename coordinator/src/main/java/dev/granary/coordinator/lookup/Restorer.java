@@ -10,11 +10,11 @@ import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryEvent.Restore.Outcome;
 import dev.granary.coordinator.machine.RestoreQuarantine;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.observe.EventSpan;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.coordinator.toml.SafeText;
@@ -44,10 +44,6 @@ final class Restorer<D extends PrimitiveDescriptor, P extends Primitive> {
         this.step = step;
     }
 
-    /** The reason why an entry is not used. */
-    private record Rejection(
-            Outcome outcome, Counter counter, Optional<String> cause, String warning) {}
-
     /**
      * Restores an entry; empty if it is in quarantine, is for another device, or the driver rejects
      * it.
@@ -57,28 +53,14 @@ final class Restorer<D extends PrimitiveDescriptor, P extends Primitive> {
     Optional<Found<P>> restore(Found.Stored stored, List<Runnable> afterCompile) {
         EventSpan span = context.events().begin(EventKind.RESTORE);
         Entry entry = stored.entry();
-        if (context.quarantine().contains(entry)) {
-            reject(
-                    stored,
-                    new Rejection(
-                            Outcome.QUARANTINED,
-                            Counter.RESTORES_QUARANTINED,
-                            Optional.empty(),
-                            ""),
-                    span);
+        if (context.quarantine().contains(entry)) { // it stays: after its time it is tried again
+            context.counters().increment(Counter.RESTORES_QUARANTINED);
+            end(span, stored, Outcome.QUARANTINED, Optional.empty());
             return Optional.empty();
         }
         if (CompatibilityChecker.check(engine.target(), entry.binaries())
                 instanceof BinaryCompatibility.Incompatible(String reason)) {
-            reject(
-                    stored,
-                    new Rejection(
-                            Outcome.INCOMPATIBLE,
-                            Counter.RESTORES_INCOMPATIBLE,
-                            Optional.of(reason),
-                            "A stored binary cannot be for this device; the lookup discards it"
-                                    + " and compiles: "),
-                    span);
+            reject(stored, Outcome.INCOMPATIBLE, Counter.RESTORES_INCOMPATIBLE, reason, span);
             return Optional.empty();
         }
         try (RestoreQuarantine.Restore _ = context.quarantine().begin(entry)) {
@@ -96,15 +78,13 @@ final class Restorer<D extends PrimitiveDescriptor, P extends Primitive> {
             return Optional.of(found);
         } catch (RestoreException e) {
             span.stop();
-            Rejection refused = new Rejection(
-                    Outcome.REFUSED,
-                    Counter.RESTORES_REFUSED,
-                    Optional.of(SafeText.inOneLine(String.valueOf(e.getMessage()))),
-                    "The driver rejected a stored binary; the lookup discards it and compiles: ");
+            String reason = SafeText.inOneLine(String.valueOf(e.getMessage()));
+            Runnable rejection =
+                    () -> reject(stored, Outcome.REFUSED, Counter.RESTORES_REFUSED, reason, span);
             if (e.isMissingKernel()) {
-                afterCompile.add(() -> reject(stored, refused, span));
+                afterCompile.add(rejection);
             } else {
-                reject(stored, refused, span);
+                rejection.run();
             }
             return Optional.empty();
         } catch (RuntimeException | Error e) { // a broken engine
@@ -142,15 +122,16 @@ final class Restorer<D extends PrimitiveDescriptor, P extends Primitive> {
         stored.tier().used(stored.entry());
     }
 
-    private void reject(Found.Stored stored, Rejection rejection, EventSpan span) {
-        context.counters().increment(rejection.counter());
-        end(span, stored, rejection.outcome(), rejection.cause());
-        if (rejection.outcome() == Outcome.QUARANTINED) {
-            return; // it stays: after its time it is tried again
-        }
+    private void reject(
+            Found.Stored stored, Outcome outcome, Counter counter, String reason, EventSpan span) {
+        context.counters().increment(counter);
+        end(span, stored, outcome, Optional.of(reason));
         Warnings.warn(
-                rejection.outcome().toString(),
-                rejection.warning() + rejection.cause().orElse(""));
+                outcome.toString(),
+                (outcome == Outcome.REFUSED
+                                ? "The driver rejected a stored binary"
+                                : "A stored binary cannot be for this device")
+                        + "; the lookup discards it and compiles: " + reason);
         if (isOwn(stored.entry())) {
             stored.tier().discard(stored.entry());
         }

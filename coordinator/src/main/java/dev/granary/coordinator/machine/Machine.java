@@ -9,19 +9,19 @@ import dev.granary.local.LocalClaims;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BiConsumer;
-import java.util.function.Supplier;
 
 /**
  * The state of this process in the local directory: claims, session, quarantine, outboxes and the
  * totals of the counters. With the capacity 0 there is none of it. Thread-safe.
  */
-public final class Machine {
+public final class Machine implements AutoCloseable {
     /**
      * The suffix of the names of outboxes whose entries are in a plugged cache. A process with the
      * directory's own local tier has none of these entries, and would drop the uploads. No name of
@@ -67,31 +67,26 @@ public final class Machine {
                 ? Optional.empty()
                 : Optional.of(LocalClaims.open(config.directory()));
         if (!isOff && Files.isWritable(config.directory())) {
+            Closer opened = new Closer();
             try {
-                ProcessSession session = ProcessSession.begin(config.directory());
-                try {
-                    Map<String, UploadOutbox> outboxes = new HashMap<>();
-                    for (String layer : writableLayers) {
-                        outboxes.put(
-                                layer,
-                                new UploadOutbox(
-                                        session, layer + (isLocalPlugged ? OF_PLUGGED_LOCAL : "")));
-                    }
-                    return new Machine(
-                            config,
-                            clock,
-                            claims,
-                            Optional.of(session),
-                            Optional.of(new RestoreQuarantine(config.directory(), session, clock)),
-                            outboxes);
-                } catch (IOException | RuntimeException | Error e) {
-                    session.close();
-                    throw e;
+                ProcessSession session = opened.add(ProcessSession.begin(config.directory()));
+                Map<String, UploadOutbox> outboxes = new HashMap<>();
+                for (String layer : writableLayers) {
+                    String name = layer + (isLocalPlugged ? OF_PLUGGED_LOCAL : "");
+                    outboxes.put(layer, new UploadOutbox(session, name));
                 }
+                return new Machine(
+                        config,
+                        clock,
+                        claims,
+                        Optional.of(session),
+                        Optional.of(new RestoreQuarantine(config.directory(), session, clock)),
+                        outboxes);
             } catch (IOException e) {
+                opened.close();
                 warnOfDirectory(config, e);
             } catch (RuntimeException | Error e) {
-                claims.ifPresent(LocalClaims::close);
+                opened.close();
                 throw e;
             }
         }
@@ -126,49 +121,41 @@ public final class Machine {
      * @param uploads receives the layer and the id of each upload
      */
     public void inherit(BiConsumer<String, Id> uploads) {
+        if (session.isEmpty() || quarantine.isEmpty()) {
+            return;
+        }
         try {
-            if (session.isPresent() && quarantine.isPresent()) {
-                session.get()
-                        .inheritDead(
-                                dead -> {
-                                    quarantine.get().inherit(dead);
-                                    for (Map.Entry<String, UploadOutbox> each :
-                                            outboxes.entrySet()) {
-                                        each.getValue()
-                                                .inherit(
-                                                        dead,
-                                                        id -> uploads.accept(each.getKey(), id));
-                                    }
-                                },
-                                clock.instant());
-            }
+            session.get().inheritDead(dead -> inherit(dead, uploads), clock.instant());
         } catch (IOException e) {
             warnOfDirectory(config, e);
         }
     }
 
-    /**
-     * Ends the session, and adds the counters of the process to the totals.
-     *
-     * @param statistics returns the counters, after the last sweep of the local tier; empty if the
-     *     process has none
-     */
-    public void close(Supplier<Optional<GranaryStatistics>> statistics) {
-        try (Closer all = new Closer()) {
-            session.ifPresent(all::add);
-            quarantine.ifPresent(all::add);
-            session.ifPresent(_ -> all.add(() -> addTotals(statistics.get())));
-            claims.ifPresent(all::add);
+    private void inherit(Path dead, BiConsumer<String, Id> uploads) throws IOException {
+        quarantine.orElseThrow().inherit(dead);
+        for (Map.Entry<String, UploadOutbox> each : outboxes.entrySet()) {
+            each.getValue().inherit(dead, id -> uploads.accept(each.getKey(), id));
         }
     }
 
-    private void addTotals(Optional<GranaryStatistics> counted) {
+    /** Adds the counters of this process to the totals, unless the directory is not used. */
+    public void addTotals(GranaryStatistics statistics) {
         try {
-            if (counted.isPresent()) {
-                new Totals(config.directory()).add(counted.get());
+            if (session.isPresent()) {
+                new Totals(config.directory()).add(statistics);
             }
         } catch (IOException e) {
             Warnings.warn("totals", "The statistics could not be written: " + e);
+        }
+    }
+
+    /** Ends the session. */
+    @Override
+    public void close() {
+        try (Closer all = new Closer()) {
+            session.ifPresent(all::add);
+            quarantine.ifPresent(all::add);
+            claims.ifPresent(all::add);
         }
     }
 }

@@ -6,11 +6,12 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.support.Ticker;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.machine.Claims.Claim;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.observe.EventSpan;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.TimeBudget;
 import dev.granary.local.ClaimResult;
@@ -74,10 +75,8 @@ public final class MachineClaims implements Claims {
     }
 
     /**
-     * Creates a coordinator.
+     * Creates claims for tests.
      *
-     * @param limit the budget of waits
-     * @param compileTimes the compile times, of which a part may be waited
      * @param jitter returns a random number from 0 to its argument
      * @param graceTimer runs a task after {@link #LAUNCH_GRACE}
      */
@@ -102,17 +101,17 @@ public final class MachineClaims implements Claims {
     }
 
     /**
-     * Creates a coordinator over the claims of this machine.
+     * Creates the claims of lookups over those of this machine.
      *
-     * @param limit the wait budget
+     * @param limit the budget of waits
      */
-    public static MachineClaims over(
+    public MachineClaims(
             LocalClaims claims,
             Duration limit,
             CompileTimes compileTimes,
             Counters counters,
             EventDispatcher events) {
-        return new MachineClaims(
+        this(
                 claims::claim,
                 limit,
                 compileTimes,

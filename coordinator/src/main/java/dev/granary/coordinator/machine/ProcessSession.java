@@ -1,5 +1,6 @@
 package dev.granary.coordinator.machine;
 
+import dev.granary.cache.support.FileTrees;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.Granary;
 
@@ -9,17 +10,12 @@ import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -117,35 +113,69 @@ public final class ProcessSession implements AutoCloseable {
      * @param now the current time, for the ages of sessions
      */
     public void inheritDead(DeadSessionHandler handler, Instant now) throws IOException {
-        try (DirectoryStream<Path> all = Files.newDirectoryStream(sessions)) {
-            for (Path session : all) {
-                try {
-                    inheritIfDead(session, handler, now);
-                } catch (IOException | OverlappingFileLockException e) {
-                    Warnings.warn(
-                            "inherit",
-                            "The files of the ended session " + session
-                                    + " could not be taken over: " + e);
-                }
+        for (Path session : others(sessions)) {
+            try {
+                inheritIfDead(session, handler, now);
+            } catch (IOException | OverlappingFileLockException e) {
+                Warnings.warn(
+                        "inherit",
+                        "The files of the ended session " + session + " could not be taken over: "
+                                + e);
             }
-        } catch (DirectoryIteratorException e) {
-            throw e.getCause();
         }
     }
 
     private static void inheritIfDead(Path session, DeadSessionHandler handler, Instant now)
             throws IOException {
-        String name = session.getFileName().toString();
-        // A session is deleted as a whole: nothing else may be taken for one.
-        if (!SESSION_NAME.matcher(name).matches()
-                || !Files.isDirectory(session, LinkOption.NOFOLLOW_LINKS)) {
-            return;
-        }
         synchronized (INHERITANCE_LOCK) {
-            if (name.startsWith(TEMP_PREFIX)) {
-                removeIfAbandoned(session, now);
-            } else if (!LIVE_IN_THIS_JVM.contains(name)) {
-                inherit(session, handler, now);
+            if (isTemporary(session)) { // of a process that may have ended during begin
+                if (isBefore(session, now.minus(ABANDONED_TEMP_AGE))) {
+                    deleteAll(session);
+                }
+            } else if (Files.notExists(lockFile(session))) { // false for an I/O error
+                deleteAll(session);
+            } else {
+                ifEnded(session, dead -> {
+                    handler.inherit(dead);
+                    if (!hasNoteSince(dead, now.minus(MAX_DEAD_AGE))) {
+                        // otherwise it has uploads for a bucket that is not configured here
+                        deleteAll(dead);
+                    }
+                });
+            }
+        }
+    }
+
+    /**
+     * Returns the sessions of other processes, and those that ended here. Nothing else may be taken
+     * for a session, which is deleted as a whole.
+     */
+    private static List<Path> others(Path sessions) throws IOException {
+        return FileTrees.list(sessions).stream()
+                .filter(path -> SESSION_NAME.matcher(name(path)).matches()
+                        && !LIVE_IN_THIS_JVM.contains(name(path))
+                        && Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS))
+                .toList();
+    }
+
+    private static String name(Path session) {
+        return session.getFileName().toString();
+    }
+
+    private static boolean isTemporary(Path session) {
+        return name(session).startsWith(TEMP_PREFIX);
+    }
+
+    /** Runs {@code action} with the lock of a session; false if that session has not ended. */
+    private static boolean ifEnded(Path session, DeadSessionHandler action) throws IOException {
+        synchronized (INHERITANCE_LOCK) {
+            try (FileChannel channel =
+                            FileChannel.open(lockFile(session), StandardOpenOption.WRITE);
+                    @Nullable FileLock lock = channel.tryLock()) {
+                if (lock != null) {
+                    action.inherit(session);
+                }
+                return lock != null;
             }
         }
     }
@@ -157,40 +187,17 @@ public final class ProcessSession implements AutoCloseable {
      * @throws IOException if the directory cannot be read
      */
     static List<Path> ended(Path localDirectory) throws IOException {
-        Path sessions = localDirectory.resolve("sessions");
-        if (!Files.isDirectory(sessions)) {
-            return List.of();
-        }
         List<Path> ended = new ArrayList<>();
-        try (DirectoryStream<Path> all = Files.newDirectoryStream(sessions)) {
-            for (Path session : all) {
-                if (isEnded(session)) {
+        for (Path session : others(localDirectory.resolve("sessions"))) {
+            try {
+                if (!isTemporary(session) && ifEnded(session, _ -> {})) {
                     ended.add(session);
                 }
+            } catch (NoSuchFileException e) {
+                // another process is removing it
             }
-        } catch (DirectoryIteratorException e) {
-            throw e.getCause();
         }
         return ended;
-    }
-
-    private static boolean isEnded(Path session) throws IOException {
-        String name = session.getFileName().toString();
-        if (!SESSION_NAME.matcher(name).matches() || name.startsWith(TEMP_PREFIX)) {
-            return false;
-        }
-        synchronized (INHERITANCE_LOCK) {
-            if (LIVE_IN_THIS_JVM.contains(name)) {
-                return false;
-            }
-            try (FileChannel channel =
-                            FileChannel.open(lockFile(session), StandardOpenOption.WRITE);
-                    @Nullable FileLock lock = channel.tryLock()) {
-                return lock != null;
-            } catch (NoSuchFileException e) {
-                return false; // another process is removing it
-            }
-        }
     }
 
     /**
@@ -200,7 +207,7 @@ public final class ProcessSession implements AutoCloseable {
     @Override
     public void close() {
         try {
-            if (isEmpty(directory.resolve(UploadOutbox.DIRECTORY))) {
+            if (FileTrees.list(directory.resolve(UploadOutbox.DIRECTORY)).isEmpty()) {
                 Files.deleteIfExists(directory.resolve(UploadOutbox.DIRECTORY));
                 Files.deleteIfExists(directory.resolve(RestoreQuarantine.MARKS_FILE));
                 Files.deleteIfExists(lockFile(directory));
@@ -211,7 +218,7 @@ public final class ProcessSession implements AutoCloseable {
             Warnings.warn("session", "The session " + directory + " could not be removed: " + e);
         } finally {
             closeChannel();
-            LIVE_IN_THIS_JVM.remove(directory.getFileName().toString());
+            LIVE_IN_THIS_JVM.remove(name(directory));
         }
     }
 
@@ -224,107 +231,35 @@ public final class ProcessSession implements AutoCloseable {
         }
     }
 
-    /**
-     * Removes the directory of a process that ended during {@link #begin}, before it held the lock.
-     */
-    private static void removeIfAbandoned(Path session, Instant now) throws IOException {
-        if (isBefore(session, now.minus(ABANDONED_TEMP_AGE))) {
-            deleteAll(session);
-        }
-    }
-
     private static boolean isBefore(Path file, Instant limit) throws IOException {
         return Files.getLastModifiedTime(file, LinkOption.NOFOLLOW_LINKS)
                 .toInstant()
                 .isBefore(limit);
     }
 
-    private static void inherit(Path session, DeadSessionHandler handler, Instant now)
-            throws IOException {
-        Path file = lockFile(session);
-        if (Files.notExists(file)) { // false for an I/O error
-            deleteAll(session);
-            return;
-        }
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
-                @Nullable FileLock lock = channel.tryLock()) {
-            if (lock != null) {
-                handler.inherit(session);
-                if (!hasNoteSince(
-                        session.resolve(UploadOutbox.DIRECTORY), now.minus(MAX_DEAD_AGE))) {
-                    // otherwise it has uploads for a bucket that is not configured here
-                    deleteAll(session);
-                }
-            }
-        }
-    }
-
     /**
      * Deletes a session with all that is in it, since another version of Granary may have files of
      * other names there. Follows no link. Another process may delete the same session: what is gone
-     * is no failure. Unlike {@code FileTrees.delete}, it deletes the lock file last.
+     * is no failure.
      */
     private static void deleteAll(Path session) throws IOException {
-        Path lockFile = lockFile(session);
-        Files.walkFileTree(session, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
-                    throws IOException {
-                // kept to the end: only its lock shows that the session has ended
-                if (!file.equals(lockFile)) {
-                    Files.deleteIfExists(file);
-                }
-                return FileVisitResult.CONTINUE;
+        for (Path file : FileTrees.list(session)) {
+            // kept to the end: only its lock shows that the session has ended
+            if (!file.equals(lockFile(session))) {
+                FileTrees.delete(file);
             }
-
-            @Override
-            public FileVisitResult visitFileFailed(Path file, IOException failure)
-                    throws IOException {
-                if (failure instanceof NoSuchFileException) {
-                    return FileVisitResult.CONTINUE;
-                }
-                throw failure;
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path visited, @Nullable IOException failure)
-                    throws IOException {
-                if (failure != null) {
-                    throw failure;
-                }
-                if (visited.equals(session)) {
-                    Files.deleteIfExists(lockFile);
-                }
-                Files.deleteIfExists(visited);
-                return FileVisitResult.CONTINUE;
-            }
-        });
+        }
+        FileTrees.delete(session);
     }
 
-    /** Returns true if an outbox has a note that is not older than {@code limit}. */
-    private static boolean hasNoteSince(Path outbox, Instant limit) throws IOException {
-        if (!Files.isDirectory(outbox)) {
-            return false;
-        }
-        try (DirectoryStream<Path> notes = Files.newDirectoryStream(outbox)) {
-            for (Path note : notes) {
-                if (!isBefore(note, limit)) {
-                    return true;
-                }
+    /** Returns true if the outbox of a session has a note that is not older than {@code limit}. */
+    private static boolean hasNoteSince(Path session, Instant limit) throws IOException {
+        for (Path note : FileTrees.list(session.resolve(UploadOutbox.DIRECTORY))) {
+            if (!isBefore(note, limit)) {
+                return true;
             }
-            return false;
-        } catch (DirectoryIteratorException e) {
-            throw e.getCause();
         }
-    }
-
-    private static boolean isEmpty(Path directory) throws IOException {
-        if (!Files.isDirectory(directory)) {
-            return true;
-        }
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
-            return !files.iterator().hasNext();
-        }
+        return false;
     }
 
     private static Path lockFile(Path session) {

@@ -2,11 +2,10 @@ package dev.granary.coordinator.machine;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Sha256;
+import dev.granary.cache.support.FileTrees;
 import dev.granary.cache.support.Warnings;
 
 import java.io.IOException;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -54,9 +53,7 @@ public final class RestoreQuarantine implements AutoCloseable {
         this.marks = new RestoreMarks(session.file(MARKS_FILE));
         this.directory = localDirectory.resolve(DIRECTORY);
         this.clock = clock;
-        if (Files.isDirectory(directory)) {
-            read();
-        }
+        read();
     }
 
     /**
@@ -68,18 +65,14 @@ public final class RestoreQuarantine implements AutoCloseable {
     }
 
     private void read() throws IOException {
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(
-                directory, file -> RestoreMarks.isName(file.getFileName().toString()))) {
-            for (Path file : files) {
-                Optional<Instant> end = end(file);
-                if (end.isPresent() && clock.instant().isBefore(end.get())) {
-                    endTimes.put(file.getFileName().toString(), end.get());
-                } else if (end.isPresent()) {
-                    Files.deleteIfExists(file);
-                }
+        for (Path file : FileTrees.list(directory)) {
+            String name = file.getFileName().toString();
+            Optional<Instant> end = RestoreMarks.isName(name) ? end(file) : Optional.empty();
+            if (end.isPresent() && clock.instant().isBefore(end.get())) {
+                endTimes.put(name, end.get());
+            } else if (end.isPresent()) {
+                Files.deleteIfExists(file);
             }
-        } catch (DirectoryIteratorException e) {
-            throw e.getCause();
         }
     }
 

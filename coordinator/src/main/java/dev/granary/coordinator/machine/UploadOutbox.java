@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
+import dev.granary.cache.support.FileTrees;
 import dev.granary.cache.support.Warnings;
 
 import java.io.ByteArrayInputStream;
@@ -13,8 +14,6 @@ import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UTFDataFormatException;
-import java.nio.file.DirectoryIteratorException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -97,60 +96,38 @@ public final class UploadOutbox {
      * to {@code inherited}.
      */
     public void inherit(Path deadSession, Consumer<Id> inherited) throws IOException {
-        Path deadOutbox = deadSession.resolve(DIRECTORY);
-        if (!Files.isDirectory(deadOutbox)) {
-            return;
-        }
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(deadOutbox)) {
-            for (Path file : files) {
-                if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-                    continue; // no version writes one, and opening a pipe would block
-                }
-                switch (read(file)) {
-                    case OutboxFile.Pending pending -> {
-                        Files.move(
-                                file,
-                                directory.resolve(name(pending.id())),
-                                StandardCopyOption.ATOMIC_MOVE);
-                        inherited.accept(pending.id());
-                    }
-                    // left for a process with that bucket
-                    case OutboxFile.OfAnotherBucket _ -> {}
-                    case OutboxFile.Unreadable _ -> Files.delete(file);
-                }
+        for (Path file : FileTrees.list(deadSession.resolve(DIRECTORY))) {
+            if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+                continue; // no version writes one, and opening a pipe would block
             }
-        } catch (DirectoryIteratorException e) {
-            throw e.getCause(); // only this session is left, for a later process
+            Optional<Note> note = read(file);
+            if (note.isPresent() && !note.get().bucket().equals(bucket)) {
+                continue; // left for a process with that bucket
+            }
+            Optional<Id> id = note.flatMap(each -> Id.parse(each.id()))
+                    .filter(parsed -> file.endsWith(name(parsed)));
+            if (id.isPresent()) {
+                Files.move(file, directory.resolve(name(id.get())), StandardCopyOption.ATOMIC_MOVE);
+                inherited.accept(id.get());
+            } else {
+                Files.delete(file);
+            }
         }
     }
 
     /** Content of an outbox file of a dead session. */
-    private sealed interface OutboxFile {
-        /** An upload to the bucket of this process. */
-        record Pending(Id id) implements OutboxFile {}
+    private record Note(String bucket, byte[] id) {}
 
-        /** An upload to another bucket than that of this process. */
-        record OfAnotherBucket() implements OutboxFile {}
-
-        /** An incomplete or damaged file. */
-        record Unreadable() implements OutboxFile {}
-    }
-
-    private OutboxFile read(Path file) throws IOException {
-        String name = file.getFileName().toString();
-        if (name.endsWith(TEMP_SUFFIX) || Files.size(file) > Id.MAX_BYTES) {
-            return new OutboxFile.Unreadable();
+    /** Returns the content of a file; empty if it is incomplete or damaged. */
+    private static Optional<Note> read(Path file) throws IOException {
+        if (file.toString().endsWith(TEMP_SUFFIX) || Files.size(file) > Id.MAX_BYTES) {
+            return Optional.empty();
         }
         try (DataInputStream in =
                 new DataInputStream(new ByteArrayInputStream(Files.readAllBytes(file)))) {
-            if (!in.readUTF().equals(bucket)) {
-                return new OutboxFile.OfAnotherBucket();
-            }
-            Optional<Id> id =
-                    Id.parse(in.readAllBytes()).filter(parsed -> name(parsed).equals(name));
-            return id.isPresent() ? new OutboxFile.Pending(id.get()) : new OutboxFile.Unreadable();
+            return Optional.of(new Note(in.readUTF(), in.readAllBytes()));
         } catch (EOFException | UTFDataFormatException e) {
-            return new OutboxFile.Unreadable();
+            return Optional.empty();
         }
     }
 }

@@ -1,13 +1,12 @@
 package dev.granary.coordinator.observe;
 
-import dev.granary.cache.EvictionListener;
 import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
+import dev.granary.cache.support.EvictionListener;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 
 import jdk.jfr.Event;
@@ -102,8 +101,7 @@ public final class EventDispatcher {
 
     /** Delivers the events that wait, for at most {@code limit} altogether. */
     public void close(Duration limit) {
-        long start = System.nanoTime();
-        queues.forEach(
-                queue -> queue.close(Math.max(0, limit.toNanos() - (System.nanoTime() - start))));
+        long deadline = System.nanoTime() + limit.toNanos();
+        queues.forEach(queue -> queue.close(deadline));
     }
 }

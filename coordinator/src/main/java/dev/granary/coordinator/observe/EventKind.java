@@ -4,46 +4,36 @@ import dev.granary.coordinator.event.GranaryEvent;
 
 /** Kind of an event, known when it begins. */
 public enum EventKind {
-    LOOKUP(
-            GranaryEvent.Lookup.class,
-            "Lookup",
-            "A lookup of a program that was not in memory",
-            true),
+    LOOKUP(GranaryEvent.Lookup.class, "A lookup of a program that was not in memory", true),
     // programs look up at each launch, hence disabled by default
-    MEMORY_HIT(
-            GranaryEvent.Lookup.class,
-            "MemoryHit",
-            "A lookup of a program that was in memory",
-            true),
-    LOAD(GranaryEvent.Load.class, "Load", "A lookup in the local tier or in a layer", false),
+    MEMORY_HIT(GranaryEvent.Lookup.class, "A lookup of a program that was in memory", true),
+    LOAD(GranaryEvent.Load.class, "A lookup in the local tier or in a layer", false),
     RESTORE(
             GranaryEvent.Restore.class,
-            "Restore",
             "An attempt to restore a primitive from a stored entry",
             false),
     WAIT(
             GranaryEvent.Wait.class,
-            "Wait",
             "A wait for another process of the machine that compiles the same id",
             false),
-    COMPILE(GranaryEvent.Compile.class, "Compile", "A compile by a lookup", true),
-    STORE(GranaryEvent.Store.class, "Store", "A store in the local tier", false),
-    UPLOAD(GranaryEvent.Upload.class, "Upload", "A store in a layer", false),
+    COMPILE(GranaryEvent.Compile.class, "A compile by a lookup", true),
+    STORE(GranaryEvent.Store.class, "A store in the local tier", false),
+    UPLOAD(GranaryEvent.Upload.class, "A store in a layer", false),
     EVICTION(
             GranaryEvent.Eviction.class,
-            "Eviction",
             "An eviction from the local directory or from memory by this process",
             false);
 
     private final FlightEvents recorded;
 
-    EventKind(
-            Class<? extends GranaryEvent> type,
-            String name,
-            String description,
-            boolean hasStackTrace) {
-        this.recorded =
-                new FlightEvents(type, name, description, hasStackTrace, !name.equals("MemoryHit"));
+    EventKind(Class<? extends GranaryEvent> type, String description, boolean hasStackTrace) {
+        boolean isMemoryHit = name().equals("MEMORY_HIT");
+        this.recorded = new FlightEvents(
+                type,
+                isMemoryHit ? "MemoryHit" : type.getSimpleName(),
+                description,
+                hasStackTrace,
+                !isMemoryHit);
     }
 
     /** Returns the events of this kind in the flight recorder. */

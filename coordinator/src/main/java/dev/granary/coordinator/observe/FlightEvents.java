@@ -2,6 +2,7 @@ package dev.granary.coordinator.observe;
 
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
+import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 
@@ -37,7 +38,7 @@ import java.util.function.Function;
 final class FlightEvents {
     private final Class<? extends GranaryEvent> type;
     private final List<AnnotationElement> annotations;
-    private volatile @Nullable Registered registered;
+    private final Lazy<Registered> registered = new Lazy<>(this::register);
 
     private record Registered(EventFactory factory, List<Field> fields) {}
 
@@ -71,7 +72,7 @@ final class FlightEvents {
         try {
             // registering starts the recorder, which takes some 100 ms
             return FlightRecorder.isInitialized()
-                    && registered().factory().getEventType().isEnabled();
+                    && registered.get().factory().getEventType().isEnabled();
         } catch (Throwable e) { // an error too: the JVM generates a class
             Warnings.warn("events", "The flight recorder does not get an event: " + e);
             return false;
@@ -84,7 +85,7 @@ final class FlightEvents {
         if (!isEnabled()) {
             return null;
         }
-        Event event = registered().factory().newEvent();
+        Event event = registered.get().factory().newEvent();
         event.begin();
         return event;
     }
@@ -92,7 +93,7 @@ final class FlightEvents {
     /** Commits an event of {@link #begin} with the values of {@code event}. */
     void commit(Event recorded, GranaryEvent event) {
         if (recorded.shouldCommit()) {
-            List<Field> fields = registered().fields();
+            List<Field> fields = registered.get().fields();
             for (int i = 0; i < fields.size(); i++) {
                 recorded.set(i, fields.get(i).value().apply(event));
             }
@@ -100,25 +101,15 @@ final class FlightEvents {
         }
     }
 
-    private Registered registered() {
-        Registered known = registered;
-        return known == null ? register() : known;
-    }
-
-    private synchronized Registered register() {
-        Registered known = registered;
-        if (known == null) {
-            List<Field> fields = new ArrayList<>();
-            for (RecordComponent component : type.getRecordComponents()) {
-                addFields(component, fields);
-            }
-            known = new Registered(
-                    EventFactory.create(
-                            annotations, fields.stream().map(Field::descriptor).toList()),
-                    List.copyOf(fields));
-            registered = known;
+    private Registered register() {
+        List<Field> fields = new ArrayList<>();
+        for (RecordComponent component : type.getRecordComponents()) {
+            addFields(component, fields);
         }
-        return known;
+        return new Registered(
+                EventFactory.create(
+                        annotations, fields.stream().map(Field::descriptor).toList()),
+                List.copyOf(fields));
     }
 
     private static void addFields(RecordComponent component, List<Field> fields) {

@@ -1,17 +1,12 @@
 package dev.granary.coordinator.observe;
 
-import dev.granary.cache.support.DaemonThreads;
+import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 
 import org.jspecify.annotations.Nullable;
-
-import java.util.concurrent.ArrayBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Queue of the events of one listener, with a thread of its own: a listener that blocks delays
@@ -21,25 +16,16 @@ final class ListenerQueue {
     /** The most events that wait. An event takes some 200 bytes. */
     static final int LENGTH = 8192;
 
-    private static final long IDLE_SECONDS = 10;
-
     private final GranaryListener listener;
     private final boolean wantsMemoryHits;
     private final Counters counters;
     private volatile @Nullable Thread delivering;
-    private final ThreadPoolExecutor thread = new ThreadPoolExecutor(
-            1,
-            1,
-            IDLE_SECONDS,
-            TimeUnit.SECONDS,
-            new ArrayBlockingQueue<>(LENGTH),
-            DaemonThreads.named("granary-listener"));
+    private final TaskQueue events = new TaskQueue("granary-listener", 1, LENGTH);
 
     ListenerQueue(GranaryListener listener, Counters counters) {
         this.listener = listener;
         this.wantsMemoryHits = wantsMemoryHits(listener);
         this.counters = counters;
-        thread.allowCoreThreadTimeOut(true);
     }
 
     private static boolean wantsMemoryHits(GranaryListener listener) {
@@ -57,9 +43,7 @@ final class ListenerQueue {
 
     /** Adds an event; if the queue is full or closed, the event is dropped and counted. */
     void add(GranaryEvent event) {
-        try {
-            thread.execute(() -> deliver(event));
-        } catch (Throwable e) { // rejected, or out of memory for the thread
+        if (!events.submit(() -> deliver(event))) {
             counters.increment(Counter.EVENTS_DROPPED);
         }
     }
@@ -84,22 +68,19 @@ final class ListenerQueue {
     }
 
     /**
-     * Waits until all events are delivered, at most {@code limitNanos}; the rest is dropped and
-     * counted, and the listener interrupted. A listener that closes its own Granary gets the rest
-     * later.
+     * Waits until all events are delivered, or until {@code System.nanoTime()} reaches
+     * {@code deadline}; the rest is dropped and counted, and the listener interrupted. A listener
+     * that closes its own Granary gets the rest later.
      */
-    void close(long limitNanos) {
-        thread.shutdown();
-        if (Thread.currentThread() == delivering) {
-            return;
-        }
+    void close(long deadline) {
         try {
-            if (thread.awaitTermination(limitNanos, TimeUnit.NANOSECONDS)) {
+            if (Thread.currentThread() == delivering || events.awaitIdle(deadline)) {
+                events.close();
                 return;
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        counters.add(Counter.EVENTS_DROPPED, thread.shutdownNow().size());
+        counters.add(Counter.EVENTS_DROPPED, events.drain().size());
     }
 }

@@ -8,9 +8,9 @@ import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Ticker;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.machine.UploadOutbox;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.CountedTier;
 
 import org.jspecify.annotations.Nullable;
@@ -21,10 +21,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
-import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
 /**
@@ -78,14 +78,6 @@ public final class UploadQueue implements AutoCloseable {
     private boolean isClosed;
 
     public UploadQueue(
-            CountedTier local,
-            EntryUploader uploader,
-            Optional<UploadOutbox> outbox,
-            Counters counters) {
-        this(local, uploader, outbox, counters, Ticker.SYSTEM, new SplittableRandom());
-    }
-
-    UploadQueue(
             CountedTier local,
             EntryUploader uploader,
             Optional<UploadOutbox> outbox,
@@ -215,14 +207,11 @@ public final class UploadQueue implements AutoCloseable {
             Warnings.warn("upload", "An upload failed: " + e);
             complete(upload, new StoreResult.Failed(e.toString()));
         } finally {
-            sent(upload);
+            synchronized (this) {
+                upload.isSent = true;
+                upload.entry = null; // an uploader that buffers has its own encoding
+            }
         }
-    }
-
-    /** Lets go of the entry: an uploader that buffers has its own encoding. */
-    private synchronized void sent(Upload upload) {
-        upload.isSent = true;
-        upload.entry = null;
     }
 
     /** Completes an upload and notifies its listeners; only the first result has an effect. */
@@ -409,5 +398,34 @@ public final class UploadQueue implements AutoCloseable {
 
     private void countUndone(boolean isNoted) {
         counters.increment(isNoted ? Counter.UPLOADS_LEFT : Counter.STORES_DROPPED);
+    }
+
+    /**
+     * Uploader of entries to a bucket for {@link UploadQueue}: unpacked, or in packs. Thread-safe.
+     */
+    @FunctionalInterface
+    public interface EntryUploader extends AutoCloseable {
+        /**
+         * Sends an entry, or buffers it until a pack is full.
+         *
+         * @param whenDone receives the result once, on any thread
+         */
+        void send(Entry entry, Consumer<StoreResult> whenDone);
+
+        /** Sends all buffered entries, if it buffers some. */
+        default void finish() {}
+
+        /** Adds the requests over connections of its own; none if it uses those of the tier. */
+        default LayerStatistics addTo(LayerStatistics layer) {
+            return layer;
+        }
+
+        @Override
+        default void close() {}
+
+        /** Returns an uploader that sends each entry at once, unpacked. */
+        static EntryUploader unpacked(CountedTier bucket) {
+            return (entry, whenDone) -> whenDone.accept(bucket.store(entry));
+        }
     }
 }

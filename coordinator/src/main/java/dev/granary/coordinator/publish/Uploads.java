@@ -3,17 +3,20 @@ package dev.granary.coordinator.publish;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.Closer;
-import dev.granary.coordinator.event.PublicationListener;
+import dev.granary.cache.support.Ticker;
+import dev.granary.coordinator.event.GranaryListener.PublicationListener;
 import dev.granary.coordinator.machine.Machine;
-import dev.granary.coordinator.statistics.Counters;
-import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.tier.Layer;
+import dev.granary.coordinator.observe.Counters;
+import dev.granary.coordinator.publish.UploadQueue.EntryUploader;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.Tiers;
+import dev.granary.coordinator.tier.Tiers.Layer;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SplittableRandom;
 
 /**
  * The uploads to the layers. A compiled entry is uploaded to the first writable layer only: those
@@ -42,7 +45,9 @@ public final class Uploads implements AutoCloseable {
                                 tiers.local(),
                                 uploader(layer, isInPacks),
                                 machine.outbox(layer.name()),
-                                counters));
+                                counters,
+                                Ticker.SYSTEM,
+                                new SplittableRandom()));
             }
         }
         List<Runnable> inherited = new ArrayList<>(); // after all notes of a session are copied

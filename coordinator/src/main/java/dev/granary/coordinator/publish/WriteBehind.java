@@ -1,7 +1,7 @@
 package dev.granary.coordinator.publish;
 
 import dev.granary.cache.Primitive;
-import dev.granary.coordinator.machine.Claim;
+import dev.granary.coordinator.machine.Claims.Claim;
 import dev.granary.coordinator.tier.Found;
 
 /** The work after a lookup, which takes its claim. Thread-safe. */

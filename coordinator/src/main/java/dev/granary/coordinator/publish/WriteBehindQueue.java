@@ -11,17 +11,20 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
-import dev.granary.coordinator.config.LibraryVersion;
-import dev.granary.coordinator.event.PublicationListener;
-import dev.granary.coordinator.machine.Claim;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.event.GranaryListener.PublicationListener;
+import dev.granary.coordinator.machine.Claims.Claim;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.coordinator.tier.Tiers;
 
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
@@ -47,25 +50,32 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
     private final Counters counters;
     private final InstantSource clock;
     private final PublicationListener whenPublished;
-    private final Set<Compiled> incomplete = new LinkedHashSet<>(); // guarded by itself
+    private final Set<Compiled> incomplete =
+            Collections.synchronizedSet(new LinkedHashSet<>()); // iterated under its monitor
     private final TaskQueue tasks = new TaskQueue("granary-write-behind", 1, QUEUE_LENGTH);
 
-    /** A primitive whose binaries are to be stored; compared by identity. */
-    private static final class Compiled {
-        final Primitive primitive;
-        final Optional<Duration> knownCompileTime;
-        final long countedNanos; // the part of its compile time that is in the counters already
-        final Claim claim;
+    /**
+     * A primitive whose binaries are to be stored; compared by identity.
+     *
+     * @param countedNanos the part of its compile time that is in the counters already
+     */
+    private record Compiled(
+            Primitive primitive,
+            Optional<Duration> knownCompileTime,
+            long countedNanos,
+            Claim claim) {
+        Id id() {
+            return primitive.descriptor().getId();
+        }
 
-        Compiled(
-                Primitive primitive,
-                Optional<Duration> knownCompileTime,
-                long countedNanos,
-                Claim claim) {
-            this.primitive = primitive;
-            this.knownCompileTime = knownCompileTime;
-            this.countedNanos = countedNanos;
-            this.claim = claim;
+        @Override
+        public boolean equals(Object other) {
+            return this == other;
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(this);
         }
     }
 
@@ -113,29 +123,17 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
                         : Optional.empty();
             }
             compiled.primitive.onBinariesComplete(() -> takeBinaries(compiled));
-            if (isIncomplete(compiled)) {
+            if (incomplete.contains(compiled)) {
                 compiled.claim.awaitLaunch();
             }
             overflow.ifPresent(this::takeBinaries);
         } catch (Throwable e) {
             // an error too: the caller has a valid primitive, and needs no report
-            removeIncomplete(compiled);
+            incomplete.remove(compiled);
             closeQuietly(compiled.claim);
             counters.increment(Counter.WITHOUT_BINARIES);
             Warnings.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
-            notify(id(compiled), e.toString());
-        }
-    }
-
-    private boolean isIncomplete(Compiled compiled) {
-        synchronized (incomplete) {
-            return incomplete.contains(compiled);
-        }
-    }
-
-    private boolean removeIncomplete(Compiled compiled) {
-        synchronized (incomplete) {
-            return incomplete.remove(compiled);
+            notify(compiled.id(), e.toString());
         }
     }
 
@@ -143,10 +141,6 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
         synchronized (incomplete) {
             return List.copyOf(incomplete);
         }
-    }
-
-    private static Id id(Compiled compiled) {
-        return compiled.primitive.descriptor().getId();
     }
 
     /** Queues the upload of a stored entry: that of the local tier, else that of the layers. */
@@ -186,25 +180,20 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
     @Override
     public void close() {
         String cause = "the cache was closed before the entry was stored";
-        for (Runnable unstarted : tasks.drain()) {
-            Task task = (Task) unstarted;
-            closeQuietly(task.claim);
-            task.id.ifPresent(id -> notify(id, cause));
-            counters.increment(Counter.STORES_DROPPED);
-        }
+        tasks.drain().forEach(unstarted -> ((Task) unstarted).drop(cause));
         for (Compiled compiled : allIncomplete()) {
             closeQuietly(compiled.claim);
-            notify(id(compiled), cause);
+            notify(compiled.id(), cause);
         }
     }
 
     private void takeBinaries(Compiled compiled) {
         tasks.begin(); // a concurrent flush must see it as incomplete or in progress
         try {
-            if (removeIncomplete(compiled)) {
+            if (incomplete.remove(compiled)) {
                 launched(compiled.claim);
                 submit(new Task(
-                        () -> takeAndStore(compiled), compiled.claim, Optional.of(id(compiled))));
+                        () -> takeAndStore(compiled), compiled.claim, Optional.of(compiled.id())));
             }
         } finally {
             tasks.end();
@@ -237,7 +226,7 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
     private void takeAndStore(Compiled compiled) {
         Primitive primitive = compiled.primitive;
         KernelBinaries binaries = binaries(primitive);
-        Id id = id(compiled);
+        Id id = compiled.id();
         if (compiled.knownCompileTime.isEmpty()) {
             counters.add(
                     Counter.COMPILE_TIME,
@@ -254,8 +243,8 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
                 binaries,
                 compiled.knownCompileTime.orElseGet(primitive::compileTime),
                 new EntryMetadata(
-                        LibraryVersion.NUMBER,
-                        ProducerName.name(),
+                        GranaryConfig.VERSION,
+                        Producer.NAME,
                         clock.instant(),
                         primitive.kernels(),
                         primitive.geometries(),
@@ -266,6 +255,24 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
             uploads.publish(entry, inLocalTier, whenPublished);
         } else {
             whenPublished.published(Tiers.LOCAL, id, inLocalTier);
+        }
+    }
+
+    /** The name of this process in the metadata of the entries that it compiles. */
+    private static final class Producer {
+        // at the first use of the class: resolving the host name may query a server
+        static final String NAME = host() + "/" + ProcessHandle.current().pid();
+
+        private static String host() {
+            String named = System.getenv("HOSTNAME");
+            if (named != null && !named.isBlank()) {
+                return named;
+            }
+            try {
+                return InetAddress.getLocalHost().getHostName();
+            } catch (UnknownHostException e) {
+                return "unknown";
+            }
         }
     }
 
@@ -308,6 +315,7 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
         }
 
         void drop(String cause) {
+            closeQuietly(claim);
             counters.increment(Counter.STORES_DROPPED);
             id.ifPresent(known -> WriteBehindQueue.this.notify(known, cause));
         }
@@ -315,7 +323,6 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
 
     private void submit(Task task) {
         if (!tasks.submit(task)) {
-            closeQuietly(task.claim);
             task.drop("the write-behind queue is full or closed, or no thread could be started");
         }
     }

@@ -6,8 +6,8 @@ import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.gpu.KernelDescriptor;
 
 import java.io.IOException;

@@ -1,5 +1,8 @@
 package dev.granary.coordinator.statistics;
 
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
+
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Function;
@@ -181,7 +184,7 @@ public enum Counter {
     private final String description;
     private final Source source;
 
-    /** Creates a counter of {@link Counters}. */
+    /** Creates a counter that is counted one by one. */
     Counter(String label, String description) {
         this(label, Unit.EVENTS, description);
     }

@@ -1,4 +1,4 @@
-/** Counters of lookups, their snapshots, and their totals over all processes. */
+/** The declarations of counters, and their snapshots. */
 @NullMarked
 package dev.granary.coordinator.statistics;
 

@@ -23,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
 
 /**
  * A tier whose callers wait for a limited time. A load runs on a thread of this tier, so that its
@@ -76,13 +77,14 @@ public final class BoundedTier implements Tier {
         }
         Deadline bounded = deadline.within(limit.getAsLong());
         long start = System.nanoTime();
-        Answer<LoadResult> answer = call(() -> loadNow(ids, bounded), bounded, true);
+        LoadResult result = call(
+                () -> loadNow(ids, bounded),
+                bounded,
+                true,
+                LoadResult.Unavailable::new,
+                LoadResult.Unavailable::new);
         budget.charge(System.nanoTime() - start);
-        return switch (answer) {
-            case Answer.Returned<LoadResult>(LoadResult result) -> result;
-            case Answer.Unsent<LoadResult>(String cause) -> new LoadResult.Unavailable(cause);
-            case Answer.Lost<LoadResult>(String cause) -> new LoadResult.Unavailable(cause);
-        };
+        return result;
     }
 
     /** Loads on a thread of this tier. The answer counts even if it is late. */
@@ -140,13 +142,12 @@ public final class BoundedTier implements Tier {
         if (overdue != null && !overdue.isDone()) {
             return new StoreResult.Failed("skipped: an earlier store has not returned");
         }
-        Answer<StoreResult> answer =
-                call(() -> tier.store(entry), Deadline.after(storeLimit.get()), false);
-        return switch (answer) {
-            case Answer.Returned<StoreResult>(StoreResult result) -> result;
-            case Answer.Unsent<StoreResult>(String cause) -> new StoreResult.Failed(cause);
-            case Answer.Lost<StoreResult>(String cause) -> new StoreResult.Unknown(cause);
-        };
+        return call(
+                () -> tier.store(entry),
+                Deadline.after(storeLimit.get()),
+                false,
+                StoreResult.Failed::new,
+                StoreResult.Unknown::new);
     }
 
     @Override
@@ -163,7 +164,9 @@ public final class BoundedTier implements Tier {
                         return entry;
                     },
                     Deadline.NONE.within(limit.getAsLong()),
-                    true);
+                    true,
+                    _ -> entry,
+                    _ -> entry);
         }
     }
 
@@ -190,24 +193,19 @@ public final class BoundedTier implements Tier {
         tier.close();
     }
 
-    /** Result of one call on a thread of this tier. */
-    private sealed interface Answer<R> {
-        /** The call returned. */
-        record Returned<R>(R result) implements Answer<R> {}
-
-        /** The call did not begin. */
-        record Unsent<R>(String cause) implements Answer<R> {}
-
-        /** The call began and gave no result, so its effect is unknown. */
-        record Lost<R>(String cause) implements Answer<R> {}
-    }
-
     /**
      * Calls {@code action} on a thread of this tier.
      *
      * @param isLoad false for a store, whose wait an interrupt does not end
+     * @param unsent returns the result of a call that did not begin, from the cause
+     * @param lost returns that of a call that began and gave no result, so its effect is unknown
      */
-    private <R> Answer<R> call(Callable<R> action, Deadline deadline, boolean isLoad) {
+    private <R> R call(
+            Callable<R> action,
+            Deadline deadline,
+            boolean isLoad,
+            Function<String, R> unsent,
+            Function<String, R> lost) {
         long limitNanos = deadline.left();
         CompletableFuture<R> answer = new CompletableFuture<>();
         AtomicBoolean isStarted = new AtomicBoolean(); // or the caller has left before
@@ -222,33 +220,33 @@ public final class BoundedTier implements Tier {
                 }
             });
         } catch (RejectedExecutionException e) {
-            return new Answer.Unsent<>("closed by this process");
+            return unsent.apply("closed by this process");
         } catch (Throwable e) { // such as out of memory for the thread
             isStarted.set(true); // if it is queued nevertheless, it will not begin
-            return new Answer.Unsent<>(failed(e));
+            return unsent.apply(failed(e));
         }
         boolean isInterrupted = false;
         try {
             while (true) {
                 try {
-                    return new Answer.Returned<>(answer.get(deadline.left(), TimeUnit.NANOSECONDS));
+                    return answer.get(deadline.left(), TimeUnit.NANOSECONDS);
                 } catch (InterruptedException e) {
                     isInterrupted = true;
                     if (isLoad) {
-                        return left(isStarted, "interrupted");
+                        return (isStarted.getAndSet(true) ? lost : unsent).apply("interrupted");
                     }
                 } catch (TimeoutException e) {
-                    Answer<R> none = left(
-                            isStarted,
-                            "no answer within " + Duration.ofNanos(limitNanos).toMillis() + " ms");
+                    boolean isLost = isStarted.getAndSet(true); // else it does not begin any more
                     if (isLoad) {
                         late.increment();
-                    } else if (none instanceof Answer.Lost<R>) {
+                    } else if (isLost) {
                         overdueStore = answer;
                     }
-                    return none;
+                    return (isLost ? lost : unsent)
+                            .apply("no answer within "
+                                    + Duration.ofNanos(limitNanos).toMillis() + " ms");
                 } catch (ExecutionException e) {
-                    return new Answer.Lost<>(failed(e.getCause()));
+                    return lost.apply(failed(e.getCause()));
                 }
             }
         } finally {
@@ -256,13 +254,6 @@ public final class BoundedTier implements Tier {
                 Thread.currentThread().interrupt();
             }
         }
-    }
-
-    /** Ends the wait for a call, which does not begin any more if it is still queued. */
-    private static <R> Answer<R> left(AtomicBoolean isStarted, String cause) {
-        return isStarted.compareAndSet(false, true)
-                ? new Answer.Unsent<>(cause)
-                : new Answer.Lost<>(cause);
     }
 
     /** Logs and records what a call has thrown, and returns it as a cause. */

@@ -1,10 +1,10 @@
 package dev.granary.coordinator.tier;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.Warnings;

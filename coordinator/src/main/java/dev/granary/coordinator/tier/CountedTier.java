@@ -1,23 +1,22 @@
 package dev.granary.coordinator.tier;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.observe.EventSpan;
-import dev.granary.coordinator.statistics.TierStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
 
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -161,16 +160,6 @@ public final class CountedTier implements Tier {
     @Override
     public void used(Entry entry) {
         tier.used(entry);
-    }
-
-    @Override
-    public OptionalLong capacity() {
-        return tier.capacity();
-    }
-
-    @Override
-    public void setCapacity(long bytes) {
-        tier.setCapacity(bytes);
     }
 
     /** Returns the number of loads that the time budget did not allow. */

@@ -10,14 +10,13 @@ import dev.granary.local.LocalTier;
 import org.jspecify.annotations.Nullable;
 
 import java.util.List;
-import java.util.OptionalLong;
 
 /**
  * The local tier with a capacity that changes at run time. With the capacity 0 this process neither
  * reads nor writes entries, and those of the directory stay: other processes use them. Opened with
  * the capacity 0 it has no directory, and stays off.
  */
-final class SwitchedTier implements Tier {
+public final class SwitchedTier implements Tier {
     private static final String CAUSE = "the local tier is switched off: its capacity is 0";
 
     private final @Nullable LocalTier directory;
@@ -58,12 +57,12 @@ final class SwitchedTier implements Tier {
         }
     }
 
-    @Override
-    public OptionalLong capacity() {
-        return OptionalLong.of(directory == null || isOff ? 0 : directory.capacityBytes());
+    /** Returns the capacity in bytes; 0 if switched off. */
+    public long capacity() {
+        return directory == null || isOff ? 0 : directory.capacityBytes();
     }
 
-    @Override
+    /** Changes the capacity, as {@code Granary.setLocalCapacity} states. */
     public synchronized void setCapacity(long bytes) {
         if (bytes < 0) {
             throw new IllegalArgumentException(

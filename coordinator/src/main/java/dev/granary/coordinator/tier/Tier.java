@@ -7,7 +7,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 
 import java.util.List;
-import java.util.OptionalLong;
 
 /**
  * A store below the memory tier, as lookups use it: the local tier or a layer. Decorators add
@@ -27,7 +26,6 @@ public interface Tier extends AutoCloseable {
      */
     LoadResult load(List<Id> ids, Deadline deadline);
 
-    /** Stores an entry. */
     StoreResult store(Entry entry);
 
     /** Removes an entry that was loaded here and proved unusable. */
@@ -35,24 +33,6 @@ public interface Tier extends AutoCloseable {
 
     /** Records that an entry of this tier was used, and saved a compile. */
     default void used(Entry entry) {}
-
-    /** Returns the capacity in bytes, 0 if switched off; empty if the cache is plugged in. */
-    default OptionalLong capacity() {
-        return OptionalLong.empty();
-    }
-
-    /**
-     * Changes the capacity. A lower one than the usage evicts at once; 0 switches the tier off for
-     * this process, and evicts nothing.
-     *
-     * @throws IllegalArgumentException if {@code bytes} is negative
-     * @throws IllegalStateException if the tier was opened with the capacity 0
-     * @throws UnsupportedOperationException if the cache is plugged in
-     */
-    default void setCapacity(long bytes) {
-        throw new UnsupportedOperationException(
-                "The local tier is a plugged cache; change its" + " capacity by its own methods");
-    }
 
     @Override
     void close();

@@ -3,7 +3,6 @@ package dev.granary.coordinator.tier;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.LibraryVersion;
 import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
@@ -129,7 +128,7 @@ public final class TierFactory {
             S3ConfigBuilder settings = S3Config.builder(layer.location())
                     .client(layer.client())
                     .access(layer.access())
-                    .producer("granary " + LibraryVersion.NUMBER);
+                    .producer("granary " + GranaryConfig.VERSION);
             layer.endpoint().ifPresent(settings::endpoint);
             layer.region().ifPresent(settings::region);
             directory.ifPresent(local ->

@@ -14,14 +14,13 @@ import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BucketTier;
-
-import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Files;
 import java.time.Duration;
@@ -35,12 +34,17 @@ import java.util.function.BiFunction;
  * The open tiers below the memory tier. Thread-safe.
  *
  * @param local the local tier; one that stores nothing if the capacity is 0
+ * @param directory its switch; empty if it is a plugged cache
  * @param layers the buckets and plugged caches, in lookup order
  * @param compileTimes the compile times, by which the time budgets are measured
  * @param layerWait the longest wait of a lookup for all layers together
  */
 public record Tiers(
-        CountedTier local, List<Layer> layers, CompileTimes compileTimes, Duration layerWait)
+        CountedTier local,
+        Optional<SwitchedTier> directory,
+        List<Layer> layers,
+        CompileTimes compileTimes,
+        Duration layerWait)
         implements AutoCloseable {
     /** The name of the local tier. */
     public static final String LOCAL = "local";
@@ -113,27 +117,35 @@ public record Tiers(
         CompileTimes compileTimes = new CompileTimes();
         List<Layer> layers = new ArrayList<>();
         try {
-            Opening opening = new Opening(config, compileTimes, events, layers);
-            for (Plugged plugged : sources.before()) {
-                opening.add(plugged);
-            }
+            Opening opening = new Opening(compileTimes, config.bucketWait(), events, layers);
+            sources.before().forEach(opening::add);
             for (BucketConfig bucket : config.buckets()) {
-                opening.add(bucket, sources.buckets().open(bucket));
+                OpenBucket opened = sources.buckets().open(bucket);
+                opening.add(
+                        new CacheTier(bucket.name(), opened.cache()),
+                        bucket.isWritable(),
+                        Optional.empty(),
+                        opened.tier());
             }
-            for (Plugged plugged : sources.after()) {
-                opening.add(plugged);
-            }
+            sources.after().forEach(opening::add);
+            Optional<SwitchedTier> directory = sources.local().isPresent()
+                    ? Optional.empty()
+                    : Optional.of(openDirectory(config, sources.clock(), counters, events));
             return new Tiers(
-                    openLocal(config, sources, compileTimes, counters, events),
+                    new CountedTier(
+                            directory.isPresent()
+                                    ? directory.get()
+                                    : openPlugged(config, sources.local().get(), compileTimes),
+                            EventKind.STORE,
+                            events),
+                    directory,
                     layers,
                     compileTimes,
                     config.bucketWait().compareTo(LAYER_WAIT) > 0
                             ? config.bucketWait()
                             : LAYER_WAIT);
         } catch (ConfigException | RuntimeException | Error e) {
-            try (Closer all = new Closer()) {
-                layers.forEach(layer -> all.add(layer.tier()));
-            }
+            close(layers);
             throw e;
         }
     }
@@ -149,10 +161,14 @@ public record Tiers(
         CompileTimes compileTimes = new CompileTimes();
         List<Layer> layers = new ArrayList<>();
         try {
-            Opening opening = new Opening(config, compileTimes, events, layers);
+            Opening opening = new Opening(compileTimes, READ_WAIT, events, layers);
             for (BucketConfig bucket : config.buckets()) {
                 BucketTier opened = TierFactory.bucket(bucket, Optional.empty());
-                opening.add(new ReadOnlyTier(new CacheTier(bucket.name(), opened)), opened);
+                opening.add(
+                        new CacheTier(bucket.name(), opened),
+                        false,
+                        Optional.empty(),
+                        Optional.of(opened));
             }
             boolean isOff = config.capacityBytes() == 0 || Files.notExists(config.directory());
             Tier local = isOff
@@ -161,11 +177,12 @@ public record Tiers(
                             LOCAL, new CatalogReader(TierFactory.localWithoutEviction(config))));
             return new Tiers(
                     new CountedTier(local, EventKind.STORE, events),
+                    Optional.empty(),
                     layers,
                     compileTimes,
                     READ_WAIT.multipliedBy(Math.max(1, layers.size())));
         } catch (ConfigException | RuntimeException | Error e) {
-            layers.forEach(layer -> layer.tier().close());
+            close(layers);
             throw e;
         }
     }
@@ -195,43 +212,26 @@ public record Tiers(
 
     /** The layers that are opened so far. */
     private record Opening(
-            GranaryConfig config,
             CompileTimes compileTimes,
+            Duration bucketWait,
             EventDispatcher events,
             List<Layer> layers) {
         void add(Plugged plugged) {
-            Tier checked = new CheckedTier(new CacheTier(plugged.name(), plugged.cache()));
             add(
-                    checked,
+                    new CheckedTier(new CacheTier(plugged.name(), plugged.cache())),
                     plugged.isWritable(),
-                    config.bucketWait(),
                     Optional.of(STORE_LIMIT),
                     Optional.empty());
         }
 
-        void add(BucketConfig bucketConfig, OpenBucket bucket) {
-            Tier tier = new CacheTier(bucketConfig.name(), bucket.cache());
-            add(
-                    tier,
-                    bucketConfig.isWritable(),
-                    config.bucketWait(),
-                    Optional.empty(),
-                    bucket.tier());
-        }
-
-        void add(ReadOnlyTier tier, BucketTier bucket) {
-            add(tier, true, READ_WAIT, Optional.empty(), Optional.of(bucket));
-        }
-
-        private void add(
+        void add(
                 Tier tier,
                 boolean isWritable,
-                Duration wait,
                 Optional<Duration> storeLimit,
                 Optional<BucketTier> bucket) {
             BoundedTier bounds = new BoundedTier(
                     isWritable ? tier : new ReadOnlyTier(tier),
-                    new TimeBudget(compileTimes, wait),
+                    new TimeBudget(compileTimes, bucketWait),
                     storeLimit);
             layers.add(new Layer(
                     layers.size(),
@@ -242,36 +242,33 @@ public record Tiers(
         }
     }
 
-    private static CountedTier openLocal(
-            GranaryConfig config,
-            Sources sources,
-            CompileTimes compileTimes,
-            Counters counters,
-            EventDispatcher events)
+    private static SwitchedTier openDirectory(
+            GranaryConfig config, InstantSource clock, Counters counters, EventDispatcher events)
             throws ConfigException {
-        boolean isOff = config.capacityBytes() == 0;
-        if (sources.local().isPresent()) {
-            if (!isOff) {
-                TierFactory.prepareDirectory(config);
-            }
-            Tier checked = new CheckedTier(new CacheTier(LOCAL, sources.local().get()));
-            TimeBudget budget = new TimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT);
-            return new CountedTier(
-                    new BoundedTier(checked, budget, Optional.of(STORE_LIMIT)),
-                    EventKind.STORE,
-                    events);
+        if (config.capacityBytes() == 0) {
+            return new SwitchedTier(null);
         }
-        @Nullable LocalTier directory = isOff ? null : TierFactory.local(config, sources.clock());
-        if (directory != null) {
-            directory.setEvictionListener(
-                    () -> events.beginEviction(LOCAL, counters, Counter.LOCAL_EVICTED));
+        LocalTier opened = TierFactory.local(config, clock);
+        opened.setEvictionListener(
+                () -> events.beginEviction(LOCAL, counters, Counter.LOCAL_EVICTED));
+        return new SwitchedTier(opened);
+    }
+
+    private static Tier openPlugged(
+            GranaryConfig config, PersistentCache cache, CompileTimes compileTimes)
+            throws ConfigException {
+        if (config.capacityBytes() != 0) {
+            TierFactory.prepareDirectory(config);
         }
-        return new CountedTier(new SwitchedTier(directory), EventKind.STORE, events);
+        return new BoundedTier(
+                new CheckedTier(new CacheTier(LOCAL, cache)),
+                new TimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT),
+                Optional.of(STORE_LIMIT));
     }
 
     /** Returns the local tier alone, for lookups that read no layer; not to be closed. */
     public Tiers withoutLayers() {
-        return new Tiers(local, List.of(), compileTimes, layerWait);
+        return new Tiers(local, directory, List.of(), compileTimes, layerWait);
     }
 
     /**
@@ -322,11 +319,50 @@ public record Tiers(
         }
     }
 
+    private static void close(List<Layer> layers) {
+        try (Closer all = new Closer()) {
+            layers.forEach(layer -> all.add(layer.tier()));
+        }
+    }
+
     @Override
     public void close() {
         try (Closer all = new Closer()) {
             all.add(local);
-            layers.reversed().forEach(layer -> all.add(layer.tier()));
+            all.add(() -> close(layers));
+        }
+    }
+
+    /**
+     * A remote tier: a bucket, or a cache that the application plugged in.
+     *
+     * @param position the position in the order of lookups, counted from 0
+     * @param tier the tier
+     * @param bounds the limits of the tier, which know its failures
+     * @param isWritable true if entries may be published there
+     * @param bucket the bucket; empty if the tier is of another implementation
+     */
+    public record Layer(
+            int position,
+            CountedTier tier,
+            BoundedTier bounds,
+            boolean isWritable,
+            Optional<BucketTier> bucket) {
+        /** Returns the name of the layer. */
+        public String name() {
+            return tier.name();
+        }
+
+        /** Returns a snapshot of the counters, without the requests of uploads in packs. */
+        public LayerStatistics statistics() {
+            return new LayerStatistics(
+                    name(),
+                    tier.statistics(),
+                    tier.skipped(),
+                    bounds.failure(),
+                    bounds.late(),
+                    bucket.map(opened -> opened.traffic().quiet()).orElse(Duration.ZERO),
+                    bucket.map(LayerStatistics.Requests::of));
         }
     }
 }

@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * Reader of TOML files. A text that is not TOML always ends in a {@link TomlException} with line
@@ -55,21 +56,21 @@ public final class TomlFile {
         try {
             result = Toml.parse(text);
         } catch (TomlParseError e) {
-            throw TomlException.notToml(
-                    e.position().line(),
-                    e.position().column(),
-                    harmless(String.valueOf(e.getMessage())));
+            throw mistake(e);
         } catch (RuntimeException | AssertionError | StackOverflowError e) {
             throw TomlException.notToml(firstFailingLine(text), 1, "a value that cannot be read");
         }
         if (result.hasErrors()) {
-            TomlParseError first = result.errors().getFirst();
-            throw TomlException.notToml(
-                    first.position().line(),
-                    first.position().column(),
-                    harmless(String.valueOf(first.getMessage())));
+            throw mistake(result.errors().getFirst());
         }
         return result;
+    }
+
+    private static TomlException mistake(TomlParseError error) {
+        return TomlException.notToml(
+                error.position().line(),
+                error.position().column(),
+                harmless(String.valueOf(error.getMessage())));
     }
 
     /**
@@ -96,26 +97,18 @@ public final class TomlFile {
      * fails; found by bisection.
      */
     private static int firstFailingLine(String text) {
-        int[] ends = text.chars().filter(c -> c == '\n').count() == 0
-                ? new int[] {text.length()}
-                : lineEnds(text);
-        int low = 0;
-        int high = ends.length - 1;
+        List<String> lines = List.of(text.split("(?<=\n)"));
+        int low = 1;
+        int high = lines.size();
         while (low < high) {
             int middle = (low + high) >>> 1;
-            if (fails(text.substring(0, ends[middle]))) {
+            if (fails(String.join("", lines.subList(0, middle)))) {
                 high = middle;
             } else {
                 low = middle + 1;
             }
         }
-        return low + 1;
-    }
-
-    private static int[] lineEnds(String text) {
-        return java.util.stream.IntStream.rangeClosed(1, text.length())
-                .filter(end -> end == text.length() || text.charAt(end - 1) == '\n')
-                .toArray();
+        return low;
     }
 
     private static boolean fails(String text) {

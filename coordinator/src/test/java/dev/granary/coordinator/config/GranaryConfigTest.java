@@ -9,6 +9,7 @@ import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;

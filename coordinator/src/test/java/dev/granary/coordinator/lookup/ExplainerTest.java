@@ -90,7 +90,7 @@ class ExplainerTest {
 
     private void storeLocally(Entry... entries) throws Exception {
         try (LocalTier tier = LocalTier.open(LocalTierConfig.builder(directory).build())) {
-            tier.storeAll(List.of(entries));
+            List.of(entries).forEach(tier::store);
         }
     }
 

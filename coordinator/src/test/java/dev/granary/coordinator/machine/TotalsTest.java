@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.LayerStatistics;
-import dev.granary.coordinator.statistics.TierStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
 import dev.granary.gpu.composite.CompositeStatistics;
 
 import org.junit.jupiter.api.DisplayName;

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
-import dev.granary.coordinator.statistics.Counters;
 
 import jdk.jfr.Recording;
 

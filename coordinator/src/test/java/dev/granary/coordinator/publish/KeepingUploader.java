@@ -2,6 +2,7 @@ package dev.granary.coordinator.publish;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
+import dev.granary.coordinator.publish.UploadQueue.EntryUploader;
 
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;

@@ -13,13 +13,15 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.support.Ticker;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.RefusedThreads;
 import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.machine.ProcessSession;
 import dev.granary.coordinator.machine.UploadOutbox;
+import dev.granary.coordinator.observe.Counters;
+import dev.granary.coordinator.publish.UploadQueue.EntryUploader;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.tier.TestTiers;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
@@ -37,6 +39,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -61,7 +64,9 @@ class UploadQueueTest {
             TestTiers.local(local),
             EntryUploader.unpacked(TestTiers.local(bucket)),
             Optional.empty(),
-            counters);
+            counters,
+            Ticker.SYSTEM,
+            new SplittableRandom());
 
     private static Entry large(String name) {
         return TestEntries.entry(TestEntries.id(name), KernelBinaries.ofSegments(List.of(LARGE)));
@@ -171,7 +176,12 @@ class UploadQueueTest {
                 received.clear();
                 uploader.nextResult = () -> answer;
                 try (UploadQueue queue = new UploadQueue(
-                        TestTiers.local(local), uploader, Optional.of(outbox), counters)) {
+                        TestTiers.local(local),
+                        uploader,
+                        Optional.of(outbox),
+                        counters,
+                        Ticker.SYSTEM,
+                        new SplittableRandom())) {
                     queue.addInherited(entry.id());
                     add(queue, entry, (_, result) -> received.add(result));
                     add(queue, entry, (_, result) -> received.add(result));
@@ -226,8 +236,13 @@ class UploadQueueTest {
             @Override
             public void close() {}
         };
-        try (UploadQueue queue =
-                new UploadQueue(TestTiers.local(local), failing, Optional.empty(), counters)) {
+        try (UploadQueue queue = new UploadQueue(
+                TestTiers.local(local),
+                failing,
+                Optional.empty(),
+                counters,
+                Ticker.SYSTEM,
+                new SplittableRandom())) {
             add(queue, small("at once"), (id, result) -> {
                 results.put(id, result);
                 throw new StackOverflowError("of a listener");
@@ -432,8 +447,13 @@ class UploadQueueTest {
     @DisplayName("A1 B11 a pending id is not sent again if it is inherited")
     void inheritedWhilePending() throws Exception {
         KeepingUploader uploader = new KeepingUploader();
-        try (UploadQueue queue =
-                new UploadQueue(TestTiers.local(local), uploader, Optional.empty(), counters)) {
+        try (UploadQueue queue = new UploadQueue(
+                TestTiers.local(local),
+                uploader,
+                Optional.empty(),
+                counters,
+                Ticker.SYSTEM,
+                new SplittableRandom())) {
             Entry entry = small("left, too");
             queue.add(entry, local.store(entry), results::put);
             while (uploader.buffered.isEmpty()) {
@@ -475,8 +495,13 @@ class UploadQueueTest {
             public void close() {}
         };
         List<String> received = new CopyOnWriteArrayList<>();
-        try (UploadQueue queue =
-                new UploadQueue(TestTiers.local(local), twice, Optional.empty(), counters)) {
+        try (UploadQueue queue = new UploadQueue(
+                TestTiers.local(local),
+                twice,
+                Optional.empty(),
+                counters,
+                Ticker.SYSTEM,
+                new SplittableRandom())) {
             for (String name : List.of("first", "second")) {
                 add(
                         queue,
@@ -519,7 +544,12 @@ class UploadQueueTest {
         try (ProcessSession session = ProcessSession.begin(directory)) {
             UploadOutbox outbox = new UploadOutbox(session, "s3://test");
             try (UploadQueue queue = new UploadQueue(
-                    TestTiers.local(local), answering, Optional.of(outbox), counters)) {
+                    TestTiers.local(local),
+                    answering,
+                    Optional.of(outbox),
+                    counters,
+                    Ticker.SYSTEM,
+                    new SplittableRandom())) {
                 work.accept(queue);
                 assertTrue(isIdleSoon(queue));
             }
@@ -580,7 +610,9 @@ class UploadQueueTest {
                         TestTiers.local(local),
                         EntryUploader.unpacked(TestTiers.local(bucket)),
                         Optional.of(outbox),
-                        counters)) {
+                        counters,
+                        Ticker.SYSTEM,
+                        new SplittableRandom())) {
                     queue.addInherited(id);
                     assertTrue(isIdleSoon(queue));
                 }
@@ -625,7 +657,9 @@ class UploadQueueTest {
                     TestTiers.local(local),
                     EntryUploader.unpacked(TestTiers.local(bucket)),
                     Optional.of(outbox),
-                    counters)) {
+                    counters,
+                    Ticker.SYSTEM,
+                    new SplittableRandom())) {
                 add(queue, small("not in the outbox"), results::put);
                 assertTrue(isIdleSoon(queue));
             }
@@ -656,7 +690,12 @@ class UploadQueueTest {
                     new StoreResult.Stored(1))) {
                 uploader.nextResult = () -> answer;
                 try (UploadQueue queue = new UploadQueue(
-                        TestTiers.local(local), uploader, Optional.of(outbox), counters)) {
+                        TestTiers.local(local),
+                        uploader,
+                        Optional.of(outbox),
+                        counters,
+                        Ticker.SYSTEM,
+                        new SplittableRandom())) {
                     add(queue, small("buffered"), results::put);
                     while (uploader.buffered.isEmpty()) {
                         Thread.onSpinWait();
@@ -712,8 +751,13 @@ class UploadQueueTest {
             @Override
             public void close() {}
         };
-        UploadQueue queue =
-                new UploadQueue(TestTiers.local(local), slow, Optional.empty(), counters);
+        UploadQueue queue = new UploadQueue(
+                TestTiers.local(local),
+                slow,
+                Optional.empty(),
+                counters,
+                Ticker.SYSTEM,
+                new SplittableRandom());
         add(queue, small("buffered"), results::put);
         while (uploader.buffered.isEmpty()) {
             Thread.onSpinWait();

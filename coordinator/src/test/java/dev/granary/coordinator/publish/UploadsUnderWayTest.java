@@ -10,11 +10,13 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.support.Ticker;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.machine.ProcessSession;
 import dev.granary.coordinator.machine.UploadOutbox;
-import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.observe.Counters;
+import dev.granary.coordinator.publish.UploadQueue.EntryUploader;
 import dev.granary.coordinator.tier.TestTiers;
 import dev.granary.testing.Await;
 
@@ -29,6 +31,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 
@@ -94,7 +97,9 @@ class UploadsUnderWayTest {
                 TestTiers.local(slow),
                 EntryUploader.unpacked(TestTiers.local(bucket)),
                 Optional.empty(),
-                counters)) {
+                counters,
+                Ticker.SYSTEM,
+                new SplittableRandom())) {
             List<Entry> inherited =
                     List.of(large("inherited 0"), large("inherited 1"), large("inherited 2"));
             inherited.forEach(entry -> {
@@ -131,8 +136,13 @@ class UploadsUnderWayTest {
     @DisplayName("R23 an entry that the uploader buffers is not kept in memory twice")
     void bufferedOnce() throws Exception {
         KeepingUploader uploader = new KeepingUploader();
-        try (UploadQueue queue =
-                new UploadQueue(TestTiers.local(local), uploader, Optional.empty(), counters)) {
+        try (UploadQueue queue = new UploadQueue(
+                TestTiers.local(local),
+                uploader,
+                Optional.empty(),
+                counters,
+                Ticker.SYSTEM,
+                new SplittableRandom())) {
             WeakReference<Entry> entry = addSmall(queue);
             Await.holds(() -> !uploader.buffered.isEmpty());
             long start = System.nanoTime();
@@ -155,7 +165,12 @@ class UploadsUnderWayTest {
             for (int round = 0; round < ROUNDS; round++) {
                 KeepingUploader uploader = new KeepingUploader();
                 try (UploadQueue queue = new UploadQueue(
-                        TestTiers.local(local), uploader, Optional.of(outbox), counters)) {
+                        TestTiers.local(local),
+                        uploader,
+                        Optional.of(outbox),
+                        counters,
+                        Ticker.SYSTEM,
+                        new SplittableRandom())) {
                     Entry entry = small("round " + round);
                     queue.add(entry, StoreResult.DUPLICATE, (_, _) -> {});
                     Await.holds(() -> !uploader.buffered.isEmpty());

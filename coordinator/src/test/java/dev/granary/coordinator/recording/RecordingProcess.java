@@ -1,6 +1,6 @@
 package dev.granary.coordinator.recording;
 
-import dev.granary.coordinator.statistics.Counters;
+import dev.granary.coordinator.observe.Counters;
 
 import java.io.IOException;
 import java.nio.file.Path;

@@ -3,7 +3,8 @@ package dev.granary.coordinator.tier;
 import dev.granary.cache.PersistentCache;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
-import dev.granary.coordinator.statistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
+import dev.granary.coordinator.tier.Tiers.Layer;
 import dev.granary.s3.BucketTier;
 
 import java.util.Iterator;

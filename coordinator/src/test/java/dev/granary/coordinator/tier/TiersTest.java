@@ -20,9 +20,9 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.machine.UploadOutbox;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.Counters;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.embedded.EmbeddedS3;
@@ -261,7 +261,11 @@ class TiersTest {
         try (Tiers opened =
                 Tiers.open(config, sources, new Counters(), EventDispatcher.NO_LISTENERS)) {
             Tiers tiers = new Tiers(
-                    opened.local(), opened.layers(), opened.compileTimes(), Duration.ofSeconds(3));
+                    opened.local(),
+                    opened.directory(),
+                    opened.layers(),
+                    opened.compileTimes(),
+                    Duration.ofSeconds(3));
             assertEquals(
                     Optional.empty(),
                     tiers.search(

@@ -2,6 +2,7 @@ package dev.granary.demo;
 
 import com.google.gson.Gson;
 
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -24,6 +25,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -65,7 +67,7 @@ public final class Demo implements Callable<Integer> {
             paramLabel = "NAME",
             defaultValue = "",
             description = "a part of the device's or platform's name, or its number in granary"
-                    + " devices; default: the first device")
+                    + " devices; default: the first GPU, else the first device")
     private String device = "";
 
     @Option(names = "--json", description = "print one JSON object")
@@ -81,7 +83,7 @@ public final class Demo implements Callable<Integer> {
     private CommandSpec spec = CommandSpec.create();
 
     /** An available device. */
-    private record Choice(String name, Supplier<KernelEngine<?>> open) {}
+    private record Choice(String name, EngineKind kind, Supplier<KernelEngine> open) {}
 
     /** Runs the demo and ends the process: 0 if it succeeded, 1 if not, 2 for wrong usage. */
     public static void main(String[] arguments) {
@@ -184,11 +186,11 @@ public final class Demo implements Callable<Integer> {
 
     private void playRole() throws Exception {
         Choice chosen = choose();
-        try (KernelEngine<?> engine = chosen.open().get();
+        try (KernelEngine engine = chosen.open().get();
                 Granary granary = Granary.open(GranaryConfig.fromEnvironment())) {
             List<Program> programs = isQuick ? QUICK : Programs.all();
             System.out.println(new Gson()
-                    .toJson(new Machine<>(granary, engine).run(role, chosen.name(), programs)));
+                    .toJson(new Machine(granary, engine).run(role, chosen.name(), programs)));
         }
     }
 
@@ -196,13 +198,16 @@ public final class Demo implements Callable<Integer> {
         List<Choice> devices = new ArrayList<>();
         if (!backend.equals(LEVEL_ZERO)) {
             OpenCl.devices()
-                    .forEach(one ->
-                            devices.add(new Choice(one.toString(), () -> OpenClEngine.open(one))));
+                    .forEach(one -> devices.add(
+                            new Choice(one.toString(), one.kind(), () -> OpenClEngine.open(one))));
         }
         if (!backend.equals("opencl")) {
             LevelZero.devices()
-                    .forEach(one -> devices.add(
-                            new Choice(one.toString(), () -> LevelZeroEngine.open(one))));
+                    .forEach(one -> devices.add(new Choice(
+                            one.toString(), one.kind(), () -> LevelZeroEngine.open(one))));
+        }
+        if (device.isEmpty()) {
+            devices.sort(Comparator.comparing(one -> one.kind() == EngineKind.CPU));
         }
         String part = device.toLowerCase(Locale.ROOT);
         for (int i = 0; i < devices.size(); i++) {

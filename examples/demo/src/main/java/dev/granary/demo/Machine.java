@@ -2,7 +2,6 @@ package dev.granary.demo;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.coordinator.Granary;
@@ -11,6 +10,7 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.demo.MachineResult.ProgramResult;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.plans.tuning.TunedPlan;
@@ -28,14 +28,12 @@ import java.util.concurrent.atomic.AtomicInteger;
  * One machine of the demo. It gets each program through Granary, launches its kernels and checks
  * the results, then does the same with a tuned plan and, with OpenCL, with constant weights. On a
  * {@linkplain DriverVariables#simulation simulated device} it only loads the programs.
- *
- * @param <P> the primitives of its engine
  */
-final class Machine<P extends Primitive> {
+final class Machine {
     private static final long SEED = 20_260_101;
 
     private final Granary granary;
-    private final KernelEngine<P> engine;
+    private final KernelEngine engine;
     private final Optional<String> simulation = DriverVariables.simulationDigest();
     private final List<ProgramResult> results = new ArrayList<>();
     private final AtomicInteger plansTried = new AtomicInteger();
@@ -43,7 +41,7 @@ final class Machine<P extends Primitive> {
     private double speedup;
     private int memoryHits;
 
-    Machine(Granary granary, KernelEngine<P> engine) {
+    Machine(Granary granary, KernelEngine engine) {
         this.granary = granary;
         this.engine = engine;
     }
@@ -91,7 +89,7 @@ final class Machine<P extends Primitive> {
     private ProgramResult get(Program program) {
         long start = System.nanoTime();
         try {
-            LookupResult<P> lookup = lookup(program);
+            LookupResult<KernelProgram> lookup = lookup(program);
             try (LoadedKernels kernels = engine.load(lookup.primitive())) {
                 if (simulation.isPresent()) {
                     kernels.createKernels();
@@ -121,7 +119,7 @@ final class Machine<P extends Primitive> {
         }
     }
 
-    private LookupResult<P> lookup(Program program) throws CompileException {
+    private LookupResult<KernelProgram> lookup(Program program) throws CompileException {
         return granary.lookup(engine, program.descriptor(engine.target(), simulation.orElse("")));
     }
 

@@ -9,22 +9,22 @@ import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.Launch;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClConstants;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.plans.ArrayCache;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.MemoryLocation;
 import dev.granary.plans.ParallelAxis;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
-import dev.granary.plans.tuning.PlanParameters;
 import dev.granary.plans.tuning.PlanSpace;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 import dev.granary.plans.tuning.PlanTuner;
-import dev.granary.plans.tuning.TuningSettings;
+import dev.granary.plans.tuning.PlanTuner.TuningSettings;
 
 import java.time.Duration;
 import java.util.List;
@@ -102,7 +102,7 @@ final class Products {
     private Products() {}
 
     /** Returns a tuner for the device of an engine, which stays open. */
-    static PlanTuner tuner(KernelEngine<?> engine) {
+    static PlanTuner tuner(KernelEngine engine) {
         return PlanTuner.of(engine, LIMITS, TuningSettings.of(Duration.ofMillis(1_500), 1));
     }
 
@@ -180,8 +180,8 @@ final class Products {
         for (int use = 0; use < WEIGHT_USES && difference.isEmpty(); use++) {
             boolean isRelu = use % 2 == 1;
             Program layer = isRelu ? RELU : LINEAR;
-            try (OpenClKernels packing = load(granary, engine, PACK);
-                    OpenClKernels kernels = load(granary, engine, layer);
+            try (LoadedKernels packing = load(granary, engine, PACK);
+                    LoadedKernels kernels = load(granary, engine, layer);
                     ProgramRun run = new ProgramRun(engine, kernels, layer.launches(), random);
                     ConstantHold<OpenClBuffer> packed = constants.get(
                             "packed weights", PACKED_BYTES, () -> pack(engine, packing, weights))) {
@@ -192,12 +192,12 @@ final class Products {
         return difference;
     }
 
-    private static OpenClKernels load(Granary granary, OpenClEngine engine, Program program)
+    private static LoadedKernels load(Granary granary, OpenClEngine engine, Program program)
             throws CompileException, RestoreException {
         return engine.load(granary.primitive(engine, program.descriptor(engine.target(), "")));
     }
 
-    private static OpenClBuffer pack(OpenClEngine engine, OpenClKernels packing, float[] weights) {
+    private static OpenClBuffer pack(OpenClEngine engine, LoadedKernels packing, float[] weights) {
         Launch launch = PACK.launches().getFirst();
         OpenClBuffer packed = engine.buffer(PACKED_BYTES);
         try (OpenClBuffer plain = engine.bufferOf(weights)) {

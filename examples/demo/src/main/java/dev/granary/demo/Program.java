@@ -72,7 +72,7 @@ public record Program(
      * @return the first difference; empty if all results are right
      * @throws dev.granary.gpu.DriverException if the driver refuses a launch or a buffer
      */
-    public String check(KernelEngine<?> engine, LoadedKernels kernels, RandomGenerator random) {
+    public String check(KernelEngine engine, LoadedKernels kernels, RandomGenerator random) {
         try (ProgramRun run = new ProgramRun(engine, kernels, launches, random)) {
             check.accept(run);
             return run.difference();

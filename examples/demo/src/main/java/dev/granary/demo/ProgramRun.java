@@ -22,7 +22,7 @@ import java.util.random.RandomGenerator;
  * the first difference from the expected results. Not thread-safe.
  */
 final class ProgramRun implements AutoCloseable {
-    private final KernelEngine<?> engine;
+    private final KernelEngine engine;
     private final LoadedKernels kernels;
     private final SortedMap<String, Geometry> launches = new TreeMap<>();
     private final SortedSet<String> launched = new TreeSet<>();
@@ -31,7 +31,7 @@ final class ProgramRun implements AutoCloseable {
     private String difference = "";
 
     ProgramRun(
-            KernelEngine<?> engine,
+            KernelEngine engine,
             LoadedKernels kernels,
             List<Launch> launches,
             RandomGenerator random) {

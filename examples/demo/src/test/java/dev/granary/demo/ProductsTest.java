@@ -7,10 +7,10 @@ import static java.util.stream.Collectors.toSet;
 
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.plans.tuning.PlanSpace;
 import dev.granary.testing.TestSeed;
 
@@ -42,7 +42,7 @@ class ProductsTest {
     private static void check(int point) throws Exception {
         Program program = program(point);
         try (OpenClEngine engine = engine();
-                OpenClKernels kernels =
+                LoadedKernels kernels =
                         engine.load(engine.create(program.descriptor(engine.target(), "")))) {
             assertEquals(
                     "",
@@ -120,7 +120,7 @@ class ProductsTest {
     void wrongWeights() throws Exception {
         Program layer = Products.LINEAR;
         try (OpenClEngine engine = engine();
-                OpenClKernels kernels =
+                LoadedKernels kernels =
                         engine.load(engine.create(layer.descriptor(engine.target(), "")));
                 ProgramRun run = new ProgramRun(
                         engine, kernels, layer.launches(), TestSeed.random("inputs"))) {

@@ -8,10 +8,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.Launch;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.AfterAll;
@@ -31,7 +31,7 @@ class ProgramRunTest {
     private static final int COUNT = 100;
 
     private final OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
-    private OpenClKernels kernels;
+    private LoadedKernels kernels;
 
     @BeforeAll
     void load() throws Exception {

@@ -10,11 +10,11 @@ import static java.util.stream.Collectors.toSet;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
-import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.Assumptions;
@@ -61,10 +61,10 @@ class ProgramsTest {
     private static void check(OpenClDevice device, Program program) throws Exception {
         try (OpenClEngine engine = OpenClEngine.open(device)) {
             KernelDescriptor descriptor = program.descriptor(engine.target(), "");
-            OpenClPrimitive primitive = engine.create(descriptor);
+            KernelProgram primitive = engine.create(descriptor);
             AtomicBoolean complete = new AtomicBoolean();
             primitive.onBinariesComplete(() -> complete.set(true));
-            try (OpenClKernels kernels = engine.load(primitive)) {
+            try (LoadedKernels kernels = engine.load(primitive)) {
                 for (String data : List.of("first", "second")) {
                     assertEquals("", program.check(engine, kernels, TestSeed.random(data)));
                 }

@@ -2,9 +2,9 @@ package com.example.http;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.WriteAttemptId;
+import dev.granary.cache.format.EntryFormat.Compression;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,14 +3,14 @@ package com.example.service;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClKernels;
-import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.metrics.GranaryMetrics;
 import dev.granary.metrics.GranaryTimers;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -91,9 +91,9 @@ public final class Service implements AutoCloseable {
                 .options("-DK=" + parts.group(1))
                 .launch("power", LAUNCH)
                 .build();
-        OpenClPrimitive power = granary.primitive(engine, descriptor);
+        KernelProgram power = granary.primitive(engine, descriptor);
         float[] result = new float[1];
-        try (OpenClKernels kernels = engine.load(power);
+        try (LoadedKernels kernels = engine.load(power);
                 OpenClBuffer y = engine.buffer(Float.BYTES)) {
             kernels.launch("power", LAUNCH, Float.parseFloat(parts.group(2)), y);
             y.read(result);

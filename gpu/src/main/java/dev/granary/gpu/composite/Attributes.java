@@ -1,10 +1,10 @@
 package dev.granary.gpu.composite;
 
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 
 /**
  * Named modifiers of an operation beside its own parameters, such as scales, zero points or
@@ -36,11 +36,9 @@ public final class Attributes {
 
     /** Returns these attributes and a copy of the numbers, which are compared bit by bit. */
     public Attributes with(String name, float... numbers) {
-        List<Float> copy = new ArrayList<>(numbers.length);
-        for (float number : numbers) {
-            copy.add(number);
-        }
-        return and(name, List.copyOf(copy));
+        return and(
+                name,
+                IntStream.range(0, numbers.length).mapToObj(i -> numbers[i]).toList());
     }
 
     /** Returns true if there is an attribute of that name. */

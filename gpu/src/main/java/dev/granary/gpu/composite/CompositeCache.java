@@ -1,15 +1,13 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
-import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.KernelEngine;
-import dev.granary.gpu.composite.creation.CreationCycleDetector;
-import dev.granary.gpu.composite.creation.ParallelCalls;
+import dev.granary.gpu.KernelProgram;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.LongAdder;
@@ -93,10 +91,12 @@ public final class CompositeCache {
     }
 
     /** The parts of {@code dependent}, which is being created on these engines. */
-    private final class CachedParts implements PartProvider {
+    private final class CachedParts implements CreationContext.PartProvider {
         private final EngineSet engines;
         private final CompositeDescriptor<?> dependent;
-        private final Map<PrimitiveDescriptor, FutureTask<Primitive>> obtained =
+        private final Map<KernelDescriptor, FutureTask<KernelProgram>> programs =
+                new LinkedHashMap<>();
+        private final Map<CompositeDescriptor<?>, FutureTask<CompositePrimitive>> parts =
                 new LinkedHashMap<>();
 
         CachedParts(EngineSet engines, CompositeDescriptor<?> dependent) {
@@ -113,35 +113,29 @@ public final class CompositeCache {
             if (plan.own().size() + plan.nested().size() > 1) {
                 plan.own()
                         .forEach(kernel ->
-                                obtained.put(kernel, new FutureTask<>(() -> program(kernel))));
+                                programs.put(kernel, new FutureTask<>(() -> program(kernel))));
                 plan.nested()
-                        .forEach(part ->
-                                obtained.put(part, new FutureTask<>(() -> fromCache(part))));
-                ParallelCalls.run(obtained.values(), PARTS_AT_ONCE);
+                        .forEach(part -> parts.put(part, new FutureTask<>(() -> fromCache(part))));
+                List<FutureTask<?>> all = new ArrayList<>(programs.values());
+                all.addAll(parts.values());
+                ParallelCalls.run(all, PARTS_AT_ONCE);
             }
         }
 
         @Override
-        public Primitive kernel(KernelDescriptor kernel) throws CompileException {
-            FutureTask<Primitive> known = obtained.get(kernel);
+        public KernelProgram kernel(KernelDescriptor kernel) throws CompileException {
+            FutureTask<KernelProgram> known = programs.get(kernel);
             return known == null ? program(kernel) : ParallelCalls.result(known);
         }
 
         @Override
         public CompositePrimitive nested(CompositeDescriptor<?> part) throws CompileException {
-            FutureTask<Primitive> known = obtained.get(part);
-            return known == null
-                    ? fromCache(part)
-                    : (CompositePrimitive) ParallelCalls.result(known);
+            FutureTask<CompositePrimitive> known = parts.get(part);
+            return known == null ? fromCache(part) : ParallelCalls.result(known);
         }
 
-        private Primitive program(KernelDescriptor kernel) throws CompileException {
-            return program(engines.engineFor(kernel.target()), kernel);
-        }
-
-        private <P extends Primitive> P program(KernelEngine<P> engine, KernelDescriptor kernel)
-                throws CompileException {
-            return kernels.kernel(engine, kernel);
+        private KernelProgram program(KernelDescriptor kernel) throws CompileException {
+            return kernels.kernel(engines.engineFor(kernel.target()), kernel);
         }
 
         private CompositePrimitive fromCache(CompositeDescriptor<?> part) throws CompileException {

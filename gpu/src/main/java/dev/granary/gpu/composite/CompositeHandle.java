@@ -2,8 +2,6 @@ package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.DeviceBuffer;
-import dev.granary.gpu.composite.resource.Scratchpad;
-import dev.granary.gpu.engine.Closer;
 
 import java.util.Map;
 
@@ -18,21 +16,16 @@ import java.util.Map;
 public final class CompositeHandle implements AutoCloseable {
     private final CompositePrimitive primitive;
     private final EngineSet engines;
-    private final ResourceTable resources;
-    private final Scratchpad scratchpad;
+    private final HandleResources resources;
     // held during an execution; a monitor is released even after a stack overflow
     private final Object executionLock = new Object();
     private boolean isClosed; // guarded by executionLock
 
     private CompositeHandle(
-            CompositePrimitive primitive,
-            EngineSet engines,
-            ResourceTable resources,
-            Scratchpad scratchpad) {
+            CompositePrimitive primitive, EngineSet engines, HandleResources resources) {
         this.primitive = primitive;
         this.engines = engines;
         this.resources = resources;
-        this.scratchpad = scratchpad;
     }
 
     /**
@@ -41,31 +34,7 @@ public final class CompositeHandle implements AutoCloseable {
      */
     static CompositeHandle open(CompositePrimitive primitive, EngineSet engines)
             throws CompileException {
-        ResourceTable resources = new ResourceTable();
-        try {
-            resources.createAll(primitive, engines);
-            return withScratchpad(
-                    primitive,
-                    engines,
-                    resources,
-                    new Scratchpad(engines.main(), primitive.scratchpadBytes()));
-        } catch (Throwable e) {
-            Closer.closeAfter(e, resources::close);
-            throw e;
-        }
-    }
-
-    private static CompositeHandle withScratchpad(
-            CompositePrimitive primitive,
-            EngineSet engines,
-            ResourceTable resources,
-            Scratchpad scratchpad) {
-        try {
-            return new CompositeHandle(primitive, engines, resources, scratchpad);
-        } catch (Throwable e) { // out of memory: no other owner of the scratchpad
-            Closer.closeAfter(e, scratchpad::close);
-            throw e;
-        }
+        return new CompositeHandle(primitive, engines, HandleResources.create(primitive, engines));
     }
 
     /** Returns the shared primitive. */
@@ -97,7 +66,7 @@ public final class CompositeHandle implements AutoCloseable {
                 throw new IllegalStateException(
                         "The handle of " + primitive.descriptor().kind() + " is closed");
             }
-            new ExecutionContext(primitive, engines, resources, scratchpad, 0, arguments).run();
+            new ExecutionContext(primitive, engines, resources, 0, arguments).run();
         }
     }
 
@@ -107,10 +76,7 @@ public final class CompositeHandle implements AutoCloseable {
         synchronized (executionLock) {
             if (!isClosed) {
                 isClosed = true;
-                try (Closer all = new Closer()) {
-                    all.add(resources::close);
-                    all.add(scratchpad::close);
-                }
+                resources.close();
             }
         }
     }

@@ -4,11 +4,10 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.composite.creation.ValueEncoder;
+import dev.granary.gpu.KernelProgram;
 
 import org.jspecify.annotations.Nullable;
 
@@ -107,18 +106,15 @@ record CompositePlan(
         return key;
     }
 
-    /** The casts are safe: all programs are planned ones. */
-    private static List<KernelDescriptor> kernelsOf(Collection<Primitive> programs) {
-        return programs.stream()
-                .map(program -> (KernelDescriptor) program.descriptor())
-                .toList();
+    private static List<KernelDescriptor> kernelsOf(Collection<KernelProgram> programs) {
+        return programs.stream().map(KernelProgram::descriptor).toList();
     }
 
     /**
      * Provider of planned parts for one run, with a reference to the run that requested it. A
      * primitive that needs itself has no plan.
      */
-    private static final class Planner implements PartProvider {
+    private static final class Planner implements CreationContext.PartProvider {
         private final @Nullable Planner outer;
         private final @Nullable CompositeDescriptor<?> descriptor; // null if it is the first
         private final Map<CompositeDescriptor<?>, CompositePrimitive> known;
@@ -137,7 +133,7 @@ record CompositePlan(
         }
 
         @Override
-        public Primitive kernel(KernelDescriptor kernel) {
+        public KernelProgram kernel(KernelDescriptor kernel) {
             requireTarget(kernel.target());
             return new PlannedProgram(kernel);
         }
@@ -169,7 +165,7 @@ record CompositePlan(
     }
 
     /** A program that is not compiled: it has a descriptor only. */
-    private record PlannedProgram(KernelDescriptor descriptor) implements Primitive {
+    private record PlannedProgram(KernelDescriptor descriptor) implements KernelProgram {
         @Override
         public Origin origin() {
             throw notCompiled();

@@ -4,10 +4,9 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
-import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
-import dev.granary.gpu.composite.resource.ScratchpadLayout;
+import dev.granary.gpu.KernelProgram;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
@@ -32,7 +31,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class CompositePrimitive implements Primitive {
     private final CompositeDescriptor<?> descriptor;
     private final ExecutionBody body;
-    private final Map<PrimitiveDescriptor, Primitive> programs;
+    private final Map<KernelDescriptor, KernelProgram> programs;
     private final Map<CompositeDescriptor<?>, CompositePrimitive> nested;
     private final Map<String, MemorySegment> constants;
     private final ScratchpadLayout scratchpad;
@@ -40,7 +39,7 @@ public final class CompositePrimitive implements Primitive {
     CompositePrimitive(
             CompositeDescriptor<?> descriptor,
             ExecutionBody body,
-            Map<PrimitiveDescriptor, Primitive> programs,
+            Map<KernelDescriptor, KernelProgram> programs,
             Map<CompositeDescriptor<?>, CompositePrimitive> nested,
             Map<String, MemorySegment> constants,
             ScratchpadLayout scratchpad) {
@@ -60,7 +59,7 @@ public final class CompositePrimitive implements Primitive {
      * @throws IllegalArgumentException if the engine does not have the descriptor's target
      * @throws IllegalStateException if the engine is closed
      */
-    public CompositeHandle open(KernelEngine<?> engine) throws CompileException {
+    public CompositeHandle open(KernelEngine engine) throws CompileException {
         return open(EngineSet.of(engine));
     }
 
@@ -80,7 +79,7 @@ public final class CompositePrimitive implements Primitive {
     }
 
     /** Returns its own programs, without those of nested primitives. */
-    public Collection<Primitive> programs() {
+    public Collection<KernelProgram> programs() {
         return programs.values();
     }
 
@@ -93,14 +92,14 @@ public final class CompositePrimitive implements Primitive {
      * Returns all programs, also those of nested primitives, the own ones first. Of several with
      * equal descriptors it returns the first.
      */
-    Collection<Primitive> allPrograms() {
-        Map<PrimitiveDescriptor, Primitive> all = new LinkedHashMap<>();
+    Collection<KernelProgram> allPrograms() {
+        Map<KernelDescriptor, KernelProgram> all = new LinkedHashMap<>();
         addPrograms(all, Collections.newSetFromMap(new IdentityHashMap<>()));
         return all.values();
     }
 
     private void addPrograms(
-            Map<PrimitiveDescriptor, Primitive> all, Set<CompositePrimitive> visited) {
+            Map<KernelDescriptor, KernelProgram> all, Set<CompositePrimitive> visited) {
         if (visited.add(this)) { // shared ones make a lattice, with many ways to each
             programs.forEach(all::putIfAbsent);
             nested.values().forEach(part -> part.addPrograms(all, visited));
@@ -127,12 +126,12 @@ public final class CompositePrimitive implements Primitive {
      */
     @Override
     public KernelBinaries getBinaries(BinaryKind kind) {
-        Map<PrimitiveDescriptor, Primitive> all = new HashMap<>();
+        Map<KernelDescriptor, KernelProgram> all = new HashMap<>();
         allPrograms().forEach(program -> all.put(program.descriptor(), program));
         List<List<KernelDescriptor>> planned = descriptor.plan().kernels();
         List<MemorySegment> binaries = new ArrayList<>();
         for (List<KernelDescriptor> kernels : planned) {
-            Primitive program = all.get(kernels.getFirst());
+            KernelProgram program = all.get(kernels.getFirst());
             KernelBinaries one = program == null || !all.keySet().containsAll(kernels)
                     ? KernelBinaries.none()
                     : program.getBinaries(kind);
@@ -171,7 +170,7 @@ public final class CompositePrimitive implements Primitive {
 
     @Override
     public void onBinariesComplete(Runnable action) {
-        Collection<Primitive> all = allPrograms();
+        Collection<KernelProgram> all = allPrograms();
         AtomicInteger incomplete = new AtomicInteger(all.size() + 1);
         Runnable complete = () -> {
             if (incomplete.decrementAndGet() == 0) {

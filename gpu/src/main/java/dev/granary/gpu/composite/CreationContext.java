@@ -1,11 +1,8 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
-import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.composite.creation.ParallelCalls;
-import dev.granary.gpu.composite.resource.ScratchpadLayout;
+import dev.granary.gpu.KernelProgram;
 
 import org.jspecify.annotations.Nullable;
 
@@ -27,10 +24,19 @@ public final class CreationContext {
     // guarded by this; null after the creation, so that no primitive retains an engine
     private @Nullable PartProvider parts;
     // guarded by this, like the following fields
-    private final Map<PrimitiveDescriptor, Primitive> kernels = new LinkedHashMap<>();
+    private final Map<KernelDescriptor, KernelProgram> kernels = new LinkedHashMap<>();
     private final Map<CompositeDescriptor<?>, CompositePrimitive> nested = new LinkedHashMap<>();
     private final Map<String, MemorySegment> constants = new LinkedHashMap<>();
     private final ScratchpadLayout scratchpad = new ScratchpadLayout();
+
+    /** The source of the parts of one primitive during its creation. Thread-safe. */
+    interface PartProvider {
+        /** Returns a program, as {@link #kernel(KernelDescriptor)} does. */
+        KernelProgram kernel(KernelDescriptor kernel) throws CompileException;
+
+        /** Returns a nested primitive, as {@link #nested(CompositeDescriptor)} does. */
+        CompositePrimitive nested(CompositeDescriptor<?> part) throws CompileException;
+    }
 
     CreationContext(CompositeDescriptor<?> descriptor, PartProvider parts) {
         this.descriptor = descriptor;
@@ -56,8 +62,8 @@ public final class CreationContext {
      * @throws CompileException if it does not compile
      * @throws IllegalArgumentException if none of the primitive's engines has its target
      */
-    public Primitive kernel(KernelDescriptor kernel) throws CompileException {
-        Primitive program = parts().kernel(kernel);
+    public KernelProgram kernel(KernelDescriptor kernel) throws CompileException {
+        KernelProgram program = parts().kernel(kernel);
         // callers that open an engine for each call must not compile each time
         program.outliveEngine();
         synchronized (this) {
@@ -68,9 +74,10 @@ public final class CreationContext {
     }
 
     /** Returns several programs, obtained in parallel, in the order of the descriptors. */
-    public List<Primitive> kernels(List<KernelDescriptor> all) throws CompileException {
-        return ParallelCalls.call(
-                all.stream().<Callable<Primitive>>map(one -> () -> kernel(one)).toList());
+    public List<KernelProgram> kernels(List<KernelDescriptor> all) throws CompileException {
+        return ParallelCalls.call(all.stream()
+                .<Callable<KernelProgram>>map(one -> () -> kernel(one))
+                .toList());
     }
 
     /**

@@ -6,8 +6,13 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.memory.PrimitiveCache;
+import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -19,21 +24,10 @@ import java.util.stream.Stream;
  * @param source holds the input
  * @param destination holds the output
  */
-public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngine<?> destination) {
+public record EngineSet(KernelEngine main, KernelEngine source, KernelEngine destination) {
     /** Returns a set that uses one engine for all roles. */
-    public static EngineSet of(KernelEngine<?> engine) {
+    public static EngineSet of(KernelEngine engine) {
         return new EngineSet(engine, engine, engine);
-    }
-
-    /**
-     * Creates a primitive by compiling its kernels, each once.
-     *
-     * @throws CompileException if a kernel does not compile
-     * @throws IllegalArgumentException if these engines do not have the descriptor's targets
-     * @throws IllegalStateException if the primitive needs itself, or an engine is closed
-     */
-    public CompositePrimitive create(CompositeDescriptor<?> descriptor) throws CompileException {
-        return createOver(ProgramTable.compiling(), descriptor);
     }
 
     /**
@@ -50,18 +44,47 @@ public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngi
             CompositeDescriptor<?> descriptor, KernelBinaries binaries, BinaryKind kind)
             throws RestoreException {
         check(descriptor);
-        ProgramTable restored = ProgramTable.restored(this, descriptor, binaries, kind);
+        Map<KernelDescriptor, KernelProgram> programs = restored(descriptor, binaries, kind);
+        KernelProvider provider = (_, kernel) -> {
+            KernelProgram program = programs.get(kernel);
+            if (program == null) {
+                throw new CompileException(
+                        "the creation requests the kernel " + kernel.name()
+                                + ", which has no binary: an implementation must request the same"
+                                + " kernels for equal descriptors",
+                        "");
+            }
+            return program;
+        };
         try {
-            return createOver(restored, descriptor);
-        } catch (CompileException e) { // the table compiles nothing: a kernel is not in it
+            return new CompositeCache(
+                            new PrimitiveCache<>(PrimitiveCache.DEFAULT_CAPACITY), provider)
+                    .primitive(this, descriptor);
+        } catch (CompileException e) { // nothing is compiled: a kernel has no binary
             throw new RestoreException(String.valueOf(e.getMessage()));
         }
     }
 
-    private CompositePrimitive createOver(
-            KernelProvider programs, CompositeDescriptor<?> descriptor) throws CompileException {
-        return new CompositeCache(new PrimitiveCache<>(PrimitiveCache.DEFAULT_CAPACITY), programs)
-                .primitive(this, descriptor);
+    private Map<KernelDescriptor, KernelProgram> restored(
+            CompositeDescriptor<?> descriptor, KernelBinaries binaries, BinaryKind kind)
+            throws RestoreException {
+        CompositePlan plan = descriptor.plan();
+        if (plan.id().isEmpty()) {
+            throw new RestoreException(
+                    descriptor.name() + " is not cacheable: " + plan.id().reason());
+        }
+        if (binaries.count() != plan.kernels().size()) {
+            throw new RestoreException(descriptor.name() + ": " + plan.kernels().size()
+                    + " binaries are needed, not " + binaries);
+        }
+        Map<KernelDescriptor, KernelProgram> restored = new HashMap<>();
+        for (int i = 0; i < binaries.count(); i++) {
+            KernelBinaries one = KernelBinaries.ofSegments(List.of(binaries.binary(i)));
+            for (KernelDescriptor kernel : plan.kernels().get(i)) {
+                restored.put(kernel, engineFor(kernel.target()).create(kernel, one, kind));
+            }
+        }
+        return restored;
     }
 
     /**
@@ -78,7 +101,7 @@ public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngi
     private static void check(
             CompositeDescriptor<?> descriptor,
             String role,
-            KernelEngine<?> engine,
+            KernelEngine engine,
             Optional<Target> required) {
         if (required.isPresent() && !engine.target().equals(required.get())) {
             throw new IllegalArgumentException(
@@ -95,16 +118,14 @@ public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngi
      * @throws IllegalArgumentException if none of these engines has a target that it needs
      */
     EngineSet forNested(CompositeDescriptor<?> nested) {
-        KernelEngine<?> runner = engineFor(nested.target());
+        KernelEngine runner = engineFor(nested.target());
         return new EngineSet(
                 runner,
                 nested.source()
-                        .<KernelEngine<?>>map(
-                                target -> firstWithTarget(target, source, main, destination))
+                        .map(target -> firstWithTarget(target, source, main, destination))
                         .orElse(runner),
                 nested.destination()
-                        .<KernelEngine<?>>map(
-                                target -> firstWithTarget(target, destination, main, source))
+                        .map(target -> firstWithTarget(target, destination, main, source))
                         .orElse(runner));
     }
 
@@ -113,11 +134,11 @@ public record EngineSet(KernelEngine<?> main, KernelEngine<?> source, KernelEngi
      *
      * @throws IllegalArgumentException if there is none
      */
-    KernelEngine<?> engineFor(Target target) {
+    KernelEngine engineFor(Target target) {
         return firstWithTarget(target, main, source, destination);
     }
 
-    private static KernelEngine<?> firstWithTarget(Target target, KernelEngine<?>... inOrder) {
+    private static KernelEngine firstWithTarget(Target target, KernelEngine... inOrder) {
         return Stream.of(inOrder)
                 .filter(engine -> engine.target().equals(target))
                 .findFirst()

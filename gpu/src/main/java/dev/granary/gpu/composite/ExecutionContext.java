@@ -1,10 +1,8 @@
 package dev.granary.gpu.composite;
 
-import dev.granary.cache.Primitive;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
-import dev.granary.gpu.composite.resource.Scratchpad;
-import dev.granary.gpu.composite.resource.ScratchpadLayout;
+import dev.granary.gpu.KernelProgram;
 
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -17,22 +15,19 @@ import java.util.Map;
 public final class ExecutionContext {
     private final CompositePrimitive primitive;
     private final EngineSet outermost;
-    private final ResourceTable resources;
-    private final Scratchpad scratchpad;
+    private final HandleResources resources;
     private final long scratchpadOffset;
     private final Map<String, ? extends DeviceBuffer> arguments;
 
     ExecutionContext(
             CompositePrimitive primitive,
             EngineSet outermost,
-            ResourceTable resources,
-            Scratchpad scratchpad,
+            HandleResources resources,
             long scratchpadOffset,
             Map<String, ? extends DeviceBuffer> arguments) {
         this.primitive = primitive;
         this.outermost = outermost;
         this.resources = resources;
-        this.scratchpad = scratchpad;
         this.scratchpadOffset = scratchpadOffset;
         this.arguments = arguments;
     }
@@ -58,13 +53,13 @@ public final class ExecutionContext {
     /** Returns the part declared by {@link CreationContext#scratchpad}, with undefined content. */
     public DeviceBuffer scratchpad(String name) {
         ScratchpadLayout.Part part = primitive.scratchpad().part(name);
-        return scratchpad.part(
+        return resources.scratchpad(
                 new ScratchpadLayout.Part(scratchpadOffset + part.offset(), part.bytes()));
     }
 
     /** Returns the constant memory declared by {@link CreationContext#constant}. */
     public DeviceBuffer constant(String name) {
-        return resources.get(primitive).constant(name);
+        return resources.constant(primitive, name);
     }
 
     /**
@@ -75,8 +70,8 @@ public final class ExecutionContext {
      * @param launchArguments as for {@link dev.granary.gpu.LoadedKernels#launch}
      */
     public void launch(
-            Primitive program, String kernel, Geometry geometry, Object... launchArguments) {
-        resources.get(primitive).kernels(program).launch(kernel, geometry, launchArguments);
+            KernelProgram program, String kernel, Geometry geometry, Object... launchArguments) {
+        resources.kernels(primitive, program).launch(kernel, geometry, launchArguments);
     }
 
     /**
@@ -91,7 +86,6 @@ public final class ExecutionContext {
                         primitive.nested(nested),
                         outermost,
                         resources,
-                        scratchpad,
                         scratchpadOffset + primitive.scratchpad().nestedOffset(),
                         nestedArguments)
                 .run();

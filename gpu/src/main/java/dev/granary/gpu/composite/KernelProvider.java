@@ -1,9 +1,9 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 
 /**
  * Source of the kernels of composite primitives: a cache of programs, or the compiler itself
@@ -16,6 +16,5 @@ public interface KernelProvider {
      *
      * @throws CompileException if it does not compile
      */
-    <P extends Primitive> P kernel(KernelEngine<P> engine, KernelDescriptor descriptor)
-            throws CompileException;
+    KernelProgram kernel(KernelEngine engine, KernelDescriptor descriptor) throws CompileException;
 }

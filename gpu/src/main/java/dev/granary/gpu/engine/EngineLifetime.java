@@ -9,7 +9,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  * released only after all leases are closed. Thread-safe.
  */
 public final class EngineLifetime {
-    private final String engine;
+    private final String device;
     private final SequencedSet<NativeHandle> handles = new LinkedHashSet<>(); // guarded by itself
     // read: in use; write: closing
     private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
@@ -25,10 +25,15 @@ public final class EngineLifetime {
     /**
      * Creates the lifetime of an open engine.
      *
-     * @param engine the engine's name in messages
+     * @param device the name of the engine's device in messages
      */
-    public EngineLifetime(String engine) {
-        this.engine = engine;
+    public EngineLifetime(String device) {
+        this.device = device;
+    }
+
+    /** Returns the name of the engine's device. */
+    String device() {
+        return device;
     }
 
     /**
@@ -40,7 +45,7 @@ public final class EngineLifetime {
         Lease started = leaseEvenIfClosed();
         if (isClosed) {
             started.close();
-            throw new IllegalStateException(engine + " is closed");
+            throw new IllegalStateException("The engine on " + device + " is closed");
         }
         return started;
     }
@@ -60,12 +65,14 @@ public final class EngineLifetime {
         lease().close();
     }
 
-    /** Runs a short action while the engine cannot close; does nothing if it is closed. */
-    public void ifOpen(Runnable action) {
+    /** Runs a short action while the engine cannot close; returns false if it is closed. */
+    boolean ifOpen(Runnable action) {
         try (var _ = leaseEvenIfClosed()) {
-            if (!isClosed) {
-                action.run();
+            if (isClosed) {
+                return false;
             }
+            action.run();
+            return true;
         }
     }
 

@@ -1,25 +1,24 @@
 package dev.granary.gpu.levelzero;
 
-import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
+import dev.granary.cache.Engine.StepProvider;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
-import dev.granary.cache.StepProvider;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DriverException;
+import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.engine.BuiltProgram;
+import dev.granary.gpu.engine.DriverEngine;
+import dev.granary.gpu.engine.EngineProgram;
+import dev.granary.gpu.engine.KernelLauncher;
 import dev.granary.gpu.spirv.FrontEnd;
 import dev.granary.gpu.spirv.SpirvCompiler;
 import dev.granary.gpu.spirv.SpirvSupport;
 
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
-
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -31,22 +30,22 @@ import java.util.stream.Stream;
  * calls and launches; later calls throw {@link IllegalStateException}. Launches of several threads
  * may run at the same time.
  */
-public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
-    private static final Logger LOG = LoggerFactory.getLogger(LevelZeroEngine.class);
-
+public final class LevelZeroEngine extends DriverEngine {
     private final ZeContext context;
     private final FrontEnd frontEnd;
     private final ImmediateCommands commands;
     private final ModuleBuilder builder;
-    private final EngineModules modules = new EngineModules();
+    private final KernelLauncher launcher;
 
     private LevelZeroEngine(ZeContext context, SpirvCompiler compiler) {
+        super(context.lifetime());
         this.context = context;
         this.frontEnd = new FrontEnd(compiler);
         this.builder = new ModuleBuilder(context);
         try (var _ = context.lease()) {
             this.commands = new ImmediateCommands(context);
         }
+        this.launcher = new LevelZeroLauncher(context, commands);
     }
 
     /**
@@ -111,7 +110,7 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
         try {
             return new LevelZeroEngine(context, compiler);
         } catch (RuntimeException | Error e) {
-            context.destroyAll();
+            context.lifetime().releaseAll(context::destroy);
             throw e;
         }
     }
@@ -138,163 +137,78 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
     }
 
     @Override
-    public LevelZeroPrimitive create(KernelDescriptor descriptor) throws CompileException {
-        requireTarget(descriptor);
-        context.lease().close(); // throws if the engine is closed
-        long start = System.nanoTime();
-        return compiled(descriptor, compile(descriptor), start);
+    protected BuiltProgram compile(KernelDescriptor descriptor) throws CompileException {
+        return frontEnd.compile(descriptor, module -> build(descriptor, module));
     }
 
     /** Compiles in two steps: the SPIR-V of a front end is kept as an intermediate program. */
     @Override
-    public LevelZeroPrimitive create(KernelDescriptor descriptor, StepProvider steps)
+    public KernelProgram create(KernelDescriptor descriptor, StepProvider steps)
             throws CompileException {
-        requireTarget(descriptor);
-        context.lease().close(); // throws if the engine is closed
-        long start = System.nanoTime();
         return compiled(
                 descriptor,
-                frontEnd.compile(descriptor, steps, module -> build(descriptor, module)),
-                start);
+                () -> frontEnd.compile(descriptor, steps, module -> build(descriptor, module)));
     }
 
     /**
-     * Creates a primitive from SPIR-V that a front end has made of the descriptor's source, such as
+     * Creates a program from SPIR-V that a front end has made of the descriptor's source, such as
      * in another process.
      *
      * @throws CompileException if the driver refuses the module, or it lacks a requested kernel
      */
-    public LevelZeroPrimitive create(KernelDescriptor descriptor, MemorySegment module)
+    public KernelProgram create(KernelDescriptor descriptor, MemorySegment module)
             throws CompileException {
-        requireTarget(descriptor);
-        long start = System.nanoTime();
-        return compiled(descriptor, build(descriptor, module), start);
+        return compiled(descriptor, () -> build(descriptor, module));
     }
 
-    private LevelZeroPrimitive compiled(
-            KernelDescriptor descriptor, ModuleBuilder.BuiltModule compiled, long start) {
-        LevelZeroPrimitive primitive = new LevelZeroPrimitive(
-                descriptor,
-                Primitive.Origin.COMPILED,
-                compiled.module().kernels(),
-                compiled.binaries(),
-                Duration.ofNanos(System.nanoTime() - start));
-        modules.keep(primitive, compiled.module());
-        return primitive;
+    /** Takes the lease for the driver only: a front end is a process, and closing must not wait. */
+    private BuiltProgram build(KernelDescriptor descriptor, MemorySegment module)
+            throws CompileException {
+        return build(descriptor, () -> {
+            new SpirvSupport(target().vendor(), device().intermediateLanguages())
+                    .check(descriptor, module, device().toString());
+            return builder.compile(descriptor, module);
+        });
     }
 
     @Override
-    public LevelZeroPrimitive create(
-            KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
+    protected BuiltProgram restore(
+            KernelDescriptor descriptor, KernelBinaries binaries, Target source)
             throws RestoreException {
-        requireTarget(descriptor);
-        if (kind != BinaryKind.KERNEL) {
-            throw new RestoreException(
-                    descriptor.name() + ": binaries of kind " + kind + " are not supported");
-        }
-        return restored(descriptor, binaries, target());
+        return builder.restore(descriptor, binaries, source);
     }
 
     @Override
-    public LevelZeroPrimitive create(
-            KernelDescriptor descriptor, KernelBinaries binaries, Target source)
-            throws RestoreException {
-        requireTarget(descriptor);
-        if (!readableTargets().contains(source)) {
-            throw new RestoreException(
-                    descriptor.name() + ": this engine does not read binaries of " + source.path());
-        }
-        return restored(descriptor, binaries, source);
+    protected boolean isCompleteAtBuild() {
+        return true;
     }
 
-    private LevelZeroPrimitive restored(
-            KernelDescriptor descriptor, KernelBinaries binaries, Target source)
-            throws RestoreException {
-        if (descriptor.getId().isEmpty()) {
-            throw new RestoreException(descriptor.name() + " is not cacheable: "
-                    + descriptor.getId().reason());
-        }
-        if (binaries.count() != 1 || binaries.byteSize() == 0) {
-            throw new RestoreException(
-                    descriptor.name() + ": one binary is needed, not " + binaries);
-        }
-        ModuleBuilder.BuiltModule restored = restore(descriptor, binaries, source);
-        LevelZeroPrimitive primitive = new LevelZeroPrimitive(
-                descriptor,
-                restored.origin(),
-                restored.module().kernels(),
-                restored.binaries(),
-                Duration.ZERO);
-        modules.keep(primitive, restored.module());
-        return primitive;
+    @Override
+    protected KernelBinaries take(long module, List<Geometry> notLaunched) {
+        return builder.binaries(module);
+    }
+
+    @Override
+    protected KernelLauncher launcher() {
+        return launcher;
+    }
+
+    @Override
+    protected void releaseContext() {
+        context.destroy();
     }
 
     /**
-     * Loads the primitive's kernels: from a module of this engine if there is one, else from the
-     * binaries. If there are no binaries, or the driver refuses them, it compiles again and reports
-     * that through {@link Primitive#onCompiledAgain}. A module stays until this engine closes or
-     * the primitive is unreachable.
-     *
-     * @throws RestoreException if the program no longer compiles
-     * @throws IllegalStateException if this engine is closed
-     */
-    @Override
-    public LevelZeroKernels load(LevelZeroPrimitive primitive) throws RestoreException {
-        try {
-            return new LevelZeroKernels(this, primitive, retainModule(primitive));
-        } catch (CompileException e) {
-            throw new RestoreException(primitive.descriptor().name()
-                    + " has no binaries for this engine, and no longer compiles: "
-                    + e.getMessage());
-        }
-    }
-
-    /**
-     * Returns the primitive's module for launches by the application itself: the one that
+     * Returns the module of a program for launches by the application itself: the one that
      * {@link #load} uses, or made from the binaries. If there are no binaries, or the driver
      * refuses them, it compiles again, as {@link #load} does.
      *
      * @throws CompileException if the program no longer compiles
      * @throws IllegalStateException if this engine is closed
      */
-    public LevelZeroModule module(LevelZeroPrimitive primitive) throws CompileException {
-        return new LevelZeroModule(context, retainModule(primitive));
-    }
-
-    private NativeModule retainModule(LevelZeroPrimitive primitive) throws CompileException {
-        requireTarget(primitive.descriptor());
-        context.lease().close(); // throws if the engine is closed
-        NativeModule module = modules.retained(primitive);
-        if (module == null) {
-            NativeModule made = createModule(primitive);
-            // one owner is the table, the other one the caller
-            if (made.handle().retain()) {
-                modules.keep(primitive, made);
-            }
-            module = made;
-        }
-        return module;
-    }
-
-    /** Creates a module of this engine for that primitive. */
-    private NativeModule createModule(LevelZeroPrimitive primitive) throws CompileException {
-        KernelDescriptor descriptor = primitive.descriptor();
-        KernelBinaries binaries = primitive.binariesForEngines();
-        if (!binaries.isEmpty()) {
-            try {
-                ModuleBuilder.BuiltModule restored = restore(descriptor, binaries, target());
-                if (restored.origin() == Primitive.Origin.RECOMPILED) {
-                    primitive.compiledAgain(restored.binaries(), Duration.ZERO);
-                }
-                return restored.module();
-            } catch (RestoreException e) {
-                LOG.warn("{} is compiled again: {}", descriptor.name(), e.getMessage());
-            }
-        }
-        long start = System.nanoTime();
-        ModuleBuilder.BuiltModule compiled = compile(descriptor);
-        primitive.compiledAgain(compiled.binaries(), Duration.ofNanos(System.nanoTime() - start));
-        return compiled.module();
+    public LevelZeroModule module(KernelProgram program) throws CompileException {
+        EngineProgram own = own(program);
+        return new LevelZeroModule(context, own, retained(own));
     }
 
     @Override
@@ -302,53 +216,13 @@ public final class LevelZeroEngine implements KernelEngine<LevelZeroPrimitive> {
         return LevelZeroBuffer.allocate(this, bytes);
     }
 
-    /** Destroys the context and all objects in it, after running calls have ended. */
-    @Override
-    public void close() {
-        if (context.refuseLeases()) {
-            context.destroyAll();
-        }
-    }
-
     ZeContext context() {
         return context;
-    }
-
-    ImmediateCommands commands() {
-        return commands;
     }
 
     /** Copies memory of device or host and waits for the end. Requires a lease. */
     void copy(long to, long from, long bytes) {
         commands.run((list, event) ->
                 context.calls().commands().appendCopy(list, to, from, bytes, event));
-    }
-
-    private ModuleBuilder.BuiltModule compile(KernelDescriptor descriptor) throws CompileException {
-        return frontEnd.compile(descriptor, module -> build(descriptor, module));
-    }
-
-    /** Takes the lease for the driver only: a front end is a process, and closing must not wait. */
-    private ModuleBuilder.BuiltModule build(KernelDescriptor descriptor, MemorySegment module)
-            throws CompileException {
-        try (var _ = context.lease()) {
-            new SpirvSupport(target().vendor(), device().intermediateLanguages())
-                    .check(descriptor, module, device().toString());
-            return builder.compile(descriptor, module);
-        } catch (DriverException e) {
-            throw new CompileException(
-                    descriptor.name() + " does not compile: " + e.getMessage(), "");
-        }
-    }
-
-    private ModuleBuilder.BuiltModule restore(
-            KernelDescriptor descriptor, KernelBinaries binaries, Target source)
-            throws RestoreException {
-        try (var _ = context.lease()) {
-            return builder.restore(descriptor, binaries, source);
-        } catch (DriverException e) {
-            throw new RestoreException(
-                    descriptor.name() + ": the driver refuses the binary: " + e.getMessage());
-        }
     }
 }

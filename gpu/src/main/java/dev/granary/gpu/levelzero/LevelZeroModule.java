@@ -1,5 +1,8 @@
 package dev.granary.gpu.levelzero;
 
+import dev.granary.gpu.engine.EngineProgram;
+import dev.granary.gpu.engine.NativeHandle;
+
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -13,12 +16,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 public final class LevelZeroModule implements AutoCloseable {
     private final ZeContext context;
-    private final NativeModule module;
+    private final EngineProgram program;
+    private final NativeHandle module;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
-    /** Takes ownership of the module. */
-    LevelZeroModule(ZeContext context, NativeModule module) {
+    /** Takes over the caller's reference to the module. */
+    LevelZeroModule(ZeContext context, EngineProgram program, NativeHandle module) {
         this.context = context;
+        this.program = program;
         this.module = module;
     }
 
@@ -32,20 +37,20 @@ public final class LevelZeroModule implements AutoCloseable {
             if (isClosed.get()) {
                 throw new IllegalStateException("The module is closed");
             }
-            return module.handle().get();
+            return module.get();
         }
     }
 
     /** Returns the names of the requested kernels. */
     public List<String> kernels() {
-        return module.kernels();
+        return program.kernels();
     }
 
     /** Returns the module to the engine; later calls have no effect. */
     @Override
     public void close() {
         if (!isClosed.getAndSet(true)) {
-            module.handle().release();
+            module.release();
         }
     }
 }

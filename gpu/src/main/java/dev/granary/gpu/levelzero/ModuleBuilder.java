@@ -7,6 +7,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.engine.BuiltProgram;
 import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.levelzero.binding.ModuleBuild;
 import dev.granary.gpu.levelzero.binding.ModuleCalls;
@@ -34,15 +35,12 @@ record ModuleBuilder(ZeContext context) {
      */
     private static final String RECOMPILED_MARK = "recompiled-from-ir";
 
-    /** A module, its binaries if the driver provides some, and its origin. */
-    record BuiltModule(NativeModule module, KernelBinaries binaries, Primitive.Origin origin) {}
-
     /**
      * Builds a module of SPIR-V.
      *
      * @throws CompileException if the driver refuses it, or it lacks a requested kernel
      */
-    BuiltModule compile(KernelDescriptor descriptor, MemorySegment spirv) throws CompileException {
+    BuiltProgram compile(KernelDescriptor descriptor, MemorySegment spirv) throws CompileException {
         return switch (build(descriptor, ModuleCalls.Format.SPIRV, spirv)) {
             case ModuleBuild.Refused refused ->
                 throw new CompileException(
@@ -60,10 +58,8 @@ record ModuleBuilder(ZeContext context) {
                                         + String.join(", ", all),
                                 built.log());
                     }
-                    yield new BuiltModule(
-                            module(module, descriptor, all),
-                            binaries(descriptor, built.module()),
-                            Primitive.Origin.COMPILED);
+                    yield new BuiltProgram(
+                            module, kernels(descriptor, all), Primitive.Origin.COMPILED, null);
                 } catch (CompileException | RuntimeException | Error e) {
                     module.release();
                     throw e;
@@ -79,7 +75,7 @@ record ModuleBuilder(ZeContext context) {
      *     taken from the driver
      * @throws RestoreException if the driver refuses it, or it lacks a requested kernel
      */
-    BuiltModule restore(KernelDescriptor descriptor, KernelBinaries binaries, Target source)
+    BuiltProgram restore(KernelDescriptor descriptor, KernelBinaries binaries, Target source)
             throws RestoreException {
         return switch (build(descriptor, ModuleCalls.Format.NATIVE, binaries.binary(0))) {
             case ModuleBuild.Refused refused ->
@@ -95,10 +91,11 @@ record ModuleBuilder(ZeContext context) {
                     }
                     boolean recompiled = built.log().contains(RECOMPILED_MARK);
                     boolean isOwn = source.equals(descriptor.target());
-                    yield new BuiltModule(
-                            module(module, descriptor, all),
-                            recompiled || !isOwn ? binaries(descriptor, built.module()) : binaries,
-                            recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED);
+                    yield new BuiltProgram(
+                            module,
+                            kernels(descriptor, all),
+                            recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED,
+                            recompiled || !isOwn ? null : binaries);
                 } catch (RestoreException | RuntimeException | Error e) {
                     module.release();
                     throw e;
@@ -119,21 +116,19 @@ record ModuleBuilder(ZeContext context) {
         return context.own("module", built.module(), context.calls().modules()::destroy);
     }
 
-    private static NativeModule module(
-            NativeHandle module, KernelDescriptor descriptor, List<String> all) {
-        return new NativeModule(
-                module, descriptor.entries().isEmpty() ? all : List.copyOf(descriptor.entries()));
+    private static List<String> kernels(KernelDescriptor descriptor, List<String> all) {
+        return descriptor.entries().isEmpty() ? all : List.copyOf(descriptor.entries());
     }
 
     /** Returns the native binary; no binaries if the driver has none, so that nothing is stored. */
-    private KernelBinaries binaries(KernelDescriptor descriptor, long module) {
+    KernelBinaries binaries(long module) {
         try {
             MemorySegment binary = context.calls().modules().nativeBinary(module);
             return binary.byteSize() == 0
                     ? KernelBinaries.none()
                     : KernelBinaries.ofSegments(List.of(binary));
         } catch (DriverException e) {
-            LOG.warn("{} has no native binary: {}", descriptor.name(), e.getMessage());
+            LOG.warn("A module has no native binary: {}", e.getMessage());
             return KernelBinaries.none();
         }
     }

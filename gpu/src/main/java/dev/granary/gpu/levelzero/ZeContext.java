@@ -26,7 +26,7 @@ final class ZeContext {
         this.queueGroup = device.computeQueueGroup();
         this.isOwn = ofApplication == 0;
         this.context = isOwn ? calls.contexts().create(device.driver()) : ofApplication;
-        this.lifetime = new EngineLifetime("The engine on " + device);
+        this.lifetime = new EngineLifetime(device.toString());
     }
 
     /**
@@ -61,6 +61,10 @@ final class ZeContext {
         return context;
     }
 
+    EngineLifetime lifetime() {
+        return lifetime;
+    }
+
     /**
      * Starts a use of native objects.
      *
@@ -81,21 +85,11 @@ final class ZeContext {
                 lifetime, description, object, handle -> destroy(description, handle, destroyer));
     }
 
-    /** Refuses all later leases; returns false if they were refused already. */
-    boolean refuseLeases() {
-        return lifetime.refuseLeases();
-    }
-
-    /**
-     * Destroys all objects, and the context if it was created here, after the running uses have
-     * ended.
-     */
-    void destroyAll() {
-        lifetime.releaseAll(() -> {
-            if (isOwn) {
-                destroy("context", context, calls.contexts()::destroy);
-            }
-        });
+    /** Destroys the context if it was created here. Requires that its objects were destroyed. */
+    void destroy() {
+        if (isOwn) {
+            destroy("context", context, calls.contexts()::destroy);
+        }
     }
 
     private static void destroy(String description, long object, LongConsumer destroyer) {

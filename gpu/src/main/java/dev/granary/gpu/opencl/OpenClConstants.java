@@ -1,8 +1,8 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.cache.constant.ConstantHold;
-import dev.granary.cache.constant.ConstantKey;
 import dev.granary.cache.constant.ConstantTensorCache;
+import dev.granary.cache.constant.ConstantTensorCache.Key;
 import dev.granary.cache.constant.ConstantTensorCaches;
 
 /**
@@ -77,8 +77,8 @@ public final class OpenClConstants {
         return cache;
     }
 
-    private ConstantKey<OpenClBuffer> keyOf(Object key) {
-        return new ConstantKey<>(OpenClBuffer.class, BACKEND, engine, key);
+    private Key<OpenClBuffer> keyOf(Object key) {
+        return new Key<>(OpenClBuffer.class, BACKEND, engine, key);
     }
 
     private OpenClBuffer checked(OpenClBuffer made, long bytes) {

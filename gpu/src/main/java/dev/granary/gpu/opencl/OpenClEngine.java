@@ -3,27 +3,36 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.DriverTraits;
+import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.EngineSet;
+import dev.granary.gpu.engine.BuiltProgram;
+import dev.granary.gpu.engine.DriverEngine;
 import dev.granary.gpu.engine.EngineLifetime;
+import dev.granary.gpu.engine.EngineProgram;
+import dev.granary.gpu.engine.KernelLauncher;
 import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.opencl.binding.ClBinding;
+import dev.granary.gpu.opencl.binding.ProgramCalls;
+import dev.granary.gpu.opencl.driver.PoclLaunchLock;
+import dev.granary.gpu.opencl.driver.PoclSpecialization;
+import dev.granary.gpu.spirv.SpirvSupport;
 
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 
 /**
  * An OpenCL device with a context and a queue, which compiles programs, takes their binaries,
@@ -33,18 +42,27 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>Buffers and kernels belong to their engine and are closed with it. Closing waits for running
  * calls and for launches in progress; later calls throw {@link IllegalStateException}.
  */
-public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
+public final class OpenClEngine extends DriverEngine {
+    private final EngineLifetime lifetime;
     private final EngineQueue queue;
-    private final EnginePrograms programs;
+    private final ProgramBuilder builder;
+    private final KernelLauncher launcher = new OpenClLauncher(this);
     // caches with tensors of this context
     private final Set<ConstantTensorCache> constants = ConcurrentHashMap.newKeySet();
-    private final EngineLifetime lifetime;
-    private final ReentrantLock closeLock = new ReentrantLock(); // held while closing
 
     private OpenClEngine(EngineQueue queue) {
+        this(queue, new EngineLifetime(queue.device().toString()));
+    }
+
+    private OpenClEngine(EngineQueue queue, EngineLifetime lifetime) {
+        super(lifetime);
+        this.lifetime = lifetime;
         this.queue = queue;
-        this.programs = new EnginePrograms(this, queue);
-        this.lifetime = new EngineLifetime("The engine on " + queue.device());
+        this.builder = new ProgramBuilder(
+                lifetime,
+                queue.binding().programs(),
+                queue.context(),
+                queue.device().handle());
     }
 
     /**
@@ -102,50 +120,62 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     }
 
     @Override
-    public OpenClPrimitive create(KernelDescriptor descriptor) throws CompileException {
-        requireTarget(descriptor);
-        long start = System.nanoTime();
-        try (var _ = lease()) {
-            ProgramHandle program = programs.compile(descriptor);
-            return OpenClPrimitive.compiled(
-                    descriptor, program, Duration.ofNanos(System.nanoTime() - start));
-        }
+    protected BuiltProgram compile(KernelDescriptor descriptor) throws CompileException {
+        return build(descriptor, () -> {
+            Optional<MemorySegment> module = descriptor.spirv();
+            if (module.isPresent()) { // a query of the device
+                new SpirvSupport(target().vendor(), device().intermediateLanguages())
+                        .check(descriptor, module.get(), device().toString());
+            }
+            return builder.compile(descriptor);
+        });
     }
 
     @Override
-    public OpenClPrimitive create(
-            KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
+    protected BuiltProgram restore(
+            KernelDescriptor descriptor, KernelBinaries binaries, Target source)
             throws RestoreException {
-        requireTarget(descriptor);
-        if (kind != BinaryKind.KERNEL) {
-            throw new RestoreException(
-                    descriptor.name() + ": binaries of kind " + kind + " are not supported");
-        }
-        if (descriptor.getId().isEmpty()) {
-            throw new RestoreException(descriptor.name() + " is not cacheable: "
-                    + descriptor.getId().reason());
-        }
-        if (binaries.count() != 1 || binaries.byteSize() == 0) {
-            throw new RestoreException(
-                    descriptor.name() + ": one binary is needed, not " + binaries);
-        }
-        try (var _ = lease()) {
-            return programs.restore(descriptor, binaries);
-        } catch (DriverException e) {
-            throw new RestoreException(
-                    descriptor.name() + ": the driver refuses the binary: " + e.getMessage());
-        }
+        return builder.restore(descriptor, binaries);
     }
 
-    /**
-     * Creates a composite primitive by compiling its kernels, each once.
-     *
-     * @throws CompileException if a kernel does not compile
-     * @throws IllegalArgumentException if the descriptor is for another target
-     * @throws IllegalStateException if the primitive needs itself, or this engine is closed
-     */
-    public CompositePrimitive create(CompositeDescriptor<?> descriptor) throws CompileException {
-        return EngineSet.of(this).create(descriptor);
+    /** PoCL compiles at launches, so the application's launches may complete a binary. */
+    @Override
+    protected boolean isCompleteAtBuild() {
+        return false;
+    }
+
+    @Override
+    protected KernelBinaries take(long program, List<Geometry> notLaunched) {
+        Supplier<MemorySegment> query =
+                () -> binding().programs().programBinary(program, device().handle());
+        MemorySegment binary = isPocl()
+                ? PoclSpecialization.covering(notLaunched, () -> PoclLaunchLock.take(query))
+                : query.get();
+        return binary.byteSize() == 0
+                ? KernelBinaries.none()
+                : KernelBinaries.ofSegments(List.of(binary));
+    }
+
+    @Override
+    protected boolean surelyCovers(Geometry geometry) {
+        return PoclSpecialization.surelyCovers(geometry);
+    }
+
+    @Override
+    protected KernelLauncher launcher() {
+        return launcher;
+    }
+
+    @Override
+    protected void releaseContext() {
+        queue.release();
+    }
+
+    @Override
+    protected void closed() {
+        // without the lifetime's lock: it calls user code
+        constants.forEach(cache -> cache.removeContext(this));
+        constants.clear();
     }
 
     /**
@@ -165,33 +195,9 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     }
 
     /**
-     * Loads the primitive's kernels: from a native program of this engine if there is one, else
-     * from the binaries. If there are no binaries, or the driver refuses them, it compiles again
-     * and reports that through {@link Primitive#onCompiledAgain}.
-     *
-     * <p>The native program of a primitive that {@linkplain Primitive#outliveEngine outlives its
-     * engine} stays until this engine closes or the primitive is unreachable. The next load then
-     * takes microseconds.
-     *
-     * @throws RestoreException if the driver no longer compiles the program
-     * @throws IllegalStateException if this engine is closed
-     */
-    @Override
-    public OpenClKernels load(OpenClPrimitive primitive) throws RestoreException {
-        lifetime.checkOpen();
-        try {
-            return new OpenClKernels(this, primitive, programs.load(primitive).handle());
-        } catch (CompileException e) {
-            throw new RestoreException(primitive.descriptor().name()
-                    + " has no binaries for this engine, and no longer compiles: "
-                    + e.getMessage());
-        }
-    }
-
-    /**
-     * Returns the primitive's native program for launches by the application itself: of the objects
-     * that {@link #load} uses, or made from the binaries. If there are no binaries, or the driver
-     * refuses them, it compiles again, as {@link #load} does.
+     * Returns the native program for launches by the application itself: the one that {@link #load}
+     * uses, or made from the binaries. If there are no binaries, or the driver refuses them, it
+     * compiles again, as {@link #load} does.
      *
      * <p>With PoCL, binaries are taken now if the descriptor announces launches, or a kernel
      * requires a work-group size: PoCL up to 5 aborts if they are taken while such a kernel runs.
@@ -200,23 +206,37 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
      * @throws DriverException if the driver refuses
      * @throws IllegalStateException if this engine is closed
      */
-    public OpenClProgram program(OpenClPrimitive primitive) throws CompileException {
-        lifetime.checkOpen();
-        NativeHandle program = programs.load(primitive).handle();
+    public OpenClProgram program(KernelProgram program) throws CompileException {
+        EngineProgram own = own(program);
+        NativeHandle handle = retained(own);
         try {
-            if (isPocl() && primitive.isUntaken() && isTakenBeforeLaunches(primitive, program)) {
-                primitive.binariesForEngines();
-                primitive.launchedUnseen();
+            if (isPocl() && own.isUntaken() && isTakenBeforeLaunches(own, handle)) {
+                own.binaries();
+                own.launchedUnseen();
             }
-            return new OpenClProgram(this, primitive, program);
+            return new OpenClProgram(this, own, handle);
         } catch (RuntimeException | Error e) {
-            program.release();
+            handle.release();
             throw e;
         }
     }
 
-    private boolean isTakenBeforeLaunches(OpenClPrimitive primitive, NativeHandle program) {
-        return !primitive.descriptor().launches().isEmpty() || programs.hasFixedGroup(program);
+    private boolean isTakenBeforeLaunches(EngineProgram program, NativeHandle handle) {
+        return !program.descriptor().launches().isEmpty() || hasFixedGroup(handle);
+    }
+
+    /** Returns true if a kernel's source requires a work-group size. */
+    private boolean hasFixedGroup(NativeHandle program) {
+        try (var _ = lease()) {
+            ProgramCalls calls = binding().programs();
+            List<Long> kernels = calls.createKernels(program.get());
+            try {
+                return kernels.stream()
+                        .anyMatch(kernel -> calls.hasFixedGroup(kernel, device().handle()));
+            } finally {
+                kernels.forEach(calls::releaseKernel);
+            }
+        }
     }
 
     /**
@@ -241,7 +261,7 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
 
     @Override
     public OpenClBuffer buffer(long bytes) {
-        return new OpenClBuffer(this, bytes);
+        return OpenClBuffer.create(this, bytes);
     }
 
     /**
@@ -270,28 +290,6 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
     }
 
     /**
-     * Releases the context and all objects in it, after running calls and launches have ended. A
-     * context and queue of the application stay with it. Missing binaries of primitives that
-     * outlive this engine are taken first, which may take as long as compiling.
-     */
-    @Override
-    public void close() {
-        closeLock.lock();
-        try {
-            if (!lifetime.refuseLeases()) {
-                return;
-            }
-            programs.engineClosing();
-            lifetime.releaseAll(queue::release);
-            // without the lifetime's lock: it calls user code
-            constants.forEach(cache -> cache.removeContext(this));
-            constants.clear();
-        } finally {
-            closeLock.unlock();
-        }
-    }
-
-    /**
      * Registers {@code cache}, from which closing removes this engine's tensors.
      *
      * @throws IllegalStateException if the engine is closed
@@ -300,6 +298,10 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         try (var _ = lease()) {
             constants.add(cache);
         }
+    }
+
+    EngineLifetime lifetime() {
+        return lifetime;
     }
 
     /**
@@ -311,20 +313,12 @@ public final class OpenClEngine implements KernelEngine<OpenClPrimitive> {
         return lifetime.lease();
     }
 
-    EngineLifetime lifetime() {
-        return lifetime;
-    }
-
     EngineQueue engineQueue() {
         return queue;
     }
 
     ClBinding binding() {
         return queue.binding();
-    }
-
-    EnginePrograms programs() {
-        return programs;
     }
 
     boolean isPocl() {

@@ -1,6 +1,7 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.engine.Closer;
+import dev.granary.gpu.engine.EngineProgram;
 import dev.granary.gpu.engine.NativeHandle;
 
 import java.util.List;
@@ -14,12 +15,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 public final class OpenClProgram implements AutoCloseable {
     private final OpenClEngine engine;
-    private final OpenClPrimitive primitive;
+    private final EngineProgram primitive;
     private final NativeHandle program;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
     /** Takes over the caller's reference to the program. */
-    OpenClProgram(OpenClEngine engine, OpenClPrimitive primitive, NativeHandle program) {
+    OpenClProgram(OpenClEngine engine, EngineProgram primitive, NativeHandle program) {
         this.engine = engine;
         this.primitive = primitive;
         this.program = program;

@@ -1,11 +1,15 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.cache.CompileException;
+import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
+import dev.granary.gpu.engine.BuiltProgram;
+import dev.granary.gpu.engine.EngineLifetime;
+import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
 import dev.granary.gpu.source.HeaderDirectory;
 
@@ -21,11 +25,12 @@ import java.util.function.Supplier;
  * Builder of the native programs of one context, from source, from SPIR-V or from a binary. A
  * failed build leaves no native objects.
  *
+ * @param lifetime the lifetime of the engine
  * @param calls the native calls
  * @param context the context
  * @param device the device to build for
  */
-record ProgramBuilder(ProgramCalls calls, long context, long device) {
+record ProgramBuilder(EngineLifetime lifetime, ProgramCalls calls, long context, long device) {
     /**
      * Text of Intel's build log after the driver has recompiled the embedded intermediate code,
      * since the binary did not fit.
@@ -42,20 +47,15 @@ record ProgramBuilder(ProgramCalls calls, long context, long device) {
 
     private static final Path TEMPORARY = Path.of(System.getProperty("java.io.tmpdir"));
 
-    /** A built program and the names of its requested kernels. */
-    record Built(long program, List<String> kernels) {}
-
-    /** A program built from a binary, and whether the driver recompiled it. */
-    record Restored(Built program, Primitive.Origin origin) {}
-
-    Built compile(KernelDescriptor descriptor) throws CompileException {
+    BuiltProgram compile(KernelDescriptor descriptor) throws CompileException {
         Optional<MemorySegment> spirv = descriptor.spirv();
-        long program = spirv.isPresent()
-                ? calls.createProgramWithIL(context, spirv.get())
-                : calls.createProgramWithSource(context, descriptor.sources());
+        NativeHandle program = own(
+                spirv.isPresent()
+                        ? calls.createProgramWithIL(context, spirv.get())
+                        : calls.createProgramWithSource(context, descriptor.sources()));
         try {
-            build(program, descriptor);
-            List<String> kernels = compiledKernels(program, descriptor);
+            build(program.get(), descriptor);
+            List<String> kernels = compiledKernels(program.get(), descriptor);
             Optional<Launch> unknown = launchOfOtherKernel(kernels, descriptor);
             if (unknown.isPresent()) {
                 throw new CompileException(
@@ -64,29 +64,37 @@ record ProgramBuilder(ProgramCalls calls, long context, long device) {
                                 + ": correct the launch or name the entry",
                         "");
             }
-            return new Built(program, kernels);
+            return new BuiltProgram(program, kernels, Primitive.Origin.COMPILED, null);
         } catch (CompileException | RuntimeException | Error e) {
-            calls.releaseProgram(program);
+            program.release();
             throw e;
         }
     }
 
-    /** Restores a program from {@code binary}, which must have been verified. */
-    Restored restore(KernelDescriptor descriptor, MemorySegment binary) throws RestoreException {
-        long program = calls.createProgramWithBinary(context, device, binary);
+    /** Restores a program from one binary, which must have been verified. */
+    BuiltProgram restore(KernelDescriptor descriptor, KernelBinaries binaries)
+            throws RestoreException {
+        NativeHandle program =
+                own(calls.createProgramWithBinary(context, device, binaries.binary(0)));
         try {
-            if (!calls.buildProgram(program, device, descriptor.options())) {
+            if (!calls.buildProgram(program.get(), device, descriptor.options())) {
                 throw new RestoreException(descriptor.name() + ": the driver refuses the binary: "
-                        + calls.buildLog(program, device));
+                        + calls.buildLog(program.get(), device));
             }
-            boolean recompiled = calls.buildLog(program, device).contains(RECOMPILED_MARK);
-            return new Restored(
-                    new Built(program, restoredKernels(program, descriptor)),
-                    recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED);
+            boolean recompiled = calls.buildLog(program.get(), device).contains(RECOMPILED_MARK);
+            return new BuiltProgram(
+                    program,
+                    restoredKernels(program.get(), descriptor),
+                    recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED,
+                    recompiled ? null : binaries);
         } catch (RestoreException | RuntimeException | Error e) {
-            calls.releaseProgram(program);
+            program.release();
             throw e;
         }
+    }
+
+    private NativeHandle own(long program) {
+        return new NativeHandle(lifetime, "program", program, calls::releaseProgram);
     }
 
     private void build(long program, KernelDescriptor descriptor) throws CompileException {

@@ -1,11 +1,11 @@
 /**
  * The OpenCL engine: devices, contexts, programs and launches, through LWJGL.
  *
- * <p>Inner packages have the native calls with their status checks ({@code binding}), differences
- * between drivers ({@code driver}), and the release of native objects ({@code lifetime}).
+ * <p>Inner packages have the native calls with their status checks ({@code binding}), and
+ * differences between drivers ({@code driver}).
  *
  * <p>Only verified bytes may be passed to
- * {@link dev.granary.gpu.opencl.OpenClEngine#create(dev.granary.gpu.KernelDescriptor,
+ * {@link dev.granary.gpu.KernelEngine#create(dev.granary.cache.PrimitiveDescriptor,
  * dev.granary.cache.KernelBinaries, dev.granary.cache.BinaryKind)}, since drivers abort the process
  * on damaged binaries.
  */

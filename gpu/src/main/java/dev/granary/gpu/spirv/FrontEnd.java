@@ -3,10 +3,10 @@ package dev.granary.gpu.spirv;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
+import dev.granary.cache.Engine.StepProvider;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
-import dev.granary.cache.StepProvider;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
 

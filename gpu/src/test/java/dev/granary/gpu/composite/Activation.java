@@ -1,10 +1,10 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 
 /**
  * Operation that multiplies each number with its scale and replaces negative results by zero. The
@@ -35,7 +35,7 @@ record Activation(int count) {
             throws CompileException {
         float[] scales = descriptor.attributes().floats("scales");
         Geometry geometry = Geometry.of(descriptor.operation().count).local(4);
-        Primitive program =
+        KernelProgram program =
                 creation.kernel(KernelDescriptor.builder(descriptor.target(), "activation")
                         .source("""
                             kernel void activation(global const float* from, global float* to, \

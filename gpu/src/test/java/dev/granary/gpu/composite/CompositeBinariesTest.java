@@ -37,10 +37,17 @@ class CompositeBinariesTest {
         return MatMul.packed(target, 8, 12, 4);
     }
 
+    private static CompositePrimitive compile(
+            OpenClEngine engine, CompositeDescriptor<?> descriptor) throws CompileException {
+        return new InMemoryKernelProvider()
+                .composites(16)
+                .primitive(EngineSet.of(engine), descriptor);
+    }
+
     /** Compiles, runs and returns the binaries. */
     private KernelBinaries compiled() throws Exception {
         try (OpenClEngine engine = driver.open()) {
-            CompositePrimitive primitive = engine.create(product(engine.target()));
+            CompositePrimitive primitive = compile(engine, product(engine.target()));
             AtomicInteger complete = new AtomicInteger();
             primitive.onBinariesComplete(complete::incrementAndGet);
             assertEquals(0, complete.get(), "nothing was launched");
@@ -120,7 +127,7 @@ class CompositeBinariesTest {
     void sharedProgram() throws Exception {
         try (OpenClEngine engine = driver.open()) {
             CompositeDescriptor<Softmax> softmax = Softmax.descriptor(engine.target(), 8, 16);
-            CompositePrimitive compiled = engine.create(softmax);
+            CompositePrimitive compiled = compile(engine, softmax);
             assertEquals(2, driver.compiles());
             KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
             assertEquals(2, binaries.count());
@@ -158,7 +165,7 @@ class CompositeBinariesTest {
             CompositeDescriptor<Fickle> descriptor = CompositeDescriptor.builder(
                             engine.target(), new Fickle(), FickleVariant.ONLY)
                     .build();
-            KernelBinaries binaries = engine.create(descriptor).getBinaries(BinaryKind.KERNEL);
+            KernelBinaries binaries = compile(engine, descriptor).getBinaries(BinaryKind.KERNEL);
             assertFalse(binaries.isEmpty());
             IS_CHANGED.set(true);
             RestoreException refused = assertThrows(
@@ -170,7 +177,7 @@ class CompositeBinariesTest {
             assertEquals(1, driver.compiles());
             assertEquals(
                     KernelBinaries.none(),
-                    engine.create(descriptor).getBinaries(BinaryKind.KERNEL));
+                    compile(engine, descriptor).getBinaries(BinaryKind.KERNEL));
         }
     }
 
@@ -206,9 +213,11 @@ class CompositeBinariesTest {
             + " compiled once, and there are no binaries for the id")
     void otherWay() throws Exception {
         try (OpenClEngine engine = driver.open()) {
-            CompositePrimitive primitive = engine.create(CompositeDescriptor.builder(
-                            engine.target(), new TwoWays(), TwoWaysVariant.FALLING_BACK)
-                    .build());
+            CompositePrimitive primitive = compile(
+                    engine,
+                    CompositeDescriptor.builder(
+                                    engine.target(), new TwoWays(), TwoWaysVariant.FALLING_BACK)
+                            .build());
             assertEquals(List.of("common", "second"), primitive.kernels());
             assertEquals(3, driver.compiles());
             assertEquals(KernelBinaries.none(), primitive.getBinaries(BinaryKind.KERNEL));

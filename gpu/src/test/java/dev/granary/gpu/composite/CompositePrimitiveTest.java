@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
@@ -93,7 +93,7 @@ class CompositePrimitiveTest {
                         .open(engine)) {
             Softmax.check(engine, handle);
             assertEquals(2, handle.primitive().nested().size());
-            List<Primitive> programs = handle.primitive().nested().stream()
+            List<KernelProgram> programs = handle.primitive().nested().stream()
                     .flatMap(nested -> nested.programs().stream())
                     .toList();
             assertSame(programs.get(0), programs.get(1));
@@ -210,7 +210,7 @@ class CompositePrimitiveTest {
     /** An operation that writes the numbers of its programs in order. */
     record Numbers(List<String> sources) {
         static final CompositeImplementation<Numbers> TOGETHER = (descriptor, creation) -> {
-            List<Primitive> programs = creation.kernels(descriptor.operation().sources.stream()
+            List<KernelProgram> programs = creation.kernels(descriptor.operation().sources.stream()
                     .map(source -> KernelDescriptor.builder(descriptor.target(), "number")
                             .source("kernel void number(global int* to) { " + source + " }")
                             .build())

@@ -3,10 +3,10 @@ package dev.granary.gpu.composite;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.composite.MemoryDescriptor.DataType;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
@@ -35,7 +35,7 @@ public record MatMul(int rows, int inner, int columns) {
                 CompositePrimitive activation = creation.nested(Activation.descriptor(
                         target, size.rows * size.columns, descriptor.attributes()));
                 Geometry geometry = Geometry.of(size.columns, size.rows).local(4, 4);
-                Primitive product =
+                KernelProgram product =
                         creation.kernel(product(descriptor, "b[column * INNER + i]", geometry));
                 creation.scratchpad("packed", 4L * size.inner * size.columns);
                 creation.scratchpad("sums", 4L * size.rows * size.columns);
@@ -74,7 +74,7 @@ public record MatMul(int rows, int inner, int columns) {
                 Geometry geometry = Geometry.of(size.columns, size.rows).local(4, 4);
                 CompositePrimitive activation = creation.nested(Activation.descriptor(
                         descriptor.target(), size.rows * size.columns, descriptor.attributes()));
-                Primitive product =
+                KernelProgram product =
                         creation.kernel(product(descriptor, "b[i * COLUMNS + column]", geometry));
                 creation.scratchpad("sums", 4L * size.rows * size.columns);
                 return run -> {

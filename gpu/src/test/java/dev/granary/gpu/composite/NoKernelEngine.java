@@ -4,23 +4,23 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 
 /** Engine with a target and no other function, for primitives without kernels. */
-public record NoKernelEngine(Target target) implements KernelEngine<Primitive> {
+public record NoKernelEngine(Target target) implements KernelEngine {
     /** Returns a target for that device name. */
     public static Target target(String device) {
         return new Target(Backend.OPENCL, "none", device, "1");
     }
 
     @Override
-    public LoadedKernels load(Primitive primitive) throws RestoreException {
+    public LoadedKernels load(KernelProgram program) throws RestoreException {
         throw new RestoreException("this engine has no kernels");
     }
 
@@ -30,12 +30,13 @@ public record NoKernelEngine(Target target) implements KernelEngine<Primitive> {
     }
 
     @Override
-    public Primitive create(KernelDescriptor descriptor) throws CompileException {
+    public KernelProgram create(KernelDescriptor descriptor) throws CompileException {
         throw new CompileException("this engine has no compiler", "");
     }
 
     @Override
-    public Primitive create(KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
+    public KernelProgram create(
+            KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
             throws RestoreException {
         throw new RestoreException("this engine has no kernels");
     }

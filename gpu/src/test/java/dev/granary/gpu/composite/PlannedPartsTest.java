@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -26,7 +26,7 @@ class PlannedPartsTest {
     private static final int AT_ONCE = 16;
 
     /** A program of nothing. */
-    private record NoProgram(KernelDescriptor descriptor) implements Primitive {
+    private record NoProgram(KernelDescriptor descriptor) implements KernelProgram {
         @Override
         public Origin origin() {
             return Origin.RESTORED;
@@ -65,8 +65,7 @@ class PlannedPartsTest {
         private final AtomicInteger most = new AtomicInteger();
 
         @Override
-        @SuppressWarnings("unchecked") // the engine has no primitives of its own type
-        public <P extends Primitive> P kernel(KernelEngine<P> engine, KernelDescriptor wanted) {
+        public KernelProgram kernel(KernelEngine engine, KernelDescriptor wanted) {
             most.accumulateAndGet(running.incrementAndGet(), Math::max);
             try {
                 meeting.await();
@@ -74,7 +73,7 @@ class PlannedPartsTest {
                 throw new IllegalStateException(e);
             }
             running.decrementAndGet();
-            return (P) new NoProgram(wanted);
+            return new NoProgram(wanted);
         }
     }
 

@@ -1,11 +1,11 @@
 package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.composite.MemoryDescriptor.DataType;
 
 /** Operation that changes a matrix from row order to column order, also between two engines. */
@@ -18,7 +18,7 @@ record Reorder(int rows, int columns) {
             public ExecutionBody create(
                     CompositeDescriptor<Reorder> descriptor, CreationContext creation)
                     throws CompileException {
-                Primitive program = creation.kernel(transpose(descriptor));
+                KernelProgram program = creation.kernel(transpose(descriptor));
                 return run -> run.launch(
                         program,
                         "transpose",
@@ -33,7 +33,7 @@ record Reorder(int rows, int columns) {
             public ExecutionBody create(
                     CompositeDescriptor<Reorder> descriptor, CreationContext creation)
                     throws CompileException {
-                Primitive program = creation.kernel(transpose(descriptor));
+                KernelProgram program = creation.kernel(transpose(descriptor));
                 long bytes = MemoryDescriptor.rowMajor(
                                 DataType.F32,
                                 descriptor.operation().rows,

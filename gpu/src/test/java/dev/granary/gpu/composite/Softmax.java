@@ -3,11 +3,11 @@ package dev.granary.gpu.composite;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;
 
@@ -50,7 +50,7 @@ public record Softmax(int rows, int columns) {
                 throws CompileException {
             Reduction size = descriptor.operation();
             Geometry geometry = Geometry.of(size.rows).local(4);
-            Primitive program =
+            KernelProgram program =
                     creation.kernel(KernelDescriptor.builder(descriptor.target(), "reduction")
                             .source("""
                                 kernel void largest(global const float* from, global float* to, \
@@ -106,7 +106,7 @@ public record Softmax(int rows, int columns) {
                                 Reduction.Variant.BY_ROW)
                         .build()));
         Geometry geometry = Geometry.of(size.columns, size.rows).local(4, 4);
-        Primitive program = creation.kernel(KernelDescriptor.builder(target, "softmax")
+        KernelProgram program = creation.kernel(KernelDescriptor.builder(target, "softmax")
                 .source("""
                     kernel void exponents(global const float* from, global const float* largest, \
                     global float* to) {

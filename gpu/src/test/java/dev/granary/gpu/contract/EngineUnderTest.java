@@ -1,6 +1,5 @@
 package dev.granary.gpu.contract;
 
-import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
@@ -8,15 +7,13 @@ import dev.granary.gpu.KernelEngine;
 /**
  * A backend for the {@link KernelEngineContract}: its engines, its programs, and what its driver
  * was seen to do. A new object is made for each test.
- *
- * @param <P> the type of its primitives
  */
-public interface EngineUnderTest<P extends Primitive> {
+public interface EngineUnderTest {
     /** Returns the target of the engines. */
     Target target();
 
     /** Returns a new engine on one and the same device. */
-    KernelEngine<P> open();
+    KernelEngine open();
 
     /**
      * Returns a program of three kernels over vectors of floats: {@code add(a, b, out)},

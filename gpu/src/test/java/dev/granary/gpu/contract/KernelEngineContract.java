@@ -16,6 +16,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.testing.Await;
 
@@ -30,15 +31,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * The contract of an engine's binaries and of its life: what {@link KernelEngine} and
  * {@link Primitive} promise to the caches. {@link KernelLaunchContract} has launches and buffers.
- *
- * @param <P> the type of the engine's primitives
  */
-public abstract class KernelEngineContract<P extends Primitive> {
-    private EngineUnderTest<P> backend;
-    private KernelEngine<P> engine;
+public abstract class KernelEngineContract {
+    private EngineUnderTest backend;
+    private KernelEngine engine;
 
     /** Returns the backend for one test. */
-    protected abstract EngineUnderTest<P> backend();
+    protected abstract EngineUnderTest backend();
 
     @BeforeEach
     void open() {
@@ -52,7 +51,8 @@ public abstract class KernelEngineContract<P extends Primitive> {
         Await.holds(() -> backend.liveObjects() == 0);
     }
 
-    private void assertRuns(KernelEngine<P> on, P primitive, float factor) throws Exception {
+    private void assertRuns(KernelEngine on, KernelProgram primitive, float factor)
+            throws Exception {
         try (LoadedKernels kernels = on.load(primitive)) {
             assertArrayEquals(
                     VectorLaunches.scaled(2 * factor),
@@ -64,7 +64,7 @@ public abstract class KernelEngineContract<P extends Primitive> {
     @DisplayName("N1 a compiled primitive runs; a restored one runs the same without the compiler")
     void restore() throws Exception {
         KernelDescriptor descriptor = backend.vectors(3).build();
-        P compiled = engine.create(descriptor);
+        KernelProgram compiled = engine.create(descriptor);
         assertEquals(Primitive.Origin.COMPILED, compiled.origin());
         assertEquals(List.of("add", "reverse", "scale"), compiled.kernels());
         assertFalse(compiled.compileTime().isZero());
@@ -74,7 +74,7 @@ public abstract class KernelEngineContract<P extends Primitive> {
         assertTrue(binaries.byteSize() > 0);
         assertTrue(compiled.getBinaries(BinaryKind.PRIMITIVE).isEmpty());
         long before = backend.compiles();
-        P restored = engine.create(descriptor, binaries, BinaryKind.KERNEL);
+        KernelProgram restored = engine.create(descriptor, binaries, BinaryKind.KERNEL);
         assertEquals(Primitive.Origin.RESTORED, restored.origin());
         assertEquals(compiled.kernels(), restored.kernels());
         assertEquals(binaries, restored.getBinaries(BinaryKind.KERNEL));
@@ -89,8 +89,8 @@ public abstract class KernelEngineContract<P extends Primitive> {
     void twoPrograms() throws Exception {
         KernelDescriptor times1 = backend.vectors(1).build();
         KernelDescriptor times5 = backend.vectors(5).build();
-        P one = engine.create(times1);
-        P five = engine.create(times5);
+        KernelProgram one = engine.create(times1);
+        KernelProgram five = engine.create(times5);
         KernelBinaries ofOne = one.getBinaries(BinaryKind.KERNEL);
         KernelBinaries ofFive = five.getBinaries(BinaryKind.KERNEL);
         assertFalse(ofOne.equals(ofFive));
@@ -159,10 +159,10 @@ public abstract class KernelEngineContract<P extends Primitive> {
         KernelDescriptor more = backend.vectors(1).entry("scale", "absent").build();
         assertEquals(some.getId(), backend.vectors(1).build().getId());
         assertEquals(some.getId(), more.getId());
-        P primitive = engine.create(some);
+        KernelProgram primitive = engine.create(some);
         assertEquals(List.of("scale"), primitive.kernels());
         KernelBinaries binaries = primitive.getBinaries(BinaryKind.KERNEL);
-        P all = engine.create(backend.vectors(1).build(), binaries, BinaryKind.KERNEL);
+        KernelProgram all = engine.create(backend.vectors(1).build(), binaries, BinaryKind.KERNEL);
         assertEquals(List.of("add", "reverse", "scale"), all.kernels());
         long before = backend.liveObjects();
         CompileException refused = assertThrows(CompileException.class, () -> engine.create(more));
@@ -177,7 +177,8 @@ public abstract class KernelEngineContract<P extends Primitive> {
     @Test
     @DisplayName("K13 a primitive with the empty id has no binaries, but loads and runs")
     void notCacheable() throws Exception {
-        P primitive = engine.create(backend.vectors(1).options("-I/tmp").build());
+        KernelProgram primitive =
+                engine.create(backend.vectors(1).options("-I/tmp").build());
         assertTrue(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
         assertRuns(engine, primitive, 1);
         assertRuns(engine, primitive, 1);
@@ -186,8 +187,8 @@ public abstract class KernelEngineContract<P extends Primitive> {
     @Test
     @DisplayName("D12 a primitive outlives its engine: the next engine loads it without compiling")
     void outlivesEngine() throws Exception {
-        P primitive;
-        try (KernelEngine<P> first = backend.open()) {
+        KernelProgram primitive;
+        try (KernelEngine first = backend.open()) {
             primitive = first.create(backend.vectors(1).build());
             primitive.outliveEngine();
         }
@@ -195,7 +196,7 @@ public abstract class KernelEngineContract<P extends Primitive> {
         primitive.onCompiledAgain(again::incrementAndGet);
         long before = backend.compiles();
         assertRuns(engine, primitive, 1);
-        try (KernelEngine<P> beside = backend.open()) {
+        try (KernelEngine beside = backend.open()) {
             assertRuns(beside, primitive, 1);
         }
         assertEquals(before, backend.compiles());
@@ -205,9 +206,9 @@ public abstract class KernelEngineContract<P extends Primitive> {
     @Test
     @DisplayName("Closing an engine releases kernels, programs and buffers; later calls throw")
     void closed() throws Exception {
-        KernelEngine<P> closing = backend.open();
+        KernelEngine closing = backend.open();
         KernelDescriptor descriptor = backend.vectors(1).build();
-        P primitive = closing.create(descriptor);
+        KernelProgram primitive = closing.create(descriptor);
         LoadedKernels kernels = closing.load(primitive);
         kernels.createKernels();
         VectorLaunches.add(closing, kernels);

@@ -8,11 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.Primitive;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.LocalMemory;
 import dev.granary.testing.Await;
@@ -31,22 +31,18 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/**
- * The contract of launches and buffers, for engines whose device computes.
- *
- * @param <P> the type of the engine's primitives
- */
-public abstract class KernelLaunchContract<P extends Primitive> {
+/** The contract of launches and buffers, for engines whose device computes. */
+public abstract class KernelLaunchContract {
     private static final int THREADS = 4;
     private static final int LAUNCHES = 50;
 
-    private EngineUnderTest<P> backend;
-    private KernelEngine<P> engine;
-    private P primitive;
+    private EngineUnderTest backend;
+    private KernelEngine engine;
+    private KernelProgram primitive;
     private LoadedKernels kernels;
 
     /** Returns the backend for one test. */
-    protected abstract EngineUnderTest<P> backend();
+    protected abstract EngineUnderTest backend();
 
     @BeforeEach
     void open() throws Exception {
@@ -97,7 +93,7 @@ public abstract class KernelLaunchContract<P extends Primitive> {
     @DisplayName("Wrong arguments throw exceptions that name the mistake, and later launches work")
     void wrongArguments() throws Exception {
         try (DeviceBuffer in = VectorLaunches.filled(engine, VectorLaunches.input());
-                KernelEngine<P> other = backend.open();
+                KernelEngine other = backend.open();
                 DeviceBuffer foreign = other.buffer(COUNT * Float.BYTES)) {
             Class<IllegalArgumentException> illegal = IllegalArgumentException.class;
             assertSays(

@@ -6,8 +6,6 @@ import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.LocalMemory;
 
-import java.lang.foreign.MemorySegment;
-
 /** Launches of the kernels of {@link EngineUnderTest#vectors}, and their expected results. */
 final class VectorLaunches {
     static final int COUNT = 256;
@@ -41,20 +39,20 @@ final class VectorLaunches {
         return expected;
     }
 
-    static DeviceBuffer filled(KernelEngine<?> engine, float[] content) {
+    static DeviceBuffer filled(KernelEngine engine, float[] content) {
         DeviceBuffer buffer = engine.buffer((long) content.length * Float.BYTES);
-        buffer.writeFrom(MemorySegment.ofArray(content));
+        buffer.write(content);
         return buffer;
     }
 
     static float[] content(DeviceBuffer buffer) {
         float[] content = new float[Math.toIntExact(buffer.byteSize() / Float.BYTES)];
-        buffer.readTo(MemorySegment.ofArray(content));
+        buffer.read(content);
         return content;
     }
 
     static float[] scale(
-            KernelEngine<?> engine, LoadedKernels kernels, Geometry geometry, float factor) {
+            KernelEngine engine, LoadedKernels kernels, Geometry geometry, float factor) {
         try (DeviceBuffer in = filled(engine, input());
                 DeviceBuffer out = filled(engine, new float[COUNT])) {
             kernels.launch("scale", geometry, in, out, factor);
@@ -62,7 +60,7 @@ final class VectorLaunches {
         }
     }
 
-    static float[] add(KernelEngine<?> engine, LoadedKernels kernels) {
+    static float[] add(KernelEngine engine, LoadedKernels kernels) {
         try (DeviceBuffer in = filled(engine, input());
                 DeviceBuffer out = filled(engine, new float[COUNT])) {
             kernels.launch("add", GEOMETRY, in, in, out);
@@ -70,7 +68,7 @@ final class VectorLaunches {
         }
     }
 
-    static float[] reverse(KernelEngine<?> engine, LoadedKernels kernels) {
+    static float[] reverse(KernelEngine engine, LoadedKernels kernels) {
         try (DeviceBuffer in = filled(engine, input());
                 DeviceBuffer out = filled(engine, new float[COUNT])) {
             kernels.launch(

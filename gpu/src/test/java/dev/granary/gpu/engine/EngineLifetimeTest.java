@@ -11,7 +11,7 @@ import java.util.List;
 
 /** Tests of the release of native objects when their engine closes. */
 class EngineLifetimeTest {
-    private final EngineLifetime lifetime = new EngineLifetime("the engine");
+    private final EngineLifetime lifetime = new EngineLifetime("the device");
     private final List<String> released = new ArrayList<>();
 
     @Test

@@ -5,9 +5,9 @@ import dev.granary.gpu.contract.KernelEngineContract;
 
 /** Runs the contract of engines on Level Zero, with the test driver. */
 @NeedsTestDriver
-class LevelZeroEngineContractTest extends KernelEngineContract<LevelZeroPrimitive> {
+class LevelZeroEngineContractTest extends KernelEngineContract {
     @Override
-    protected EngineUnderTest<LevelZeroPrimitive> backend() {
+    protected EngineUnderTest backend() {
         return new TestDriverUnderTest();
     }
 }

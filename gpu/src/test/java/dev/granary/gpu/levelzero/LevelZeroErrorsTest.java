@@ -15,6 +15,8 @@ import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.testing.Await;
 
@@ -79,7 +81,7 @@ class LevelZeroErrorsTest {
         }
     }
 
-    private static float[] doubled(LevelZeroEngine engine, LevelZeroKernels kernels) {
+    private static float[] doubled(LevelZeroEngine engine, LoadedKernels kernels) {
         float[] content = new float[COUNT];
         for (int i = 0; i < COUNT; i++) {
             content[i] = i;
@@ -93,9 +95,9 @@ class LevelZeroErrorsTest {
         return content;
     }
 
-    private static void assertDoubles(LevelZeroEngine engine, LevelZeroPrimitive primitive)
+    private static void assertDoubles(LevelZeroEngine engine, KernelProgram primitive)
             throws RestoreException {
-        try (LevelZeroKernels kernels = engine.load(primitive)) {
+        try (LoadedKernels kernels = engine.load(primitive)) {
             float[] result = doubled(engine, kernels);
             assertEquals(2f * (COUNT - 1), result[COUNT - 1]);
         }
@@ -104,8 +106,8 @@ class LevelZeroErrorsTest {
     /** Uses every call once: open, compile, restore, load, launch, transfer. */
     private void useEverything() throws CompileException, RestoreException {
         try (LevelZeroEngine engine = open()) {
-            LevelZeroPrimitive compiled = engine.create(vectors());
-            LevelZeroPrimitive restored = engine.create(
+            KernelProgram compiled = engine.create(vectors());
+            KernelProgram restored = engine.create(
                     vectors(), compiled.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
             assertDoubles(engine, restored);
             assertDoubles(engine, compiled);
@@ -194,12 +196,12 @@ class LevelZeroErrorsTest {
     void deviceLost() throws Exception {
         try (LevelZeroEngine engine = open();
                 DeviceBuffer buffer = engine.buffer(COUNT * Float.BYTES)) {
-            LevelZeroPrimitive failing =
+            KernelProgram failing =
                     engine.create(VectorPrograms.of(device.target(), "kernel lose buffer\n  fail\n")
                             .build());
-            LevelZeroPrimitive working = engine.create(vectors());
+            KernelProgram working = engine.create(vectors());
             for (int i = 0; i < 20; i++) { // more than the events of a pool
-                try (LevelZeroKernels kernels = engine.load(failing)) {
+                try (LoadedKernels kernels = engine.load(failing)) {
                     DriverException lost = assertThrows(
                             DriverException.class,
                             () -> kernels.launch("lose", Geometry.of(1), buffer));
@@ -216,7 +218,7 @@ class LevelZeroErrorsTest {
         try (LevelZeroEngine engine = open()) {
             KernelBinaries old = engine.create(vectors()).getBinaries(BinaryKind.KERNEL);
             driver.set("GRANARY_ZE_DRIVER_VERSION", "0x01020004");
-            LevelZeroPrimitive again = engine.create(vectors(), old, BinaryKind.KERNEL);
+            KernelProgram again = engine.create(vectors(), old, BinaryKind.KERNEL);
             assertEquals(Primitive.Origin.RECOMPILED, again.origin());
             KernelBinaries made = again.getBinaries(BinaryKind.KERNEL);
             assertNotEquals(old, made);
@@ -230,7 +232,7 @@ class LevelZeroErrorsTest {
     @Test
     @DisplayName("N8 an engine that compiles a cached primitive again reports it, and once only")
     void compiledAgain() throws Exception {
-        LevelZeroPrimitive primitive;
+        KernelProgram primitive;
         try (LevelZeroEngine first = open()) {
             primitive = first.create(vectors());
         }
@@ -257,7 +259,7 @@ class LevelZeroErrorsTest {
     @DisplayName("D12 without a native binary there is none, and the primitive still loads")
     void noBinary() throws Exception {
         driver.set("GRANARY_ZE_NO_BINARY", "1");
-        LevelZeroPrimitive primitive;
+        KernelProgram primitive;
         try (LevelZeroEngine engine = open()) {
             primitive = engine.create(vectors());
             assertTrue(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
@@ -301,7 +303,7 @@ class LevelZeroErrorsTest {
     @DisplayName("A group size suggested by the driver need not divide the work-items")
     void suggestion() throws Exception {
         try (LevelZeroEngine engine = open()) {
-            LevelZeroPrimitive primitive = engine.create(vectors());
+            KernelProgram primitive = engine.create(vectors());
             for (String size : new String[] {"7", "0", "48", "1000"}) {
                 driver.set("GRANARY_ZE_SUGGEST", size);
                 assertDoubles(engine, primitive);
@@ -330,17 +332,17 @@ class LevelZeroErrorsTest {
     void compileTime() throws Exception {
         driver.set("GRANARY_ZE_COMPILE_MILLIS", "30");
         try (LevelZeroEngine engine = open()) {
-            LevelZeroPrimitive primitive = engine.create(vectors());
+            KernelProgram primitive = engine.create(vectors());
             assertTrue(primitive.compileTime().compareTo(Duration.ofMillis(30)) >= 0);
         }
     }
 
     @Test
-    @DisplayName("The module of a primitive that is no longer used is destroyed")
+    @DisplayName("The module of a cached program that is no longer used is destroyed")
     void unreachable() throws Exception {
         try (LevelZeroEngine engine = open()) {
             long before = driver.liveObjects();
-            assertDoubles(engine, engine.create(vectors()));
+            loadAndForget(engine);
             assertTrue(driver.liveObjects() > before);
             long events = driver.liveObjects() - before - 1;
             Await.holds(() -> {
@@ -348,5 +350,11 @@ class LevelZeroErrorsTest {
                 return driver.liveObjects() == before + events;
             });
         }
+    }
+
+    private void loadAndForget(LevelZeroEngine engine) throws Exception {
+        KernelProgram program = engine.create(vectors());
+        program.outliveEngine();
+        assertDoubles(engine, program);
     }
 }

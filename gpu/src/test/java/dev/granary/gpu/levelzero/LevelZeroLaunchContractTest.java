@@ -5,9 +5,9 @@ import dev.granary.gpu.contract.KernelLaunchContract;
 
 /** Runs the contract of launches on Level Zero, with the test driver. */
 @NeedsTestDriver
-class LevelZeroLaunchContractTest extends KernelLaunchContract<LevelZeroPrimitive> {
+class LevelZeroLaunchContractTest extends KernelLaunchContract {
     @Override
-    protected EngineUnderTest<LevelZeroPrimitive> backend() {
+    protected EngineUnderTest backend() {
         return new TestDriverUnderTest();
     }
 }

@@ -9,6 +9,8 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.levelzero.binding.GroupShape;
 
 import org.junit.jupiter.api.AfterEach;
@@ -91,16 +93,16 @@ class LevelZeroModuleTest {
         long context = calls.contexts().create(device.driver());
         try (LevelZeroEngine engine = wrap(context)) {
             assertEquals(device.target(), engine.target());
-            LevelZeroPrimitive compiled = engine.create(vectors());
-            LevelZeroPrimitive restored = engine.create(
+            KernelProgram compiled = engine.create(vectors());
+            KernelProgram restored = engine.create(
                     vectors(), compiled.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
-            for (LevelZeroPrimitive primitive : List.of(compiled, restored)) {
+            for (KernelProgram primitive : List.of(compiled, restored)) {
                 try (LevelZeroModule module = engine.module(primitive)) {
                     assertTrue(module.kernels().containsAll(List.of("add", "scale")));
                     assertEquals(6, scaled(context, module.handle()));
                 }
             }
-            try (LevelZeroKernels kernels = engine.load(restored);
+            try (LoadedKernels kernels = engine.load(restored);
                     LevelZeroBuffer buffer = engine.buffer(COUNT * Float.BYTES)) {
                 kernels.launch("scale", Geometry.of(COUNT), buffer, buffer, 2f);
             }
@@ -113,7 +115,7 @@ class LevelZeroModuleTest {
     @DisplayName("A closed module gives no handle, while another one of its primitive does")
     void closed() throws Exception {
         LevelZeroEngine engine = LevelZeroEngine.open(device, VectorPrograms.COMPILER);
-        LevelZeroPrimitive primitive = engine.create(vectors());
+        KernelProgram primitive = engine.create(vectors());
         LevelZeroModule one = engine.module(primitive);
         LevelZeroModule other = engine.module(primitive);
         assertEquals(one.handle(), other.handle());
@@ -131,7 +133,7 @@ class LevelZeroModuleTest {
     @DisplayName("A refused binary is compiled again for a module; the exception has the build log"
             + " if that fails too")
     void refused() throws Exception {
-        LevelZeroPrimitive primitive;
+        KernelProgram primitive;
         try (LevelZeroEngine engine = LevelZeroEngine.open(device, VectorPrograms.COMPILER)) {
             primitive = engine.create(vectors());
         }

@@ -7,6 +7,8 @@ import dev.granary.cache.RestoreException;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
@@ -70,7 +72,7 @@ public final class ModuleProgram {
 
     private static void build(LevelZeroEngine engine, Path file) throws Exception {
         long start = System.nanoTime();
-        LevelZeroPrimitive primitive;
+        KernelProgram primitive;
         try {
             primitive = engine.create(descriptor(engine));
         } catch (CompileException e) {
@@ -88,7 +90,7 @@ public final class ModuleProgram {
         KernelBinaries binaries = KernelBinaries.of(Files.readAllBytes(file));
         long start = System.nanoTime();
         try {
-            LevelZeroPrimitive primitive =
+            KernelProgram primitive =
                     engine.create(descriptor(engine), binaries, BinaryKind.KERNEL);
             System.out.println(name + ".micros=" + (System.nanoTime() - start) / 1000);
             start = System.nanoTime();
@@ -100,12 +102,12 @@ public final class ModuleProgram {
         }
     }
 
-    private static void report(String name, LevelZeroEngine engine, LevelZeroPrimitive primitive)
+    private static void report(String name, LevelZeroEngine engine, KernelProgram primitive)
             throws Exception {
         System.out.println(name + ".origin=" + primitive.origin());
         System.out.println(name + ".kernels=" + primitive.kernels());
         float[] out = new float[COUNT];
-        try (LevelZeroKernels kernels = engine.load(primitive);
+        try (LoadedKernels kernels = engine.load(primitive);
                 DeviceBuffer from = engine.buffer(COUNT * Float.BYTES);
                 DeviceBuffer into = engine.buffer(COUNT * Float.BYTES)) {
             from.writeFrom(MemorySegment.ofArray(new float[COUNT]));

@@ -6,7 +6,7 @@ import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.contract.EngineUnderTest;
 
 /** Level Zero with the test driver, for the contract suite of engines. */
-final class TestDriverUnderTest implements EngineUnderTest<LevelZeroPrimitive> {
+final class TestDriverUnderTest implements EngineUnderTest {
     private final TestDriver driver = TestDriver.get();
     private final LevelZeroDevice device = LevelZero.devices().getFirst();
     private final long compiledBefore = driver.calls("spirv");
@@ -17,7 +17,7 @@ final class TestDriverUnderTest implements EngineUnderTest<LevelZeroPrimitive> {
     }
 
     @Override
-    public KernelEngine<LevelZeroPrimitive> open() {
+    public KernelEngine open() {
         return LevelZeroEngine.open(device, VectorPrograms.COMPILER);
     }
 

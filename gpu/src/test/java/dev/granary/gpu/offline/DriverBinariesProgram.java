@@ -1,9 +1,9 @@
 package dev.granary.gpu.offline;
 
 import dev.granary.cache.BinaryKind;
-import dev.granary.cache.Primitive;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.levelzero.LevelZero;
 import dev.granary.gpu.levelzero.LevelZeroEngine;
 import dev.granary.gpu.opencl.OpenCl;
@@ -44,16 +44,15 @@ public final class DriverBinariesProgram {
         }
     }
 
-    private static <P extends Primitive> void write(KernelEngine<P> engine, Path directory)
-            throws Exception {
+    private static void write(KernelEngine engine, Path directory) throws Exception {
         System.out.println("target=" + engine.target().path());
         for (Map.Entry<String, KernelDescriptor> sample :
                 OfflineSamples.of(engine.target()).entrySet()) {
-            P primitive = engine.create(sample.getValue());
+            KernelProgram program = engine.create(sample.getValue());
             Files.write(
                     directory.resolve(sample.getKey()),
-                    primitive.getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst());
-            System.out.println(sample.getKey() + ".kernels=" + primitive.kernels());
+                    program.getBinaries(BinaryKind.KERNEL).toByteArrays().getFirst());
+            System.out.println(sample.getKey() + ".kernels=" + program.kernels());
         }
     }
 }

@@ -2,6 +2,8 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.RestoreException;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 
 import java.util.Arrays;
 import java.util.List;
@@ -21,16 +23,16 @@ public final class DevicesProgram {
         OpenClEngine second = OpenClEngine.open(devices.get(1));
         System.out.println("target0=" + first.target().device());
         System.out.println("target1=" + second.target().device());
-        OpenClPrimitive one = first.create(SampleKernels.builder(first.target()).build());
-        OpenClPrimitive other =
+        KernelProgram one = first.create(SampleKernels.builder(first.target()).build());
+        KernelProgram other =
                 second.create(SampleKernels.builder(second.target()).build());
         System.out.println("sameBinaries="
                 + one.getBinaries(BinaryKind.KERNEL).equals(other.getBinaries(BinaryKind.KERNEL)));
         for (OpenClEngine engine : List.of(first, second)) {
-            OpenClPrimitive own = engine == first ? one : other;
-            OpenClPrimitive restored = engine.create(
+            KernelProgram own = engine == first ? one : other;
+            KernelProgram restored = engine.create(
                     own.descriptor(), own.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
-            try (OpenClKernels kernels = engine.load(restored)) {
+            try (LoadedKernels kernels = engine.load(restored)) {
                 System.out.println("result" + (engine == first ? 0 : 1) + "="
                         + Arrays.hashCode(SampleKernels.reverse(
                                 engine, kernels, SampleKernels.SMALL_GROUPS)));
@@ -41,7 +43,7 @@ public final class DevicesProgram {
         second.close();
     }
 
-    private static String offer(OpenClEngine engine, OpenClPrimitive foreign) {
+    private static String offer(OpenClEngine engine, KernelProgram foreign) {
         try {
             return "accepted "
                     + engine.create(

@@ -13,6 +13,8 @@ import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.binding.ClBinding;
 import dev.granary.gpu.opencl.binding.DeviceCalls;
 
@@ -43,13 +45,13 @@ class DevicesTest {
             assertEquals(
                     descriptor.getId(),
                     SampleKernels.builder(part.target()).build().getId());
-            OpenClPrimitive built = whole.create(descriptor);
-            OpenClPrimitive restored = part.create(
+            KernelProgram built = whole.create(descriptor);
+            KernelProgram restored = part.create(
                     descriptor, built.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
-            try (OpenClKernels kernels = part.load(restored)) {
+            try (LoadedKernels kernels = part.load(restored)) {
                 SampleKernels.checkReverse(part, kernels, SampleKernels.SMALL_GROUPS);
             }
-            try (OpenClKernels kernels = part.load(built)) {
+            try (LoadedKernels kernels = part.load(built)) {
                 SampleKernels.checkReverse(part, kernels, SampleKernels.SMALL_GROUPS);
             }
         }

@@ -10,6 +10,8 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.RestoreException;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
 
 import org.junit.jupiter.api.AfterEach;
@@ -47,11 +49,11 @@ class EngineReopenedTest {
         return SampleKernels.builder(engine.target());
     }
 
-    private OpenClPrimitive createAndClose(boolean isCacheable) throws Exception {
+    private KernelProgram createAndClose(boolean isCacheable) throws Exception {
         try (OpenClEngine engine = driver.open()) {
             opened = new WeakReference<>(engine);
             KernelDescriptor.Builder sample = sample(engine);
-            OpenClPrimitive primitive = engine.create(
+            KernelProgram primitive = engine.create(
                     isCacheable
                             ? sample.build()
                             : sample.header("clock.clh", "#define NOW __TIME__").build());
@@ -61,9 +63,9 @@ class EngineReopenedTest {
         }
     }
 
-    private void runInNewEngine(OpenClPrimitive primitive) throws Exception {
+    private void runInNewEngine(KernelProgram primitive) throws Exception {
         try (OpenClEngine engine = driver.open();
-                OpenClKernels kernels = engine.load(primitive)) {
+                LoadedKernels kernels = engine.load(primitive)) {
             SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
         }
     }
@@ -73,7 +75,7 @@ class EngineReopenedTest {
             "A primitive whose first engine is closed at once runs on every later engine without"
                     + " compiling")
     void closedAtOnce() throws Exception {
-        OpenClPrimitive primitive = createAndClose(true);
+        KernelProgram primitive = createAndClose(true);
         assertEquals(1, driver.calls("programBinary"), "taken when the engine closed");
         for (int i = 0; i < 20; i++) {
             runInNewEngine(primitive);
@@ -88,7 +90,7 @@ class EngineReopenedTest {
     @DisplayName("K13 a primitive with the empty id runs on later engines without compiling, and"
             + " returns no binaries")
     void notCacheable() throws Exception {
-        OpenClPrimitive primitive = createAndClose(false);
+        KernelProgram primitive = createAndClose(false);
         assertTrue(primitive.descriptor().getId().isEmpty());
         for (int i = 0; i < 5; i++) {
             runInNewEngine(primitive);
@@ -103,9 +105,9 @@ class EngineReopenedTest {
     void twoContexts() throws Exception {
         try (OpenClEngine first = driver.open();
                 OpenClEngine second = driver.open()) {
-            OpenClPrimitive primitive = first.create(sample(first).build());
-            try (OpenClKernels here = first.load(primitive);
-                    OpenClKernels there = second.load(primitive)) {
+            KernelProgram primitive = first.create(sample(first).build());
+            try (LoadedKernels here = first.load(primitive);
+                    LoadedKernels there = second.load(primitive)) {
                 SampleKernels.checkReverse(first, here, SampleKernels.SMALL_GROUPS);
                 SampleKernels.checkReverse(second, there, SampleKernels.SMALL_GROUPS);
             }
@@ -118,7 +120,7 @@ class EngineReopenedTest {
     @DisplayName("A primitive that no cache holds adds no work to closing its engine; a later load"
             + " compiles it again and reports that")
     void notKept() throws Exception {
-        OpenClPrimitive primitive;
+        KernelProgram primitive;
         try (OpenClEngine engine = driver.open()) {
             primitive = engine.create(sample(engine).build());
             primitive.onCompiledAgain(compiledAgain::incrementAndGet);
@@ -139,11 +141,11 @@ class EngineReopenedTest {
                     + " loads, and reports it")
     void noBinaries() throws Exception {
         driver.withholdBinaries();
-        OpenClPrimitive primitive = createAndClose(true);
+        KernelProgram primitive = createAndClose(true);
         for (int i = 1; i <= 3; i++) {
             try (OpenClEngine engine = driver.open()) {
                 for (int j = 0; j < 3; j++) {
-                    try (OpenClKernels kernels = engine.load(primitive)) {
+                    try (LoadedKernels kernels = engine.load(primitive)) {
                         SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
                     }
                 }
@@ -158,7 +160,7 @@ class EngineReopenedTest {
             "D11 if the driver refuses binaries from memory, the program is compiled again once,"
                     + " and that is reported")
     void refused() throws Exception {
-        OpenClPrimitive primitive = createAndClose(true);
+        KernelProgram primitive = createAndClose(true);
         driver.failAfter("createProgramWithBinary", 0);
         for (int i = 0; i < 3; i++) {
             runInNewEngine(primitive);
@@ -172,7 +174,7 @@ class EngineReopenedTest {
             "Without binaries and a compiler, the exception names both, nothing is retained, and"
                     + " the next load works")
     void neitherBinariesNorCompiler() throws Exception {
-        OpenClPrimitive primitive = createAndClose(true);
+        KernelProgram primitive = createAndClose(true);
         driver.failAfter("createProgramWithBinary", 0);
         driver.failAfter("createProgramWithSource", 0);
         try (OpenClEngine engine = driver.open()) {
@@ -197,7 +199,7 @@ class EngineReopenedTest {
             }
         };
         OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), SpyBinding.with(failing));
-        OpenClPrimitive primitive = engine.create(sample(engine).build());
+        KernelProgram primitive = engine.create(sample(engine).build());
         primitive.outliveEngine();
         engine.close();
         assertThrows(IllegalStateException.class, () -> engine.buffer(4));
@@ -210,12 +212,12 @@ class EngineReopenedTest {
             "A cached primitive is restored once per engine for any number of loads, and released"
                     + " with the engine")
     void restoredOnce() throws Exception {
-        OpenClPrimitive primitive = createAndClose(true);
+        KernelProgram primitive = createAndClose(true);
         for (int i = 1; i <= 3; i++) {
             try (OpenClEngine engine = driver.open()) {
                 for (int j = 0; j < 10; j++) {
-                    try (OpenClKernels one = engine.load(primitive);
-                            OpenClKernels other = engine.load(primitive)) {
+                    try (LoadedKernels one = engine.load(primitive);
+                            LoadedKernels other = engine.load(primitive)) {
                         SampleKernels.checkReverse(engine, one, SampleKernels.SMALL_GROUPS);
                         SampleKernels.checkReverse(engine, other, SampleKernels.SMALL_GROUPS);
                     }
@@ -234,7 +236,7 @@ class EngineReopenedTest {
             "Eight threads load one primitive into their own engines and into one that closes: no"
                     + " other compile, no leaks")
     void threads() throws Exception {
-        OpenClPrimitive primitive = createAndClose(true);
+        KernelProgram primitive = createAndClose(true);
         OpenClEngine shared = driver.open();
         CountDownLatch working = new CountDownLatch(8);
         try (ExecutorService threads = Executors.newFixedThreadPool(8)) {
@@ -242,7 +244,7 @@ class EngineReopenedTest {
             for (int t = 0; t < 8; t++) {
                 ends.add(threads.submit(() -> {
                     for (int i = 0; i < 5; i++) {
-                        try (OpenClKernels kernels = shared.load(primitive)) {
+                        try (LoadedKernels kernels = shared.load(primitive)) {
                             SampleKernels.checkReverse(shared, kernels, SampleKernels.SMALL_GROUPS);
                         } catch (IllegalStateException e) {
                             assertTrue(
@@ -281,15 +283,15 @@ class EngineReopenedTest {
     }
 
     private void loadAndForget(OpenClEngine engine) throws Exception {
-        OpenClPrimitive primitive = createAndClose(true);
+        KernelProgram primitive = createAndClose(true);
         engine.load(primitive).close();
         assertEquals(1, driver.alive("program"));
     }
 
-    private OpenClPrimitive restoreAndClose(OpenClPrimitive from) throws Exception {
+    private KernelProgram restoreAndClose(KernelProgram from) throws Exception {
         try (OpenClEngine engine = driver.open()) {
             opened = new WeakReference<>(engine);
-            OpenClPrimitive restored = engine.create(
+            KernelProgram restored = engine.create(
                     from.descriptor(), from.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
             restored.outliveEngine();
             return restored;
@@ -309,9 +311,9 @@ class EngineReopenedTest {
             "A primitive retains no closed engine, whether it was compiled, or restored and never"
                     + " loaded")
     void engineIsCollected() throws Exception {
-        OpenClPrimitive compiled = createAndClose(true);
+        KernelProgram compiled = createAndClose(true);
         awaitCollected();
-        OpenClPrimitive restored = restoreAndClose(compiled);
+        KernelProgram restored = restoreAndClose(compiled);
         awaitCollected();
         runInNewEngine(compiled);
         runInNewEngine(restored);

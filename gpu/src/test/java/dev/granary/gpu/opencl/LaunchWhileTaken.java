@@ -3,6 +3,8 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.BinaryKind;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 
 import java.util.concurrent.CompletableFuture;
 
@@ -30,12 +32,12 @@ public final class LaunchWhileTaken {
         try (OpenClEngine engine = OpenClEngine.open(OpenCl.devices().getFirst());
                 OpenClBuffer out = engine.buffer(4L << 16)) {
             for (int i = 0; i < Integer.parseInt(arguments[0]); i++) {
-                OpenClPrimitive primitive =
+                KernelProgram primitive =
                         engine.create(KernelDescriptor.builder(engine.target(), "fill")
                                 .source(SOURCE)
                                 .options("-DADDED=" + i)
                                 .build());
-                try (OpenClKernels kernels = engine.load(primitive);
+                try (LoadedKernels kernels = engine.load(primitive);
                         OpenClProgram program = isOwn ? engine.program(primitive) : null) {
                     Runnable launch = isOwn
                             ? () -> LwjglContext.run(

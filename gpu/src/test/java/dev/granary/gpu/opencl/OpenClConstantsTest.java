@@ -15,6 +15,7 @@ import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.AfterEach;
@@ -78,7 +79,7 @@ class OpenClConstantsTest {
                 .build();
     }
 
-    private static OpenClKernels load(OpenClEngine engine, String kernel) throws Exception {
+    private static LoadedKernels load(OpenClEngine engine, String kernel) throws Exception {
         return engine.load(engine.create(program(engine, kernel)));
     }
 
@@ -89,7 +90,7 @@ class OpenClConstantsTest {
     }
 
     /** Returns packed weights, computed by the kernel from floats of that value. */
-    private static OpenClBuffer pack(OpenClEngine engine, OpenClKernels packing, float value) {
+    private static OpenClBuffer pack(OpenClEngine engine, LoadedKernels packing, float value) {
         float[] content = new float[COUNT];
         for (int i = 0; i < COUNT; i++) {
             content[i] = value + i;
@@ -107,7 +108,7 @@ class OpenClConstantsTest {
 
     private static void check(
             OpenClEngine engine,
-            OpenClKernels kernels,
+            LoadedKernels kernels,
             String kernel,
             OpenClBuffer packed,
             float value) {
@@ -130,9 +131,9 @@ class OpenClConstantsTest {
     @DisplayName("M15 two primitives use one packed tensor: it is computed once, in one buffer, and"
             + " both results are correct")
     void twoPrimitives() throws Exception {
-        try (OpenClKernels packing = load(engine, "pack");
-                OpenClKernels add = load(engine, "add");
-                OpenClKernels multiply = load(engine, "multiply")) {
+        try (LoadedKernels packing = load(engine, "pack");
+                LoadedKernels add = load(engine, "add");
+                LoadedKernels multiply = load(engine, "multiply")) {
             for (int execution = 0; execution < 3; execution++) {
                 try (ConstantHold<OpenClBuffer> weights =
                         constants.get("w", MEGABYTE, () -> pack(engine, packing, 1))) {
@@ -156,10 +157,10 @@ class OpenClConstantsTest {
                     + " result")
     void threads() throws Exception {
         AtomicInteger computations = new AtomicInteger();
-        try (OpenClKernels packing = load(engine, "pack");
+        try (LoadedKernels packing = load(engine, "pack");
                 ExecutorService threads = Executors.newFixedThreadPool(8)) {
             Callable<Boolean> use = () -> {
-                try (OpenClKernels own = load(engine, "add");
+                try (LoadedKernels own = load(engine, "add");
                         ConstantHold<OpenClBuffer> weights = constants.get("w", MEGABYTE, () -> {
                             computations.incrementAndGet();
                             return pack(engine, packing, 3);
@@ -250,8 +251,8 @@ class OpenClConstantsTest {
     void evictedInUse() throws Exception {
         caches.setCapacity(engine.device().kind(), 1, ConstantPolicy.LRU);
         List<String> notifications = new ArrayList<>();
-        try (OpenClKernels packing = load(engine, "pack");
-                OpenClKernels add = load(engine, "add")) {
+        try (LoadedKernels packing = load(engine, "pack");
+                LoadedKernels add = load(engine, "add")) {
             ConstantHold<OpenClBuffer> old =
                     constants.get("old", MEGABYTE, () -> pack(engine, packing, 1));
             old.onEviction(() -> notifications.add("old"));
@@ -332,7 +333,7 @@ class OpenClConstantsTest {
             "M15 if a packing kernel fails, the caller gets the exception, no buffer leaks, and"
                     + " the next caller computes the tensor")
     void failingKernel() throws Exception {
-        try (OpenClKernels packing = load(engine, "pack")) {
+        try (LoadedKernels packing = load(engine, "pack")) {
             assertThrows(
                     IllegalArgumentException.class,
                     () -> constants.get("w", MEGABYTE, () -> {
@@ -346,7 +347,7 @@ class OpenClConstantsTest {
                         }
                     }));
             assertEquals(0, buffers());
-            try (OpenClKernels add = load(engine, "add");
+            try (LoadedKernels add = load(engine, "add");
                     ConstantHold<OpenClBuffer> weights =
                             constants.get("w", MEGABYTE, () -> pack(engine, packing, 5))) {
                 check(engine, add, "add", weights.buffer(), 5);
@@ -386,8 +387,8 @@ class OpenClConstantsTest {
                 work.add(() -> {
                     for (int round = 0; round < 3; round++) {
                         try (OpenClEngine own = OpenClEngine.open(PoclDevice.get(), spy.binding());
-                                OpenClKernels packing = load(own, "pack");
-                                OpenClKernels add = load(own, "add")) {
+                                LoadedKernels packing = load(own, "pack");
+                                LoadedKernels add = load(own, "add")) {
                             OpenClConstants mine = new OpenClConstants(caches, own);
                             for (int use = 0; use < 6; use++) {
                                 int key = (first + use) % 3;

@@ -5,9 +5,9 @@ import dev.granary.gpu.contract.KernelEngineContract;
 
 /** Runs the contract of engines on PoCL. */
 @NeedsPocl
-class OpenClEngineContractTest extends KernelEngineContract<OpenClPrimitive> {
+class OpenClEngineContractTest extends KernelEngineContract {
     @Override
-    protected EngineUnderTest<OpenClPrimitive> backend() {
-        return new PoclUnderTest();
+    protected EngineUnderTest backend() {
+        return new OpenClUnderTest(PoclDevice.get());
     }
 }

@@ -14,6 +14,8 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
 
 import org.junit.jupiter.api.AfterEach;
@@ -42,20 +44,19 @@ class OpenClEngineTest {
     @Test
     @DisplayName("N1 a restored primitive has the same output, and no source reaches the driver")
     void restore() throws Exception {
-        OpenClPrimitive compiled = engine.create(sample().build());
+        KernelProgram compiled = engine.create(sample().build());
         assertEquals(Primitive.Origin.COMPILED, compiled.origin());
         assertEquals(List.of("reverse", "shift"), compiled.kernels());
         KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
         assertEquals(1, binaries.count());
         assertEquals(binaries, compiled.getBinaries(BinaryKind.KERNEL));
         assertEquals(1, spy.count("programBinary"), "the binary is taken once");
-        OpenClPrimitive restored =
-                engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL);
+        KernelProgram restored = engine.create(compiled.descriptor(), binaries, BinaryKind.KERNEL);
         assertEquals(Primitive.Origin.RESTORED, restored.origin());
         assertEquals(compiled.kernels(), restored.kernels());
         assertEquals(binaries, restored.getBinaries(BinaryKind.KERNEL));
         for (int i = 0; i < 2; i++) { // the second load uses the binaries
-            try (OpenClKernels kernels = engine.load(restored)) {
+            try (LoadedKernels kernels = engine.load(restored)) {
                 SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
             }
         }
@@ -65,15 +66,15 @@ class OpenClEngineTest {
     @Test
     @DisplayName("N2 binaries of two programs never mix")
     void twoPrograms() throws Exception {
-        OpenClPrimitive two = engine.create(sample().build());
-        OpenClPrimitive three = engine.create(
+        KernelProgram two = engine.create(sample().build());
+        KernelProgram three = engine.create(
                 SampleKernels.builder(engine.target()).options("-DFACTOR=3").build());
         KernelBinaries ofThree = three.getBinaries(BinaryKind.KERNEL);
         KernelBinaries ofTwo = two.getBinaries(BinaryKind.KERNEL);
-        OpenClPrimitive againTwo = engine.create(two.descriptor(), ofTwo, BinaryKind.KERNEL);
-        OpenClPrimitive againThree = engine.create(three.descriptor(), ofThree, BinaryKind.KERNEL);
-        try (OpenClKernels kernelsTwo = engine.load(againTwo);
-                OpenClKernels kernelsThree = engine.load(againThree)) {
+        KernelProgram againTwo = engine.create(two.descriptor(), ofTwo, BinaryKind.KERNEL);
+        KernelProgram againThree = engine.create(three.descriptor(), ofThree, BinaryKind.KERNEL);
+        try (LoadedKernels kernelsTwo = engine.load(againTwo);
+                LoadedKernels kernelsThree = engine.load(againThree)) {
             float[] expected = SampleKernels.reversed(SampleKernels.SMALL_GROUPS, 3);
             assertArrayEquals(
                     expected,
@@ -124,13 +125,13 @@ class OpenClEngineTest {
     @Test
     @DisplayName("K13 a primitive with the empty id has no binaries, but loads and runs")
     void notCacheable() throws Exception {
-        OpenClPrimitive primitive = engine.create(
+        KernelProgram primitive = engine.create(
                 sample().header("clock.clh", "#define NOW __TIME__").build());
         assertTrue(primitive.descriptor().getId().isEmpty());
         assertTrue(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
         assertTrue(primitive.getBinaries(BinaryKind.PRIMITIVE).isEmpty());
         for (int i = 0; i < 2; i++) {
-            try (OpenClKernels kernels = engine.load(primitive)) {
+            try (LoadedKernels kernels = engine.load(primitive)) {
                 SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
             }
         }
@@ -142,11 +143,11 @@ class OpenClEngineTest {
             "D12 a primitive whose engine was closed before its binaries were taken runs on the"
                     + " next engine")
     void engineClosedEarly() throws Exception {
-        OpenClPrimitive primitive;
+        KernelProgram primitive;
         try (OpenClEngine first = OpenClEngine.open(PoclDevice.get())) {
             primitive = first.create(sample().build());
         }
-        try (OpenClKernels kernels = engine.load(primitive)) {
+        try (LoadedKernels kernels = engine.load(primitive)) {
             SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
         }
     }
@@ -156,7 +157,7 @@ class OpenClEngineTest {
             "N5 binaries are taken after kernels exist, and are complete exactly after the last"
                     + " announced launch")
     void rightMoment() throws Exception {
-        OpenClPrimitive primitive =
+        KernelProgram primitive =
                 engine.create(sample().launch("reverse", SampleKernels.SMALL_GROUPS)
                         .launch("shift", SampleKernels.SMALL_GROUPS)
                         .build());
@@ -165,7 +166,7 @@ class OpenClEngineTest {
             complete.incrementAndGet();
             primitive.getBinaries(BinaryKind.KERNEL);
         });
-        try (OpenClKernels kernels = engine.load(primitive)) {
+        try (LoadedKernels kernels = engine.load(primitive)) {
             SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
             SampleKernels.checkReverse(engine, kernels, SampleKernels.LARGE_GROUPS);
             assertEquals(0, complete.get());
@@ -192,7 +193,7 @@ class OpenClEngineTest {
             "N8 if the build log reports that the driver recompiled, the origin is RECOMPILED and"
                     + " the binaries are taken anew")
     void recompiled() throws Exception {
-        OpenClPrimitive compiled = engine.create(sample().build());
+        KernelProgram compiled = engine.create(sample().build());
         SpyBinding recompiling = new SpyBinding() {
             @Override
             ProgramCalls programs() {
@@ -205,7 +206,7 @@ class OpenClEngineTest {
             }
         };
         try (OpenClEngine other = OpenClEngine.open(engine.device(), recompiling.binding())) {
-            OpenClPrimitive again = other.create(
+            KernelProgram again = other.create(
                     compiled.descriptor(),
                     compiled.getBinaries(BinaryKind.KERNEL),
                     BinaryKind.KERNEL);
@@ -230,9 +231,9 @@ class OpenClEngineTest {
             }
         };
         try (OpenClEngine other = OpenClEngine.open(engine.device(), SpyBinding.with(mute))) {
-            OpenClPrimitive primitive = other.create(sample().build());
+            KernelProgram primitive = other.create(sample().build());
             for (int i = 0; i < 3; i++) {
-                try (OpenClKernels kernels = other.load(primitive)) {
+                try (LoadedKernels kernels = other.load(primitive)) {
                     SampleKernels.checkReverse(other, kernels, SampleKernels.SMALL_GROUPS);
                 }
                 assertTrue(primitive.getBinaries(BinaryKind.KERNEL).isEmpty());

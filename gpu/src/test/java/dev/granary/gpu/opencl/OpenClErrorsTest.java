@@ -14,6 +14,8 @@ import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.LocalMemory;
 import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.testing.Await;
@@ -120,9 +122,9 @@ class OpenClErrorsTest {
         assertEquals(ofK.getId(), ofMore.getId());
         assertEquals(ofK.getId(), ofL.getId());
         KernelBinaries binaries = engine.create(ofK).getBinaries(BinaryKind.KERNEL);
-        OpenClPrimitive restored = engine.create(ofAll, binaries, BinaryKind.KERNEL);
+        KernelProgram restored = engine.create(ofAll, binaries, BinaryKind.KERNEL);
         assertEquals(List.of("k", "l"), restored.kernels());
-        try (OpenClKernels kernels = engine.load(restored);
+        try (LoadedKernels kernels = engine.load(restored);
                 OpenClBuffer out = engine.buffer(4)) {
             kernels.launch("l", one, out);
             int[] result = new int[1];
@@ -148,13 +150,13 @@ class OpenClErrorsTest {
             "Several sources, one of them empty, options with white space, and headers above the"
                     + " source compile")
     void compiles() throws Exception {
-        OpenClPrimitive primitive = engine.create(builder("#include \"../up.clh\"\n")
+        KernelProgram primitive = engine.create(builder("#include \"../up.clh\"\n")
                 .source("")
                 .source("kernel void k(global int* o) { o[0] = A + B; }")
                 .header("../up.clh", "#define A 3\n")
                 .options("-DB=\"4 + 5\"")
                 .build());
-        try (OpenClKernels kernels = engine.load(primitive);
+        try (LoadedKernels kernels = engine.load(primitive);
                 OpenClBuffer out = engine.buffer(4)) {
             kernels.launch("k", Geometry.of(1), out);
             int[] result = new int[1];
@@ -167,9 +169,9 @@ class OpenClErrorsTest {
     @DisplayName("Arguments of wrong type, number, size or engine, and invalid launches, throw"
             + " exceptions that name the error")
     void wrongArguments() throws Exception {
-        OpenClPrimitive primitive = engine.create(
+        KernelProgram primitive = engine.create(
                 builder("kernel void k(global int* o, int n) { o[0] = n; }").build());
-        try (OpenClKernels kernels = engine.load(primitive);
+        try (LoadedKernels kernels = engine.load(primitive);
                 OpenClBuffer out = engine.buffer(4);
                 OpenClEngine other = OpenClEngine.open(engine.device());
                 OpenClBuffer foreign = other.buffer(4)) {
@@ -217,9 +219,9 @@ class OpenClErrorsTest {
     @Test
     @DisplayName("Using a closed object throws; closing it again has no effect")
     void closed() throws Exception {
-        OpenClPrimitive primitive =
+        KernelProgram primitive =
                 engine.create(SampleKernels.builder(engine.target()).build());
-        OpenClKernels kernels = engine.load(primitive);
+        LoadedKernels kernels = engine.load(primitive);
         OpenClBuffer buffer = engine.buffer(4);
         kernels.close();
         kernels.close();
@@ -236,8 +238,8 @@ class OpenClErrorsTest {
     @DisplayName("Closing the engine closes its objects; later calls throw instead of crashing")
     void engineClosed() throws Exception {
         KernelDescriptor descriptor = SampleKernels.builder(engine.target()).build();
-        OpenClPrimitive primitive = engine.create(descriptor);
-        OpenClKernels kernels = engine.load(primitive);
+        KernelProgram primitive = engine.create(descriptor);
+        LoadedKernels kernels = engine.load(primitive);
         SampleKernels.checkReverse(engine, kernels, SampleKernels.SMALL_GROUPS);
         OpenClBuffer buffer = engine.buffer(4);
         engine.close();

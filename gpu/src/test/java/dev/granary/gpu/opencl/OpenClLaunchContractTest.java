@@ -5,9 +5,9 @@ import dev.granary.gpu.contract.KernelLaunchContract;
 
 /** Runs the contract of launches on PoCL. */
 @NeedsPocl
-class OpenClLaunchContractTest extends KernelLaunchContract<OpenClPrimitive> {
+class OpenClLaunchContractTest extends KernelLaunchContract {
     @Override
-    protected EngineUnderTest<OpenClPrimitive> backend() {
-        return new PoclUnderTest();
+    protected EngineUnderTest backend() {
+        return new OpenClUnderTest(PoclDevice.get());
     }
 }

@@ -8,6 +8,8 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
@@ -46,9 +48,9 @@ class OpenClLifecycleTest {
                 .build();
     }
 
-    private static void check(OpenClEngine engine, OpenClPrimitive primitive, int expected)
+    private static void check(OpenClEngine engine, KernelProgram primitive, int expected)
             throws Exception {
-        try (OpenClKernels kernels = engine.load(primitive);
+        try (LoadedKernels kernels = engine.load(primitive);
                 OpenClBuffer out = engine.buffer(16)) {
             kernels.launch("k", Geometry.of(4).local(4), out);
             int[] result = new int[4];
@@ -66,7 +68,7 @@ class OpenClLifecycleTest {
     void noLeaks() throws Exception {
         try (OpenClEngine engine = open()) {
             for (int i = 0; i < 5; i++) {
-                OpenClPrimitive compiled = engine.create(descriptor(engine, i));
+                KernelProgram compiled = engine.create(descriptor(engine, i));
                 check(engine, compiled, i);
                 KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
                 for (int j = 0; j < 3; j++) {
@@ -94,7 +96,7 @@ class OpenClLifecycleTest {
             for (int t = 0; t < THREADS; t++) {
                 int number = t;
                 work.add(() -> {
-                    OpenClPrimitive compiled = engine.create(descriptor(engine, number));
+                    KernelProgram compiled = engine.create(descriptor(engine, number));
                     check(engine, compiled, number);
                     KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
                     for (int i = 0; i < 3; i++) {
@@ -118,7 +120,7 @@ class OpenClLifecycleTest {
     void sharedPrimitive() throws Exception {
         try (OpenClEngine engine = open();
                 ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
-            OpenClPrimitive shared = engine.create(descriptor(engine, 7));
+            KernelProgram shared = engine.create(descriptor(engine, 7));
             List<Callable<Boolean>> work = new ArrayList<>();
             for (int t = 0; t < THREADS; t++) {
                 boolean takes = t % 2 == 0;
@@ -140,7 +142,7 @@ class OpenClLifecycleTest {
             + " clear exception, and nothing leaks")
     void closedWhileInUse() throws Exception {
         OpenClEngine engine = open();
-        OpenClPrimitive compiled = engine.create(descriptor(engine, 3));
+        KernelProgram compiled = engine.create(descriptor(engine, 3));
         KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
         CountDownLatch working = new CountDownLatch(THREADS);
         try (ExecutorService threads = Executors.newFixedThreadPool(THREADS)) {
@@ -218,7 +220,7 @@ class OpenClLifecycleTest {
     void closedInUse() throws Exception {
         ClosingBinding closing = new ClosingBinding();
         try (OpenClEngine engine = OpenClEngine.open(PoclDevice.get(), closing.binding())) {
-            OpenClKernels kernels = engine.load(engine.create(descriptor(engine, 1)));
+            LoadedKernels kernels = engine.load(engine.create(descriptor(engine, 1)));
             List<Consumer<OpenClBuffer>> uses = List.of(
                     buffer -> kernels.launch("k", Geometry.of(4).local(4), buffer),
                     buffer -> buffer.write(new int[4]),
@@ -246,7 +248,7 @@ class OpenClLifecycleTest {
             KernelDescriptor two = KernelDescriptor.builder(engine.target(), "two")
                     .source("kernel void two(global int* o, int n) { o[get_global_id(0)] = n; }")
                     .build();
-            try (OpenClKernels more = engine.load(engine.create(two))) {
+            try (LoadedKernels more = engine.load(engine.create(two))) {
                 OpenClBuffer held = engine.buffer(16);
                 assertThrows(
                         IllegalArgumentException.class,

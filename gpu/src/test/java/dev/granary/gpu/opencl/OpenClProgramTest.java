@@ -10,6 +10,7 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -57,7 +58,7 @@ class OpenClProgramTest {
                 OpenClEngine engine = driver.wrap(application)) {
             assertEquals(application.context, engine.context());
             assertEquals(application.queue, engine.queue());
-            OpenClPrimitive compiled = engine.create(sample().build());
+            KernelProgram compiled = engine.create(sample().build());
             KernelBinaries binaries;
             try (OpenClProgram program = engine.program(compiled)) {
                 assertEquals(List.of("reverse", "shift"), program.kernels());
@@ -66,7 +67,7 @@ class OpenClProgramTest {
                 binaries = compiled.getBinaries(BinaryKind.KERNEL);
                 assertFalse(binaries.isEmpty());
             }
-            OpenClPrimitive restored = engine.create(sample().build(), binaries, BinaryKind.KERNEL);
+            KernelProgram restored = engine.create(sample().build(), binaries, BinaryKind.KERNEL);
             try (OpenClProgram program = engine.program(restored)) {
                 assertArrayEquals(shifted(), application.run(program.handle(), "shift", INPUT));
             }
@@ -94,7 +95,7 @@ class OpenClProgramTest {
     void retained() throws Exception {
         try (LwjglContext application = LwjglContext.inOrder()) {
             OpenClEngine engine = driver.wrap(application);
-            OpenClPrimitive primitive = engine.create(sample().build());
+            KernelProgram primitive = engine.create(sample().build());
             OpenClProgram program = engine.program(primitive);
             long handle = program.retainHandle();
             assertEquals(handle, program.retainHandle());
@@ -112,7 +113,7 @@ class OpenClProgramTest {
     @DisplayName("A closed program gives no handle, while another one of its primitive does")
     void closed() throws Exception {
         OpenClEngine engine = driver.open();
-        OpenClPrimitive primitive = engine.create(sample().build());
+        KernelProgram primitive = engine.create(sample().build());
         OpenClProgram one = engine.program(primitive);
         OpenClProgram other = engine.program(primitive);
         assertEquals(one.handle(), other.handle());
@@ -134,7 +135,7 @@ class OpenClProgramTest {
         try (LwjglContext application = LwjglContext.inOrder();
                 OpenClEngine engine = driver.wrap(application);
                 ExecutorService threads = Executors.newFixedThreadPool(8)) {
-            OpenClPrimitive primitive = engine.create(sample().build());
+            KernelProgram primitive = engine.create(sample().build());
             List<Callable<Boolean>> work = Collections.nCopies(8, () -> {
                 long retained;
                 try (OpenClProgram program = engine.program(primitive)) {
@@ -160,14 +161,14 @@ class OpenClProgramTest {
                 + " void fixed(global float* a) { a[get_global_id(0)] = 1; }";
         try (OpenClEngine engine = driver.open()) {
             AtomicInteger complete = new AtomicInteger();
-            OpenClPrimitive announced = engine.create(
+            KernelProgram announced = engine.create(
                     sample().launch("shift", SampleKernels.SMALL_GROUPS).build());
             announced.onBinariesComplete(complete::incrementAndGet);
             engine.program(announced).close();
             assertEquals(1, complete.get());
             assertEquals(1, driver.calls("programBinary"));
 
-            OpenClPrimitive required =
+            KernelProgram required =
                     engine.create(KernelDescriptor.builder(engine.target(), "fixed")
                             .source(fixed)
                             .build());
@@ -176,7 +177,7 @@ class OpenClProgramTest {
             assertEquals(2, complete.get());
             assertEquals(2, driver.calls("programBinary"));
 
-            OpenClPrimitive neither = engine.create(sample().build());
+            KernelProgram neither = engine.create(sample().build());
             neither.onBinariesComplete(complete::incrementAndGet);
             try (OpenClProgram program = engine.program(neither)) {
                 assertEquals(2, complete.get());
@@ -192,7 +193,7 @@ class OpenClProgramTest {
     @DisplayName("A binary that the driver refuses is compiled again; without a compiler the"
             + " exception has the build log")
     void refused() throws Exception {
-        OpenClPrimitive primitive;
+        KernelProgram primitive;
         try (OpenClEngine engine = driver.open()) {
             primitive = engine.create(sample().build());
             primitive.outliveEngine();

@@ -4,6 +4,8 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,10 +34,10 @@ public final class RestoreProgram {
         KernelBinaries binaries = KernelBinaries.of(Files.readAllBytes(Path.of(arguments[0])));
         try (OpenClEngine engine = OpenClEngine.open(device)) {
             long start = System.nanoTime();
-            OpenClPrimitive primitive = engine.create(builder.build(), binaries, BinaryKind.KERNEL);
+            KernelProgram primitive = engine.create(builder.build(), binaries, BinaryKind.KERNEL);
             long restored = System.nanoTime();
             System.out.println("origin=" + primitive.origin());
-            try (OpenClKernels kernels = engine.load(primitive)) {
+            try (LoadedKernels kernels = engine.load(primitive)) {
                 for (Geometry geometry : geometries) {
                     System.out.println("result" + geometry.local().getFirst() + "="
                             + Arrays.hashCode(SampleKernels.reverse(engine, kernels, geometry)));

@@ -11,6 +11,7 @@ import dev.granary.cache.memory.RuntimeParametersCache.Partition;
 import dev.granary.cache.memory.RuntimeParametersCache.Result;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.AfterEach;
@@ -93,7 +94,7 @@ class RuntimeParametersSeedTest {
     }
 
     /** The value: the kernels for one shape and their geometry. */
-    private record Executor(OpenClKernels kernels, Geometry geometry) {}
+    private record Executor(LoadedKernels kernels, Geometry geometry) {}
 
     @AfterEach
     void close() {

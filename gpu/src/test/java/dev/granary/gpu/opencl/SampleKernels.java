@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import dev.granary.cache.Target;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.LocalMemory;
 
 /** The sample program of the tests: two kernels with known results. */
@@ -41,7 +42,7 @@ final class SampleKernels {
     }
 
     /** Runs {@code reverse} and returns its output. */
-    static float[] reverse(OpenClEngine engine, OpenClKernels kernels, Geometry geometry) {
+    static float[] reverse(OpenClEngine engine, LoadedKernels kernels, Geometry geometry) {
         float[] out = new float[COUNT];
         try (OpenClBuffer from = engine.bufferOf(input());
                 OpenClBuffer into = engine.buffer((long) COUNT * Float.BYTES)) {
@@ -57,7 +58,7 @@ final class SampleKernels {
     }
 
     /** Runs {@code shift} and returns its output. */
-    static float[] shift(OpenClEngine engine, OpenClKernels kernels) {
+    static float[] shift(OpenClEngine engine, LoadedKernels kernels) {
         float[] out = new float[COUNT];
         try (OpenClBuffer from = engine.bufferOf(input());
                 OpenClBuffer into = engine.buffer((long) COUNT * Float.BYTES)) {
@@ -76,7 +77,7 @@ final class SampleKernels {
         return expected;
     }
 
-    static void checkReverse(OpenClEngine engine, OpenClKernels kernels, Geometry geometry) {
+    static void checkReverse(OpenClEngine engine, LoadedKernels kernels, Geometry geometry) {
         assertArrayEquals(reversed(geometry, 2), reverse(engine, kernels, geometry));
     }
 }

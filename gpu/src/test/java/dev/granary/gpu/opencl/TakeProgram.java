@@ -3,6 +3,8 @@ package dev.granary.gpu.opencl;
 import dev.granary.cache.BinaryKind;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,9 +34,9 @@ public final class TakeProgram {
                 if (!isLaunched) {
                     geometries.forEach(geometry -> builder.launch("reverse", geometry));
                 }
-                OpenClPrimitive primitive = engine.create(builder.build());
+                KernelProgram primitive = engine.create(builder.build());
                 if (isLaunched) {
-                    try (OpenClKernels kernels = engine.load(primitive)) {
+                    try (LoadedKernels kernels = engine.load(primitive)) {
                         geometries.forEach(
                                 geometry -> SampleKernels.checkReverse(engine, kernels, geometry));
                     }

@@ -4,6 +4,8 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantTensorCaches;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -41,17 +43,17 @@ public final class TwoDevicesContextProgram {
     }
 
     private static void run(OpenClEngine engine, int number) throws Exception {
-        OpenClPrimitive compiled =
+        KernelProgram compiled =
                 engine.create(SampleKernels.builder(engine.target()).build());
         print("compiled" + number, engine, compiled);
-        OpenClPrimitive restored = engine.create(
+        KernelProgram restored = engine.create(
                 compiled.descriptor(), compiled.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
         print("restored" + number, engine, restored);
     }
 
-    private static void print(String name, OpenClEngine engine, OpenClPrimitive primitive)
+    private static void print(String name, OpenClEngine engine, KernelProgram primitive)
             throws Exception {
-        try (OpenClKernels kernels = engine.load(primitive)) {
+        try (LoadedKernels kernels = engine.load(primitive)) {
             float[] result = SampleKernels.reverse(engine, kernels, SampleKernels.SMALL_GROUPS);
             System.out.println(name + "=" + Arrays.hashCode(result));
         }

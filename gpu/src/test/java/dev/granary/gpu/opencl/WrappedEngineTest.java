@@ -11,6 +11,8 @@ import dev.granary.cache.BinaryKind;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
@@ -47,18 +49,18 @@ class WrappedEngineTest {
             KernelDescriptor descriptor =
                     SampleKernels.builder(wrapped.target()).build();
             assertEquals(SampleKernels.builder(own.target()).build().getId(), descriptor.getId());
-            OpenClPrimitive built = own.create(descriptor);
-            OpenClPrimitive restored = wrapped.create(
+            KernelProgram built = own.create(descriptor);
+            KernelProgram restored = wrapped.create(
                     descriptor, built.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
-            try (OpenClKernels kernels = wrapped.load(restored)) {
+            try (LoadedKernels kernels = wrapped.load(restored)) {
                 SampleKernels.checkReverse(wrapped, kernels, SampleKernels.SMALL_GROUPS);
             }
             assertEquals(0, spy.count("createProgramWithSource"));
 
-            OpenClPrimitive compiled = wrapped.create(descriptor);
-            OpenClPrimitive taken = own.create(
+            KernelProgram compiled = wrapped.create(descriptor);
+            KernelProgram taken = own.create(
                     descriptor, compiled.getBinaries(BinaryKind.KERNEL), BinaryKind.KERNEL);
-            try (OpenClKernels kernels = own.load(taken)) {
+            try (LoadedKernels kernels = own.load(taken)) {
                 SampleKernels.checkReverse(own, kernels, SampleKernels.SMALL_GROUPS);
             }
         }
@@ -113,12 +115,12 @@ class WrappedEngineTest {
                 work.add(() -> {
                     OpenClEngine one = application.wrap(spy.binding());
                     try (OpenClEngine other = application.wrap(spy.binding())) {
-                        OpenClPrimitive primitive = one.create(descriptor);
+                        KernelProgram primitive = one.create(descriptor);
                         primitive.outliveEngine();
                         if (closesFirst) {
                             one.close();
                         }
-                        try (OpenClKernels kernels = other.load(primitive)) {
+                        try (LoadedKernels kernels = other.load(primitive)) {
                             SampleKernels.checkReverse(other, kernels, SampleKernels.SMALL_GROUPS);
                         }
                     }
@@ -197,7 +199,7 @@ class WrappedEngineTest {
         try (LwjglContext application = LwjglContext.inOrder();
                 LwjglContext stranger = LwjglContext.inOrder();
                 OpenClEngine engine = application.wrap(spy.binding());
-                OpenClKernels kernels = engine.load(
+                LoadedKernels kernels = engine.load(
                         engine.create(SampleKernels.builder(engine.target()).build()))) {
             long in = application.buffer(4L * COUNT);
             LwjglContext.release(application.write(in, floats(SampleKernels.input())));
@@ -230,7 +232,7 @@ class WrappedEngineTest {
     void independentOfOtherCommands() throws Exception {
         try (LwjglContext application = LwjglContext.outOfOrder();
                 OpenClEngine engine = application.wrap();
-                OpenClKernels kernels = engine.load(
+                LoadedKernels kernels = engine.load(
                         engine.create(SampleKernels.builder(engine.target()).build()));
                 // before the gate: PoCL's blocking transfers wait for the whole queue
                 OpenClBuffer from = engine.bufferOf(SampleKernels.input());
@@ -254,12 +256,12 @@ class WrappedEngineTest {
                 OpenClEngine engine = application.wrap(spy.binding());
                 OpenClBuffer data = engine.bufferOf(SampleKernels.input());
                 LwjglContext.Gate gate = application.gate()) {
-            OpenClPrimitive primitive =
+            KernelProgram primitive =
                     engine.create(KernelDescriptor.builder(engine.target(), "fixed")
                             .source("kernel __attribute__((reqd_work_group_size(16, 1, 1)))"
                                     + " void fixed(global float* a) { a[get_global_id(0)] = 5; }")
                             .build());
-            try (OpenClKernels kernels = engine.load(primitive);
+            try (LoadedKernels kernels = engine.load(primitive);
                     ExecutorService threads = Executors.newSingleThreadExecutor()) {
                 assertThrows(
                         DriverException.class,
@@ -310,9 +312,9 @@ class WrappedEngineTest {
     }
 
     private static void runShift(OpenClEngine engine) throws Exception {
-        OpenClPrimitive primitive =
+        KernelProgram primitive =
                 engine.create(SampleKernels.builder(engine.target()).build());
-        try (OpenClKernels kernels = engine.load(primitive)) {
+        try (LoadedKernels kernels = engine.load(primitive)) {
             assertArrayEquals(shifted(), SampleKernels.shift(engine, kernels));
         }
     }

@@ -2,6 +2,8 @@ package com.example.zero;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -11,8 +13,6 @@ import dev.granary.gpu.levelzero.LevelZero;
 import dev.granary.gpu.levelzero.LevelZeroBuffer;
 import dev.granary.gpu.levelzero.LevelZeroDevice;
 import dev.granary.gpu.levelzero.LevelZeroEngine;
-import dev.granary.gpu.levelzero.LevelZeroKernels;
-import dev.granary.gpu.levelzero.LevelZeroPrimitive;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import java.lang.foreign.MemorySegment;
@@ -59,9 +59,9 @@ public final class LevelZeroAlone {
                 LevelZeroBuffer out = engine.buffer(N * Float.BYTES)) {
             KernelDescriptor descriptor =
                     KernelDescriptor.builder(engine.target(), "scale").source(PROGRAM).build();
-            LookupResult<LevelZeroPrimitive> result = granary.lookup(engine, descriptor);
+            LookupResult<KernelProgram> result = granary.lookup(engine, descriptor);
             in.writeFrom(MemorySegment.ofArray(values));
-            try (LevelZeroKernels kernels = engine.load(result.primitive())) {
+            try (LoadedKernels kernels = engine.load(result.primitive())) {
                 kernels.launch("scale", Geometry.of(N).local(64), in, out, 2.0f);
             }
             float[] scaled = new float[N];

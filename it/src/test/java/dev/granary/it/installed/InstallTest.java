@@ -49,6 +49,24 @@ class InstallTest {
                 "the version of the bom");
     }
 
+    @Test
+    @DisplayName("each published artifact has the license and the notice in META-INF")
+    void license() throws IOException {
+        for (String module : LocalRepository.PUBLISHED) {
+            Path classes = LocalRepository.TREE.resolve(module).resolve("target/classes");
+            for (String file : List.of("LICENSE", "NOTICE")) {
+                if (!module.equals("bom")) {
+                    assertEquals(
+                            -1,
+                            Files.mismatch(
+                                    LocalRepository.TREE.resolve(file),
+                                    classes.resolve("META-INF").resolve(file)),
+                            module);
+                }
+            }
+        }
+    }
+
     private static List<String> groups(Pattern pattern, String text) {
         return pattern.matcher(text)
                 .results()

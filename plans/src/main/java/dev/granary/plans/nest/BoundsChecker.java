@@ -1,5 +1,8 @@
 package dev.granary.plans.nest;
 
+import dev.granary.plans.nest.IndexExpression.AffineIndex;
+import dev.granary.plans.nest.LoopNest.ArrayAccess;
+
 import java.util.Map;
 import java.util.Objects;
 

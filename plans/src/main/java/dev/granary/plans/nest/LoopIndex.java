@@ -1,5 +1,7 @@
 package dev.granary.plans.nest;
 
+import dev.granary.plans.nest.IndexExpression.AffineIndex;
+
 /**
  * The index of a loop, identified by its name.
  *

@@ -1,5 +1,10 @@
 package dev.granary.plans.nest;
 
+import dev.granary.plans.nest.IndexExpression.AffineIndex;
+import dev.granary.plans.nest.KernelArray.ArrayRole;
+import dev.granary.plans.nest.LoopNest.NestLogic;
+import dev.granary.plans.nest.LoopNest.UpdateOperator;
+
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
@@ -10,6 +15,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.SequencedMap;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -222,5 +228,95 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
                 && coordinate.terms().keySet().stream()
                         .allMatch(index -> index.equals(dimension)
                                 || Objects.requireNonNull(extents.get(index)) == 1);
+    }
+
+    /**
+     * The statement of a nest, which each iteration executes.
+     *
+     * @param target the element that is written
+     * @param operator the way in which it changes
+     * @param value the other operand
+     */
+    public record NestLogic(ArrayAccess target, UpdateOperator operator, ValueExpression value) {
+        /** Returns a text such as {@code C[i, j] += A[i, k] * B[k, j]}. */
+        @Override
+        public String toString() {
+            String text = value.toString();
+            boolean isWrapped = value instanceof ValueExpression.Binary && text.startsWith("(");
+            return target + " " + operator + " "
+                    + (isWrapped ? text.substring(1, text.length() - 1) : text);
+        }
+    }
+
+    /** The way in which a statement changes its target. */
+    public enum UpdateOperator {
+        /** {@code target = value}. */
+        SET("="),
+        /** {@code target += value}. */
+        ADD("+="),
+        /** {@code target *= value}. */
+        MULTIPLY("*="),
+        /** {@code target = min(target, value)}. */
+        MIN("min="),
+        /** {@code target = max(target, value)}. */
+        MAX("max=");
+
+        private final String text;
+
+        UpdateOperator(String text) {
+            this.text = text;
+        }
+
+        /** Returns the operator as plan files have it. */
+        @Override
+        public String toString() {
+            return text;
+        }
+    }
+
+    /**
+     * The element of an array at coordinates: a value, or the target of a statement.
+     *
+     * @param array the array
+     * @param coordinates one for each dimension
+     */
+    public record ArrayAccess(KernelArray array, List<AffineIndex> coordinates)
+            implements ValueExpression {
+        /**
+         * Checks the number of coordinates.
+         *
+         * @throws IllegalArgumentException if it is not that of the dimensions
+         */
+        public ArrayAccess {
+            coordinates = List.copyOf(coordinates);
+            if (coordinates.size() != array.shape().size()) {
+                throw new IllegalArgumentException("The array " + array + " has "
+                        + array.shape().size() + " dimensions, not " + coordinates.size());
+            }
+        }
+
+        /** Returns the statement {@code element = value}. */
+        public NestLogic set(ValueExpression value) {
+            return new NestLogic(this, UpdateOperator.SET, value);
+        }
+
+        /** Returns the statement {@code element += value}. */
+        public NestLogic add(ValueExpression value) {
+            return new NestLogic(this, UpdateOperator.ADD, value);
+        }
+
+        /** Returns the statement that updates the element by {@code operator}. */
+        public NestLogic update(UpdateOperator operator, ValueExpression value) {
+            return new NestLogic(this, operator, value);
+        }
+
+        /** Returns a text such as {@code A[i, k + 1]}. */
+        @Override
+        public String toString() {
+            return array.name()
+                    + coordinates.stream()
+                            .map(AffineIndex::toString)
+                            .collect(Collectors.joining(", ", "[", "]"));
+        }
     }
 }

@@ -1,5 +1,7 @@
 package dev.granary.plans.nest;
 
+import dev.granary.plans.nest.LoopNest.ArrayAccess;
+
 import java.util.Locale;
 import java.util.stream.Stream;
 

@@ -1,11 +1,11 @@
 package dev.granary.plans.picture;
 
-import dev.granary.plans.CacheReport;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.nest.AffineIndex;
+import dev.granary.plans.PlanReport.CacheReport;
+import dev.granary.plans.nest.IndexExpression.AffineIndex;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.LoopIndex;
-import dev.granary.plans.nest.ScheduledLoop;
+import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import java.util.HashMap;
 import java.util.List;

@@ -1,8 +1,8 @@
 package dev.granary.plans.picture;
 
-import dev.granary.plans.CacheReport;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.nest.ScheduledLoop;
+import dev.granary.plans.PlanReport.CacheReport;
+import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import java.util.List;
 import java.util.stream.Collectors;

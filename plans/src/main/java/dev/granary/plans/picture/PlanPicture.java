@@ -1,7 +1,7 @@
 package dev.granary.plans.picture;
 
-import dev.granary.plans.CacheReport;
 import dev.granary.plans.KernelPlan;
+import dev.granary.plans.PlanReport.CacheReport;
 
 import java.util.List;
 import java.util.stream.Collectors;

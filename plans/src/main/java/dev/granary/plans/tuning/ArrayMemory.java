@@ -35,7 +35,7 @@ final class ArrayMemory implements AutoCloseable {
      *
      * @param arrays the arguments of the kernel; the last one is the target of the statement
      */
-    ArrayMemory(KernelEngine<?> engine, List<KernelArray> arrays, long seed) {
+    ArrayMemory(KernelEngine engine, List<KernelArray> arrays, long seed) {
         this.arrays = arrays;
         SplittableRandom random = new SplittableRandom(seed);
         for (KernelArray array : arrays) {

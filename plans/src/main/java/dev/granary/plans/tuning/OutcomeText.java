@@ -3,6 +3,9 @@ package dev.granary.plans.tuning;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Sha256;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
+import dev.granary.plans.tuning.PlanTuner.TrialCounts;
+import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 
 import java.time.Duration;
 import java.util.Arrays;

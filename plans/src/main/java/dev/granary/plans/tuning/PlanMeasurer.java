@@ -1,12 +1,12 @@
 package dev.granary.plans.tuning;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.support.Ticker;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.plans.KernelPlan;
 
 import org.jspecify.annotations.Nullable;
@@ -16,16 +16,14 @@ import java.util.concurrent.TimeUnit;
 /**
  * Measures plans of one nest on one engine, and checks their results against those of the naive
  * plan. Not thread-safe.
- *
- * @param <P> the primitives of the engine
  */
-final class PlanMeasurer<P extends Primitive> implements AutoCloseable {
+final class PlanMeasurer implements AutoCloseable {
     /** The least time of a sample: shorter kernels are launched several times. */
     private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
     private static final int MAX_LAUNCHES = 500;
 
-    private final KernelEngine<P> engine;
+    private final KernelEngine engine;
     private final DeviceLimits limits;
     private final Ticker clock;
     private final ArrayMemory memory;
@@ -36,8 +34,7 @@ final class PlanMeasurer<P extends Primitive> implements AutoCloseable {
      *
      * @throws CompileException if the naive plan does not compile or run
      */
-    PlanMeasurer(
-            KernelEngine<P> engine, DeviceLimits limits, KernelPlan plan, long seed, Ticker clock)
+    PlanMeasurer(KernelEngine engine, DeviceLimits limits, KernelPlan plan, long seed, Ticker clock)
             throws CompileException {
         this.engine = engine;
         this.limits = limits;
@@ -72,8 +69,8 @@ final class PlanMeasurer<P extends Primitive> implements AutoCloseable {
      * @throws CompileException if the driver does not compile it
      */
     LoadedPlan load(KernelPlan plan) throws CompileException, RestoreException {
-        P primitive = engine.create(plan.descriptor(engine.target(), limits));
-        return new LoadedPlan(plan, engine.load(primitive), 1);
+        KernelProgram program = engine.create(plan.descriptor(engine.target(), limits));
+        return new LoadedPlan(plan, engine.load(program), 1);
     }
 
     /**

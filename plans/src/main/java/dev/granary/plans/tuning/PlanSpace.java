@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.SequencedMap;
 import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 
 /**
@@ -259,5 +260,63 @@ public final class PlanSpace {
     @Override
     public String toString() {
         return nest.name() + ": " + points.length + " points";
+    }
+
+    /**
+     * One value for each parameter of a {@link PlanSpace}.
+     *
+     * @param values the values by the names of their parameters, in the order of the space
+     */
+    public record PlanParameters(SequencedMap<String, String> values) {
+        /** Copies the values. */
+        public PlanParameters {
+            values = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(values));
+        }
+
+        /**
+         * Returns a value as text.
+         *
+         * @throws IllegalArgumentException if there is no such parameter
+         */
+        public String text(String name) {
+            String value = values.get(name);
+            if (value == null) {
+                throw new IllegalArgumentException("There is no parameter " + name
+                        + "; the parameters are " + String.join(", ", values.keySet()));
+            }
+            return value;
+        }
+
+        /**
+         * Returns a value as a number.
+         *
+         * @throws IllegalArgumentException if there is no such parameter, or its value is not a
+         *     number
+         */
+        public int number(String name) {
+            try {
+                return Integer.parseInt(text(name));
+            } catch (NumberFormatException e) {
+                throw new IllegalArgumentException(
+                        "The value of the parameter " + name + " is no number: " + text(name));
+            }
+        }
+
+        /**
+         * Returns true if a value is {@code true}.
+         *
+         * @throws IllegalArgumentException if there is no such parameter
+         */
+        public boolean flag(String name) {
+            return text(name).equals("true");
+        }
+
+        /** Returns text such as {@code tile=16 memory=local}. */
+        @Override
+        public String toString() {
+            return values.entrySet().stream()
+                    .map(value -> value.getKey() + "=" + value.getValue())
+                    .collect(Collectors.joining(" "));
+        }
     }
 }

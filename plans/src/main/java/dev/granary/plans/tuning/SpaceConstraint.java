@@ -1,5 +1,7 @@
 package dev.granary.plans.tuning;
 
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
+
 import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;

@@ -9,6 +9,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
+import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 
 import org.jspecify.annotations.Nullable;
 

@@ -1,11 +1,17 @@
 package dev.granary.plans.tuning;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.support.Ticker;
 import dev.granary.gpu.DriverException;
 import dev.granary.plans.KernelPlan;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
+import dev.granary.plans.tuning.PlanTuner.TrialCounts;
+import dev.granary.plans.tuning.PlanTuner.TrialGuard;
+import dev.granary.plans.tuning.PlanTuner.TuningProgress;
+import dev.granary.plans.tuning.PlanTuner.TuningSettings;
+import dev.granary.plans.tuning.PlanTuner.TuningTrial;
+import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,10 +25,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * One tuning: the plans in the order of the seed, each compiled, checked and measured; then the
  * best ones and the naive plan in turns. Used once, by one thread.
- *
- * @param <P> the primitives of the engine
  */
-final class TuningRun<P extends Primitive> {
+final class TuningRun {
     private static final int SAMPLES = 3;
     private static final int FINALISTS = 4;
 
@@ -40,7 +44,7 @@ final class TuningRun<P extends Primitive> {
 
     private final PlanSpace space;
     private final TuningSettings settings;
-    private final PlanMeasurer<P> measurer;
+    private final PlanMeasurer measurer;
     private final TuningProgress progress;
     private final TrialGuard guard;
     private final Ticker clock;
@@ -53,7 +57,7 @@ final class TuningRun<P extends Primitive> {
     TuningRun(
             PlanSpace space,
             TuningSettings settings,
-            PlanMeasurer<P> measurer,
+            PlanMeasurer measurer,
             TuningProgress progress,
             TrialGuard guard,
             Ticker clock) {

@@ -10,9 +10,9 @@ import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClPrimitive;
 import dev.granary.testing.TestTicker;
 
 import java.time.Duration;
@@ -21,11 +21,11 @@ import java.util.Map;
 import java.util.Objects;
 
 /** An engine whose launches take given times by a clock, and compute as usual. */
-final class ClockedEngine implements KernelEngine<OpenClPrimitive> {
+final class ClockedEngine implements KernelEngine {
     private final OpenClEngine engine;
     private final TestTicker clock;
     private final Map<Id, Duration> times;
-    private final IdentityHashMap<OpenClPrimitive, Duration> created = new IdentityHashMap<>();
+    private final IdentityHashMap<KernelProgram, Duration> created = new IdentityHashMap<>();
 
     ClockedEngine(OpenClEngine engine, TestTicker clock, Map<Id, Duration> times) {
         this.engine = engine;
@@ -63,21 +63,21 @@ final class ClockedEngine implements KernelEngine<OpenClPrimitive> {
     }
 
     @Override
-    public OpenClPrimitive create(KernelDescriptor descriptor) throws CompileException {
-        OpenClPrimitive primitive = engine.create(descriptor);
+    public KernelProgram create(KernelDescriptor descriptor) throws CompileException {
+        KernelProgram primitive = engine.create(descriptor);
         created.put(primitive, Objects.requireNonNull(times.get(descriptor.getId())));
         return primitive;
     }
 
     @Override
-    public OpenClPrimitive create(
+    public KernelProgram create(
             KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
             throws RestoreException {
         return engine.create(descriptor, binaries, kind);
     }
 
     @Override
-    public LoadedKernels load(OpenClPrimitive primitive) throws RestoreException {
+    public LoadedKernels load(KernelProgram primitive) throws RestoreException {
         return new ClockedKernels(
                 engine.load(primitive), clock, Objects.requireNonNull(created.get(primitive)));
     }

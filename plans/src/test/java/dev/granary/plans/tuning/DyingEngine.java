@@ -9,15 +9,15 @@ import dev.granary.cache.Target;
 import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
+import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.opencl.OpenClEngine;
-import dev.granary.gpu.opencl.OpenClPrimitive;
 
 /**
  * An engine of PoCL that ends the process when it compiles one kernel, as PoCL does by an abort for
  * some others.
  */
-record DyingEngine(OpenClEngine engine, Id deadly) implements KernelEngine<OpenClPrimitive> {
+record DyingEngine(OpenClEngine engine, Id deadly) implements KernelEngine {
     /** The exit code of the process. */
     static final int DEATH = 42;
 
@@ -27,7 +27,7 @@ record DyingEngine(OpenClEngine engine, Id deadly) implements KernelEngine<OpenC
     }
 
     @Override
-    public OpenClPrimitive create(KernelDescriptor descriptor) throws CompileException {
+    public KernelProgram create(KernelDescriptor descriptor) throws CompileException {
         if (descriptor.getId().equals(deadly)) {
             Runtime.getRuntime().halt(DEATH);
         }
@@ -35,14 +35,14 @@ record DyingEngine(OpenClEngine engine, Id deadly) implements KernelEngine<OpenC
     }
 
     @Override
-    public OpenClPrimitive create(
+    public KernelProgram create(
             KernelDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
             throws RestoreException {
         return engine.create(descriptor, binaries, kind);
     }
 
     @Override
-    public LoadedKernels load(OpenClPrimitive primitive) throws RestoreException {
+    public LoadedKernels load(KernelProgram primitive) throws RestoreException {
         return engine.load(primitive);
     }
 

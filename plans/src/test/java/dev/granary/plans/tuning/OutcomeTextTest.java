@@ -17,6 +17,10 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cache.fuzz.Fuzzer;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
+import dev.granary.plans.tuning.PlanTuner.TrialCounts;
+import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
+import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;

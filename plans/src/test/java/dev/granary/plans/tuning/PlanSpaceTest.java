@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
+import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -30,6 +30,8 @@ import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
+import dev.granary.plans.tuning.PlanTuner.TuningSettings;
+import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.testing.ChildJvm;
@@ -94,7 +96,7 @@ class TunedPlansTest {
                 KernelPlan deadly = arguments[1].equals("naive")
                         ? space().naive()
                         : space().plan(space().point(Integer.parseInt(arguments[1])));
-                KernelEngine<?> dying = new DyingEngine(
+                KernelEngine dying = new DyingEngine(
                         engine,
                         deadly.descriptor(engine.target(), engine.device().limits())
                                 .getId());

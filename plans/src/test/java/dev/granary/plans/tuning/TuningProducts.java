@@ -1,13 +1,14 @@
 package dev.granary.plans.tuning;
 
 import dev.granary.plans.ArrayCache;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.KernelPlan;
-import dev.granary.plans.MemoryLocation;
 import dev.granary.plans.ParallelAxis;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
+import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 
 /** Spaces of plans for small products of matrices. */
 final class TuningProducts {

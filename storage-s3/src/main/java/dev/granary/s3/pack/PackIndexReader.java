@@ -1,6 +1,6 @@
 package dev.granary.s3.pack;
 
-import dev.granary.cache.DamageKind;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;

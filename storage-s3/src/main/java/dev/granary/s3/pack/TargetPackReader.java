@@ -1,7 +1,7 @@
 package dev.granary.s3.pack;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexReader.IndexResult;

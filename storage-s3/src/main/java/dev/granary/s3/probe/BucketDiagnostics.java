@@ -1,7 +1,7 @@
 package dev.granary.s3.probe;
 
-import dev.granary.cache.CheckResult;
-import dev.granary.cache.format.WriteAttemptId;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
+import dev.granary.cache.support.CheckResult;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;

@@ -2,7 +2,7 @@ package dev.granary.s3.probe;
 
 import static dev.granary.s3.store.StoreFailure.Kind.NOT_SUPPORTED;
 
-import dev.granary.cache.CheckResult;
+import dev.granary.cache.support.CheckResult;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.store.GetResult;

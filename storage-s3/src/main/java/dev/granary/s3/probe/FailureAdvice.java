@@ -1,6 +1,6 @@
 package dev.granary.s3.probe;
 
-import dev.granary.cache.CheckResult;
+import dev.granary.cache.support.CheckResult;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.store.SecretRedactor;

@@ -1,6 +1,6 @@
 package dev.granary.s3.probe;
 
-import dev.granary.cache.CheckResult;
+import dev.granary.cache.support.CheckResult;
 import dev.granary.s3.store.StoreFailure;
 
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.granary.s3.probe;
 
-import dev.granary.cache.format.WriteAttemptId;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Config;

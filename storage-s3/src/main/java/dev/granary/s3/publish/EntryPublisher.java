@@ -1,13 +1,13 @@
 package dev.granary.s3.publish;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
-import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.VerificationLevel;
-import dev.granary.cache.format.WriteAttemptId;
+import dev.granary.cache.format.EntryFormat.Compression;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.store.GetResult;

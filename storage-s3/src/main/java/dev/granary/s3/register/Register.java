@@ -3,7 +3,7 @@ package dev.granary.s3.register;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Sha256;
-import dev.granary.cache.format.WriteAttemptId;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;

@@ -9,9 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.CheckResult;
 import dev.granary.cache.Entry;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.support.CheckResult;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.config.S3ClientLibrary;

@@ -3,7 +3,7 @@ package dev.granary.s3.pack;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.VerificationLevel;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
 

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.CheckResult;
+import dev.granary.cache.support.CheckResult;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.config.S3ClientLibrary;

@@ -11,8 +11,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.CheckResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.cache.support.CheckResult;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.DeviatingObjectStore;

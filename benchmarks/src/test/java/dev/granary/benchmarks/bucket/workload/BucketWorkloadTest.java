@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.format.Compression;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.WriteAttemptId;
+import dev.granary.cache.format.EntryFormat.Compression;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

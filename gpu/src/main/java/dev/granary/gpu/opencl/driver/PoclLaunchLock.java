@@ -2,6 +2,7 @@ package dev.granary.gpu.opencl.driver;
 
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -15,9 +16,6 @@ import java.util.function.Supplier;
  *
  * <p>Launches of other kernels do not wait. These wait little longer than in PoCL itself, which
  * loads one function at a time.
- *
- * <p>The lock belongs to launches, not to threads: a launch may end in another thread than it began
- * in.
  */
 public final class PoclLaunchLock {
     private static final int ALL = Integer.MAX_VALUE;
@@ -29,11 +27,22 @@ public final class PoclLaunchLock {
     private PoclLaunchLock() {}
 
     /**
-     * Begins a launch, which {@link #end} ends in any thread. It waits while a binary is taken. A
-     * taker that waits for launches goes first for a short time only: one of these launches may
-     * wait for an event that the caller completes later.
+     * Launches a kernel, after a wait while a binary is taken. A taker that waits for launches goes
+     * first for a short time only: one of these launches may wait for an event that the caller
+     * completes later.
+     *
+     * @param launch returns after the kernel has completed
      */
-    public static void begin() {
+    public static int launch(IntSupplier launch) {
+        acquire();
+        try {
+            return launch.getAsInt();
+        } finally {
+            PERMITS.release();
+        }
+    }
+
+    private static void acquire() {
         boolean wasInterrupted = false;
         try {
             while (true) {
@@ -52,11 +61,6 @@ public final class PoclLaunchLock {
                 Thread.currentThread().interrupt();
             }
         }
-    }
-
-    /** Ends a launch, after the kernel has completed. */
-    public static void end() {
-        PERMITS.release();
     }
 
     /** Takes a binary. */

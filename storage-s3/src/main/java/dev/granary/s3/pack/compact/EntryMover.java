@@ -1,11 +1,11 @@
 package dev.granary.s3.pack.compact;
 
-import dev.granary.cache.DamageKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.VerificationLevel;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexReader;
 import dev.granary.s3.pack.PackIndexReader.IndexResult;

@@ -3,7 +3,7 @@ package dev.granary.s3.pack.format;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.cache.Sha256;
-import dev.granary.cache.format.WriteAttemptId;
+import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.s3.layout.ObjectName;
 
 import java.nio.ByteBuffer;

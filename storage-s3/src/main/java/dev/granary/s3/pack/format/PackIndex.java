@@ -3,7 +3,7 @@ package dev.granary.s3.pack.format;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.DamageKind;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
 
 import java.nio.ByteBuffer;

@@ -4,7 +4,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.format.EntryFormat;
-import dev.granary.cache.format.VerificationLevel;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexCache;

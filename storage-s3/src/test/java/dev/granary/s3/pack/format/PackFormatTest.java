@@ -10,7 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 
-import dev.granary.cache.DamageKind;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.s3.layout.ObjectName;

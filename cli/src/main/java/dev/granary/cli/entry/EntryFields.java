@@ -1,0 +1,102 @@
+package dev.granary.cli.entry;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
+import dev.granary.cache.Target;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.Units;
+import dev.granary.gpu.binary.BinaryContainer;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
+import dev.granary.gpu.spirv.IntermediateDescriptor;
+import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
+
+import java.util.List;
+
+/** Fields of an entry in a report. */
+final class EntryFields {
+    private static final int FRONT_END_CHARACTERS = 64;
+
+    private EntryFields() {}
+
+    /** Adds all but the key. An outcome of a tuning and a front end are texts. */
+    static void add(Entry entry, Target target, Report report) {
+        boolean isTuning = TuningDescriptor.isTuning(entry.id());
+        report.field(
+                "binaries",
+                new Report.Shown(
+                        entry.binaries().count(),
+                        entry.binaries().count() + ", "
+                                + Units.bytes(entry.binaries().byteSize())));
+        report.data("bytes", entry.binaries().byteSize())
+                .data("entryTarget", entry.id().target().path());
+        if (!entry.id().target().equals(target)) {
+            report.text("of target", entry.id().target().path());
+        }
+        if (isTuning) {
+            List<String> lines = text(entry, 0).lines().toList();
+            report.data("tuning", lines);
+            lines.forEach(line -> report.text("tuning", line));
+        } else {
+            addContainers(entry, target, report);
+        }
+        report.field((isTuning ? "tuned in" : "compiled") + ":compileMillis", entry.compileTime())
+                .field("content:contentSha256", entry.contentHash());
+        entry.metadata().ifPresent(metadata -> add(metadata, isTuning, report));
+    }
+
+    private static void addContainers(Entry entry, Target target, Report report) {
+        boolean hasFrontEnd = IntermediateDescriptor.isIntermediate(entry.id())
+                && entry.binaries().count() > 1;
+        List<String> containers = entry.binaries().segments().stream()
+                .limit(hasFrontEnd ? 1 : Long.MAX_VALUE)
+                .map(binary -> BinaryContainer.read(binary).description())
+                .toList();
+        report.data("containers", containers);
+        containers.forEach(each -> report.text("container", each));
+        if (hasFrontEnd) {
+            String frontEnd = text(entry, 1);
+            report.field(
+                    "front end",
+                    new Report.Shown(frontEnd, Units.cut(frontEnd, FRONT_END_CHARACTERS)));
+        }
+        BinaryCompatibility judged = CompatibilityChecker.check(target, entry.binaries());
+        report.field(
+                        "compatible:compatibility",
+                        switch (judged) {
+                            case BinaryCompatibility.Compatible _ ->
+                                new Report.Shown("compatible", "yes: " + judged.reason());
+                            case BinaryCompatibility.Incompatible _ ->
+                                new Report.Shown(
+                                        "incompatible",
+                                        "no, lookups discard it: " + judged.reason());
+                            case BinaryCompatibility.Undetermined _ ->
+                                new Report.Shown(
+                                        "undetermined",
+                                        "undetermined, the driver decides: " + judged.reason());
+                        })
+                .data("reason", judged.reason());
+    }
+
+    private static void add(EntryMetadata metadata, boolean isTuning, Report report) {
+        report.field("kernels", metadata.kernels()).data("geometries", metadata.geometries());
+        if (!isTuning) {
+            report.text(
+                    "covers",
+                    metadata.geometries().isEmpty() ? "any launch" : metadata.geometries());
+        }
+        report.field(
+                        "made by:producer",
+                        new Report.Shown(
+                                metadata.producer(),
+                                metadata.producer() + ", granary " + metadata.libraryVersion()))
+                .data("libraryVersion", metadata.libraryVersion())
+                .field("made at:createdAt", metadata.createdAt().toString());
+    }
+
+    private static String text(Entry entry, int binary) {
+        return new String(entry.binaries().toByteArrays().get(binary), UTF_8);
+    }
+}

@@ -1,0 +1,85 @@
+package dev.granary.cli.option;
+
+import dev.granary.cli.manifest.Shard;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.TypeConversionException;
+
+import java.time.Duration;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Converters of the values of options. */
+public final class Converters {
+    private Converters() {}
+
+    /** Converter of ages such as {@code 30d} or {@code 12h}. */
+    public static final class Age implements ITypeConverter<Duration> {
+        private static final Pattern AGE = Pattern.compile("([0-9]{1,6})\\s*(s|m|h|d|w)");
+
+        @Override
+        public Duration convert(String text) {
+            Matcher matcher = AGE.matcher(text.strip());
+            if (!matcher.matches()) {
+                throw new TypeConversionException(
+                        "'" + text + "' should be an age such as 30d, 12h, 45m, 90s or 2w");
+            }
+            int number = Integer.parseInt(matcher.group(1));
+            return switch (matcher.group(2)) {
+                case "s" -> Duration.ofSeconds(number);
+                case "m" -> Duration.ofMinutes(number);
+                case "h" -> Duration.ofHours(number);
+                case "d" -> Duration.ofDays(number);
+                default -> Duration.ofDays(7L * number);
+            };
+        }
+    }
+
+    /** Converter of sizes such as {@code 500MiB}, in bytes; 0 is allowed. */
+    public static final class Size implements ITypeConverter<Long> {
+        @Override
+        public Long convert(String text) {
+            try {
+                return text.strip().equals("0") ? 0 : GranaryConfig.size(text, "the size");
+            } catch (ConfigException e) {
+                throw new TypeConversionException(e.getMessage());
+            }
+        }
+    }
+
+    /** Converter of the first digits of an id. */
+    public static final class IdPrefix implements ITypeConverter<String> {
+        @Override
+        public String convert(String text) {
+            String prefix = text.toLowerCase(Locale.ROOT);
+            if (!prefix.matches("[0-9a-f]{1,64}")) {
+                throw new TypeConversionException("'" + text
+                        + "' is not an id: ids consist of up to 64 digits 0-9 and a-f, as"
+                        + " granary ls shows them");
+            }
+            return prefix;
+        }
+    }
+
+    /** Converter of a part of a manifest, such as {@code 2/4}. */
+    public static final class Part implements ITypeConverter<Shard> {
+        private static final Pattern PART = Pattern.compile("([0-9]{1,9})/([0-9]{1,9})");
+
+        @Override
+        public Shard convert(String text) {
+            Matcher matcher = PART.matcher(text);
+            if (matcher.matches()) {
+                int number = Integer.parseInt(matcher.group(1));
+                int count = Integer.parseInt(matcher.group(2));
+                if (number >= 1 && number <= count) {
+                    return new Shard(number, count);
+                }
+            }
+            throw new TypeConversionException(
+                    "'" + text + "' should be a part I/N with I from 1 to N, such as 2/4");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package dev.granary.coordinator.observe;
+
+import dev.granary.coordinator.statistics.Counter;
+
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.LongAdder;
+
+/** Values of the counters that are counted one by one. Thread-safe; they only grow. */
+public final class Counters {
+    private final Map<Counter, LongAdder> adders = new EnumMap<>(Counter.class);
+
+    /** Creates counters that are 0. */
+    public Counters() {
+        for (Counter counter : Counter.values()) {
+            adders.put(counter, new LongAdder());
+        }
+    }
+
+    /** Counts one event. */
+    public void increment(Counter counter) {
+        add(counter, 1);
+    }
+
+    /** Counts {@code amount} events or, if the counter is a time, nanoseconds. */
+    public void add(Counter counter, long amount) {
+        adder(counter).add(amount);
+    }
+
+    /** Returns the counted events or nanoseconds. */
+    public long sum(Counter counter) {
+        return adder(counter).sum();
+    }
+
+    /** Returns the current values, in events or nanoseconds. */
+    public Map<Counter, Long> snapshot() {
+        Map<Counter, Long> values = new EnumMap<>(Counter.class);
+        adders.forEach((counter, adder) -> values.put(counter, adder.sum()));
+        return values;
+    }
+
+    private LongAdder adder(Counter counter) {
+        return Objects.requireNonNull(adders.get(counter));
+    }
+}

@@ -1,0 +1,136 @@
+package dev.granary.gpu.engine;
+
+import dev.granary.gpu.Geometry;
+import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.LocalMemory;
+
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+
+/** The kernels of a program in one engine. */
+final class LaunchableKernels implements LoadedKernels {
+    private final EngineLifetime lifetime;
+    private final KernelLauncher launcher;
+    private final EngineProgram program;
+    private final NativeHandle handle;
+    private final Map<String, Kernel> kernels = new HashMap<>();
+    private final Set<String> launched = new HashSet<>();
+    private long firstLaunchNanos;
+    private boolean isClosed;
+
+    private record Kernel(NativeHandle handle, int parameters, boolean excludesTaking) {}
+
+    /** Takes over the caller's reference to the native program. */
+    LaunchableKernels(
+            EngineLifetime lifetime,
+            KernelLauncher launcher,
+            EngineProgram program,
+            NativeHandle handle) {
+        this.lifetime = lifetime;
+        this.launcher = launcher;
+        this.program = program;
+        this.handle = handle;
+    }
+
+    @Override
+    public void createKernels() {
+        checkOpen();
+        try (var _ = lifetime.lease()) {
+            program.kernels().forEach(this::kernel);
+        }
+    }
+
+    @Override
+    public void launch(String name, Geometry geometry, Object... arguments) {
+        checkOpen();
+        long start = System.nanoTime();
+        try (var _ = lifetime.lease();
+                Closer held = new Closer()) {
+            Kernel kernel = kernel(name);
+            setArguments(name, kernel, arguments, held);
+            launcher.launch(kernel.handle.get(), geometry, kernel.excludesTaking);
+        }
+        if (launched.add(name)) {
+            firstLaunchNanos += System.nanoTime() - start;
+        }
+        // without the lease: an action may close the engine
+        program.launched(name, geometry);
+    }
+
+    /** Sets the arguments. Buffers among them are held, since another thread may close them. */
+    private void setArguments(String name, Kernel kernel, Object[] arguments, Closer held) {
+        if (kernel.parameters != arguments.length) {
+            throw new IllegalArgumentException("The kernel " + name + " has " + kernel.parameters
+                    + " parameters, not " + arguments.length);
+        }
+        for (int i = 0; i < arguments.length; i++) {
+            setArgument(kernel.handle.get(), i, arguments[i], held);
+        }
+    }
+
+    private void setArgument(long kernel, int index, Object argument, Closer held) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment value =
+                    switch (argument) {
+                        case EngineBuffer<?> buffer ->
+                            arena.allocateFrom(
+                                    ValueLayout.JAVA_LONG, buffer.holdIn(lifetime, held));
+                        case Integer number -> arena.allocateFrom(ValueLayout.JAVA_INT, number);
+                        case Long number -> arena.allocateFrom(ValueLayout.JAVA_LONG, number);
+                        case Float number -> arena.allocateFrom(ValueLayout.JAVA_FLOAT, number);
+                        case Double number -> arena.allocateFrom(ValueLayout.JAVA_DOUBLE, number);
+                        case LocalMemory memory -> MemorySegment.NULL.reinterpret(memory.bytes());
+                        default ->
+                            throw new IllegalArgumentException("Argument " + index + " is a "
+                                    + argument.getClass().getName()
+                                    + ", which is no type of a kernel argument");
+                    };
+            launcher.setArgument(kernel, index, value.byteSize(), value.address());
+        }
+    }
+
+    private Kernel kernel(String name) {
+        return kernels.computeIfAbsent(name, this::create);
+    }
+
+    private Kernel create(String name) {
+        NativeHandle kernel = launcher.create(handle.get(), name);
+        try {
+            return new Kernel(
+                    kernel,
+                    launcher.parameters(kernel.get()),
+                    launcher.excludesTaking(kernel.get()));
+        } catch (RuntimeException | Error e) {
+            kernel.release();
+            throw e;
+        }
+    }
+
+    private void checkOpen() {
+        if (isClosed) {
+            throw new IllegalStateException("The kernels are closed");
+        }
+    }
+
+    @Override
+    public Duration firstLaunchTime() {
+        return Duration.ofNanos(firstLaunchNanos);
+    }
+
+    @Override
+    public void close() {
+        if (!isClosed) {
+            isClosed = true;
+            try (Closer releases = new Closer()) {
+                releases.add(handle::release);
+                kernels.values().forEach(kernel -> releases.add(kernel.handle::release));
+            }
+        }
+    }
+}
