@@ -44,17 +44,21 @@ public interface Primitive {
     List<String> kernels();
 
     /**
-     * Returns the launch geometries that the binaries cover; none if the driver compiles nothing at
-     * launch.
+     * Returns the launch geometries that the binaries cover; none, the default, if the driver
+     * compiles nothing at launch.
      */
-    List<String> geometries();
+    default List<String> geometries() {
+        return List.of();
+    }
 
     /**
      * Runs {@code action} once when the binaries are complete. This is at once if the driver has
      * compiled everything, otherwise after the first launch of the descriptor's geometry. The
      * action runs on the thread that completes them and must be short.
      */
-    void onBinariesComplete(Runnable action);
+    default void onBinariesComplete(Runnable action) {
+        action.run();
+    }
 
     /**
      * Announces that this primitive may be loaded into engines opened after its own engine is

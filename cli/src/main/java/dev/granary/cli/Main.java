@@ -20,18 +20,22 @@ import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.toml.NearestName;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.s3.store.SecretRedactor;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.UsageMessageSpec;
 
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** The entry point of the {@code granary} command. */
 @Command(
@@ -42,39 +46,61 @@ import java.util.Map;
         synopsisSubcommandLabel = "COMMAND",
         footer = {
             "",
-            "The launcher ./granary of a source tree has these as well:",
-            "  demo         three machines that share real kernels through a bucket",
-            "  test         build everything and run all tests",
-            "  bench        run a benchmark: restore, memory, local, crash, bucket," + " plans",
-            "  server       start an S3 server: ceph, swift, embedded; or delay, a proxy before"
-                    + " one",
-            "  conformance  run the contract suite of object stores against an S3 server",
-            "  mvn          run Maven with the JDK that the launcher found",
+            "Fill and use",
+            "  populate MANIFEST  compile what the bucket lacks, publish it, read it back",
+            "  get MANIFEST       get the kernels through the cache, as a node does",
+            "  warm               fetch all entries of this machine's devices",
+            "Look",
+            "  ls [PLACE]         entries",
+            "  inspect X [Y]      a key, whether a lookup hits, the entry; or what differs",
+            "  stats [PLACE]      entries by target, counters, hit rates (--prometheus)",
+            "  devices            devices of OpenCL and Level Zero with their targets",
+            "  doctor             check devices, directory and buckets (--quick)",
+            "Look after",
+            "  verify [PLACE]     read and check entries (--repair)",
+            "  evict [PLACE]      remove entries of a directory (--to, --older-than, --all)",
+            "  compact [PLACE]    merge entries of a bucket into packs, once a day",
+            "  copy FROM TO       entries from one place to another",
+            "  quarantine         entries whose restore ended a process (--clear)",
+            "Kernels",
+            "  manifest FILE      the kernels of a manifest, and what is wrong with them",
+            "  plan FILE          a kernel plan: caches, bytes, source (--emit)",
+            "  tune FILE          the fastest plan of a space, shared like a binary",
+            "The launcher ./granary of a source tree",
+            "  demo               three machines that share real kernels through a bucket",
+            "  test               build everything and run all tests",
+            "  bench              benchmarks: restore, memory, local, crash, bucket, plans",
+            "  server             an S3 server: ceph, swift, embedded; delay, a proxy",
+            "  conformance        the contract suite of object stores on an S3 server",
+            "  mvn                Maven with the JDK that the launcher found",
             "",
+            "PLACE is a directory or s3://NAME/PREFIX, by default the local directory.",
+            "X is the first digits of an id, a file, or MANIFEST#KERNEL.",
+            "All commands take --help and --json.",
             "Exit codes: 0 done, 1 failed, 2 wrong usage or configuration."
         })
 public final class Main {
     private static final int FAILED = 1;
     private static final int USAGE = 2;
 
-    /** The subcommands, in the order of the help. */
+    /** The subcommands; the help above describes each. */
     private static final List<Map.Entry<String, Class<?>>> COMMANDS = List.of(
             Map.entry("populate", PopulateCommand.class),
             Map.entry("get", GetCommand.class),
             Map.entry("warm", WarmCommand.class),
-            Map.entry("compact", CompactCommand.class),
             Map.entry("ls", LsCommand.class),
             Map.entry("inspect", InspectCommand.class),
-            Map.entry("manifest", ManifestCommand.class),
-            Map.entry("plan", PlanCommand.class),
-            Map.entry("tune", TuneCommand.class),
-            Map.entry("verify", VerifyCommand.class),
-            Map.entry("evict", EvictCommand.class),
-            Map.entry("quarantine", QuarantineCommand.class),
-            Map.entry("copy", CopyCommand.class),
             Map.entry("stats", StatsCommand.class),
             Map.entry("devices", DevicesCommand.class),
             Map.entry("doctor", DoctorCommand.class),
+            Map.entry("verify", VerifyCommand.class),
+            Map.entry("evict", EvictCommand.class),
+            Map.entry("compact", CompactCommand.class),
+            Map.entry("copy", CopyCommand.class),
+            Map.entry("quarantine", QuarantineCommand.class),
+            Map.entry("manifest", ManifestCommand.class),
+            Map.entry("plan", PlanCommand.class),
+            Map.entry("tune", TuneCommand.class),
             Map.entry("help", CommandLine.HelpCommand.class));
 
     private Main() {}
@@ -112,6 +138,8 @@ public final class Main {
                 (failure, command, _) -> report(failure, command.getErr()));
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpAutoWidth(true);
+        line.getHelpSectionMap().remove(UsageMessageSpec.SECTION_KEY_COMMAND_LIST_HEADING);
+        line.getHelpSectionMap().remove(UsageMessageSpec.SECTION_KEY_COMMAND_LIST); // the footer
         return line;
     }
 
@@ -126,8 +154,9 @@ public final class Main {
     }
 
     /**
-     * Returns the message of a failure. Unmatched arguments may be secrets given to a mistyped
-     * option, so of those only the names of options are shown.
+     * Returns the message of a failure, with the nearest option or command if one was mistyped.
+     * Unmatched arguments may be secrets given to a mistyped option, so of those only the names of
+     * options are shown.
      */
     private static String message(CommandLine.ParameterException failure) {
         if (!(failure instanceof CommandLine.UnmatchedArgumentException unmatched)) {
@@ -135,13 +164,19 @@ public final class Main {
         }
         List<String> options = unmatched.getUnmatched().stream()
                 .filter(one -> one.startsWith("-"))
-                .map(one -> "'" + one.split("=", 2)[0] + "'")
+                .map(one -> one.split("=", 2)[0])
                 .toList();
-        return switch (options.size()) {
-            case 0 -> SafeText.of(String.valueOf(failure.getMessage()));
-            case 1 -> "Unknown option: " + options.getFirst();
-            default -> "Unknown options: " + String.join(", ", options);
-        };
+        CommandSpec command = failure.getCommandLine().getCommandSpec();
+        Set<String> names = options.isEmpty()
+                ? command.subcommands().keySet()
+                : command.optionsMap().keySet();
+        String mistyped =
+                options.isEmpty() ? unmatched.getUnmatched().getFirst() : options.getFirst();
+        return (options.isEmpty()
+                        ? SafeText.of(String.valueOf(failure.getMessage()))
+                        : "Unknown option" + (options.size() == 1 ? "" : "s") + ": '"
+                                + String.join("', '", options) + "'")
+                + NearestName.hint(mistyped, names);
     }
 
     private static int report(Exception failure, PrintWriter err) {

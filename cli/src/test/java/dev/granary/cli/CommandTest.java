@@ -100,6 +100,8 @@ class CommandTest {
                 "warm --bucket s3://abc --capacity 0",
                 "compact",
                 "compact --bucket s3://abc --grace soon",
+                "compact /tmp",
+                "compact s3://abc?access=read --target opencl/x",
                 "compact --bucket s3://abc?access=read",
                 "compact --bucket s3://abc --target abc",
                 "verify --bucket s3://abc",
@@ -148,10 +150,11 @@ class CommandTest {
     @DisplayName("U14 help is a command, --help lists all commands of the launcher, and a mistyped"
             + " command gets one line and a hint")
     void helpOfAll() {
-        Cli.run("--help")
-                .exits(0)
-                .prints(
-                        "help ",
+        Cli all = Cli.run("--help").exits(0);
+        Main.commandLine().getSubcommands().keySet().stream()
+                .filter(name -> !name.equals("help"))
+                .forEach(name -> all.prints(System.lineSeparator() + "  " + name + " "));
+        all.prints(
                         "test ",
                         "bench ",
                         "server ",
@@ -164,7 +167,12 @@ class CommandTest {
                 .exits(0)
                 .prints("--upload-limit", "MANIFEST")
                 .isNarrow();
-        Cli.run("populat").exits(2).reports("populat", "Try 'granary --help'");
+        Cli.run("populat")
+                .exits(2)
+                .reports("populat", "the nearest name is 'populate'", "Try 'granary --help'");
+        Cli.run("ls", "--capcity", "1")
+                .exits(2)
+                .reports("Unknown option: '--capcity'; the nearest name is '--capacity'");
         Cli wrong = Cli.run("ls", "--wrong")
                 .exits(2)
                 .reports("granary: Unknown option: '--wrong'", "Try 'granary ls --help'.");

@@ -212,7 +212,7 @@ class FleetCommandsTest {
                         .get("packed")
                         .getAsInt());
         assertEquals(before, fleet.keys(""));
-        Cli done = run("a", "compact", "--target", TARGET)
+        Cli done = bucket("compact", "--target", TARGET)
                 .exits(0)
                 .prints("7 entries in 1 new pack, 0 objects removed")
                 .isNarrow();

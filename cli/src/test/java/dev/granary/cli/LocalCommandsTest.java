@@ -315,23 +315,23 @@ class LocalCommandsTest {
                 .exits(1)
                 .prints(
                         "sound 13",
-                        "corrupt 2",
+                        "failed 2",
                         ids.get(3).substring(0, 16),
                         "--repair",
                         "notes.txt");
         JsonObject json = run("verify", "--json").exits(1).json();
-        JsonObject corrupt = json.getAsJsonArray("found").get(1).getAsJsonObject();
-        assertEquals("corrupt", corrupt.get("found").getAsString());
-        assertEquals(2, corrupt.get("entries").getAsInt());
+        assertEquals(2, json.get("failed").getAsInt());
         assertEquals(
                 Set.of(ids.get(3), ids.get(9)),
-                json.getAsJsonArray("damaged").asList().stream()
-                        .map(bad -> bad.getAsJsonObject().get("id").getAsString())
+                json.getAsJsonArray("failures").asList().stream()
+                        .map(bad -> bad.getAsJsonObject().get("cause").getAsString())
+                        .peek(cause -> assertTrue(cause.contains(": corrupt: "), cause))
+                        .map(cause -> cause.substring(0, 64))
                         .collect(toSet()));
         assertEquals(15, listed().size());
-        run("verify", "--target", OLD.path()).exits(1).prints("sound 9", "corrupt 1");
+        run("verify", "--target", OLD.path()).exits(1).prints("sound 9", "failed 1");
         run("inspect", ids.get(3), "--json").exits(1).reports("is damaged (CORRUPT");
-        run("verify", "--repair").exits(0).prints("2 entries (", "removed");
+        run("verify", "--repair").exits(0).prints("2 entries removed");
         assertEquals(13, listed().size());
         run("verify", "--json").exits(0);
         assertTrue(Files.exists(foreign));
@@ -377,7 +377,7 @@ class LocalCommandsTest {
     void otherVersion() throws Exception {
         List<String> ids = fill();
         makeTooNew("k3");
-        run("verify").exits(0).prints("sound 14", "too new 1", "kept for those");
+        run("verify").exits(0).prints("sound 14", "1 entry of other versions, kept for those");
         run("verify", "--repair").exits(0);
         assertEquals(15, listed().size());
         run("inspect", ids.get(3))

@@ -80,7 +80,7 @@ public final class Granary implements AutoCloseable {
             opened.add(() -> events.close(limited(config.flushLimit())));
             // closed after the tiers, whose last sweep counts
             Closer afterTiers = opened.add(new Closer());
-            this.tiers = opened.add(Tiers.open(config, how.sources(config), counters, events));
+            this.tiers = opened.add(Tiers.open(config, how.sources(config), events));
             this.machine = Machine.open(
                     config,
                     tiers.layers().stream()

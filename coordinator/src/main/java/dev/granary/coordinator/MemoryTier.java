@@ -48,7 +48,7 @@ final class MemoryTier {
             EventDispatcher events) {
         this.programs = new PrimitiveCache<>(
                 config.primitiveCacheCapacity(),
-                () -> events.beginEviction(NAME, counters, Counter.PROGRAMS_EVICTED));
+                () -> events.beginEviction(NAME, Counter.PROGRAMS_EVICTED));
         this.composites =
                 new CompositeCache(new PrimitiveCache<>(config.primitiveCacheCapacity()), kernels);
         this.counters = counters;
@@ -64,7 +64,6 @@ final class MemoryTier {
                 descriptor, key -> retain(context.find(engine, (D) key).primitive())));
     }
 
-    /** A lookup below the memory. */
     @FunctionalInterface
     interface Below<P extends Primitive> {
         Found<P> find() throws CompileException;

@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantPolicy;
-import dev.granary.cache.constant.ConstantTensorCache.Key;
+import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
@@ -44,7 +44,7 @@ class ConstantsTest {
             ConstantTensorCaches caches, String key, AtomicInteger freed) {
         return caches.of(EngineKind.CPU, 0)
                 .get(
-                        new Key<>(AutoCloseable.class, "test", "context", key),
+                        new ConstantTensorCache.Key<>(AutoCloseable.class, "test", "context", key),
                         MEGABYTE,
                         () -> freed::incrementAndGet);
     }

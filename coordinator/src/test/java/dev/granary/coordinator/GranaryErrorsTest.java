@@ -155,11 +155,6 @@ class GranaryErrorsTest {
             }
 
             @Override
-            public List<String> geometries() {
-                return List.of();
-            }
-
-            @Override
             public void onBinariesComplete(Runnable action) {
                 throwAt(FaultPoint.ON_COMPLETE);
                 action.run();

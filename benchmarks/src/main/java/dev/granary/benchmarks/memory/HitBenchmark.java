@@ -117,16 +117,6 @@ public class HitBenchmark {
         public List<String> kernels() {
             return List.of();
         }
-
-        @Override
-        public List<String> geometries() {
-            return List.of();
-        }
-
-        @Override
-        public void onBinariesComplete(Runnable action) {
-            action.run();
-        }
     }
 
     /** An engine that compiles nothing. */

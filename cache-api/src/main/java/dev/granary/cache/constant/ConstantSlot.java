@@ -1,6 +1,5 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.constant.ConstantTensorCache.Key;
 import dev.granary.cache.constant.ConstantTensorCache.Lookup;
 import dev.granary.cache.support.WaitGraph;
 
@@ -20,7 +19,7 @@ import java.util.concurrent.TimeoutException;
 final class ConstantSlot<B extends AutoCloseable> implements WaitGraph.Build {
     private static final long RECHECK_NANOS = 250_000_000;
 
-    final Key<B> key;
+    final ConstantTensorCache.Key<B> key;
     final long bytes;
     // Null once the slot has ended, so that a cached tensor does not retain its thread.
     volatile @Nullable Thread builder = Thread.currentThread();
@@ -33,7 +32,7 @@ final class ConstantSlot<B extends AutoCloseable> implements WaitGraph.Build {
     long costNanos;
     private int waiters; // guarded by this
 
-    ConstantSlot(Key<B> key, long bytes) {
+    ConstantSlot(ConstantTensorCache.Key<B> key, long bytes) {
         this.key = key;
         this.bytes = bytes;
     }

@@ -5,7 +5,6 @@ import dev.granary.cache.support.WaitGraph;
 
 import org.jspecify.annotations.Nullable;
 
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
@@ -187,14 +186,13 @@ public final class PrimitiveCache<K, V> {
     }
 
     private List<Slot<K, V>> oldest(int number) {
-        List<Use<K, V>> uses = new ArrayList<>();
-        for (Slot<K, V> slot : slots.values()) {
-            if (slot.value != null) {
-                uses.add(new Use<>(slot, slot.lastUse));
-            }
-        }
-        uses.sort(Comparator.comparingLong(Use::time));
-        return uses.stream().limit(number).map(Use::slot).toList();
+        return slots.values().stream()
+                .filter(slot -> slot.value != null)
+                .map(slot -> new Use<>(slot, slot.lastUse))
+                .sorted(Comparator.comparingLong(Use::time))
+                .limit(number)
+                .map(Use::slot)
+                .toList();
     }
 
     /** The last use of a slot before a moment; hits go on while slots are sorted by it. */

@@ -129,8 +129,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
             Class<V> valueType,
             int capacity,
             BiConsumer<? super K, ? super V> evictionListener) {
-        Partition<K, V> found = find(new Types(keyType, valueType), requireCapacity(capacity));
-        found.setCapacity(capacity);
+        Partition<K, V> found = partition(keyType, valueType, capacity);
         found.listener = evictionListener;
         return found;
     }

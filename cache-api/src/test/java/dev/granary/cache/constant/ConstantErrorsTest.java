@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.ConstantTensorCache.Key;
 import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.cache.memory.PrimitiveCache;
@@ -51,15 +50,18 @@ class ConstantErrorsTest {
     @Test
     @DisplayName("M1 keys are equal if all four parts are equal")
     void equalKeys() {
-        Key<Piece> key = new Key<>(Piece.class, "test", List.of("c"), List.of("k"));
-        Key<Piece> same = new Key<>(Piece.class, "test", List.of("c"), List.of("k"));
+        ConstantTensorCache.Key<Piece> key =
+                new ConstantTensorCache.Key<>(Piece.class, "test", List.of("c"), List.of("k"));
+        ConstantTensorCache.Key<Piece> same =
+                new ConstantTensorCache.Key<>(Piece.class, "test", List.of("c"), List.of("k"));
         assertEquals(key, same);
         assertEquals(key.hashCode(), same.hashCode());
-        for (Key<?> other : List.of(
-                new Key<>(AutoCloseable.class, "test", List.of("c"), List.of("k")),
-                new Key<>(Piece.class, "tess", List.of("c"), List.of("k")),
-                new Key<>(Piece.class, "test", List.of("d"), List.of("k")),
-                new Key<>(Piece.class, "test", List.of("c"), List.of("l")))) {
+        for (ConstantTensorCache.Key<?> other : List.of(
+                new ConstantTensorCache.Key<>(
+                        AutoCloseable.class, "test", List.of("c"), List.of("k")),
+                new ConstantTensorCache.Key<>(Piece.class, "tess", List.of("c"), List.of("k")),
+                new ConstantTensorCache.Key<>(Piece.class, "test", List.of("d"), List.of("k")),
+                new ConstantTensorCache.Key<>(Piece.class, "test", List.of("c"), List.of("l")))) {
             assertNotEquals(key, other);
             assertNotEquals(key.hashCode(), other.hashCode());
         }
@@ -74,8 +76,10 @@ class ConstantErrorsTest {
             "M8 contexts are compared by equality: an equal context shares tensors, and removing"
                     + " it removes them")
     void equalContexts() {
-        Key<Piece> one = new Key<>(Piece.class, "test", new Context("c"), "k");
-        Key<Piece> other = new Key<>(Piece.class, "test", new Context("c"), "k");
+        ConstantTensorCache.Key<Piece> one =
+                new ConstantTensorCache.Key<>(Piece.class, "test", new Context("c"), "k");
+        ConstantTensorCache.Key<Piece> other =
+                new ConstantTensorCache.Key<>(Piece.class, "test", new Context("c"), "k");
         cache.get(one, MEGABYTE, () -> memory.allocate("k", MEGABYTE)).close();
         cache.get(other, MEGABYTE, () -> memory.allocate("k", MEGABYTE)).close();
         assertEquals(1, memory.allocated());

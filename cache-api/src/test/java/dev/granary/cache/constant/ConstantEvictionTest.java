@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.ConstantTensorCache.Key;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 
 import org.junit.jupiter.api.AfterEach;
@@ -292,7 +291,10 @@ class ConstantEvictionTest {
             }
         }
         List<String> log = new ArrayList<>();
-        cache.get(new Key<>(Stuck.class, "test", "c", "k"), 1, () -> new Stuck(log))
+        cache.get(
+                        new ConstantTensorCache.Key<>(Stuck.class, "test", "c", "k"),
+                        1,
+                        () -> new Stuck(log))
                 .close();
         memory.use(cache, "a", 1);
         caches.setCapacity(EngineKind.CPU, 1);

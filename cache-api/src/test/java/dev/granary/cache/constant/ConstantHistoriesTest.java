@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.ConstantTensorCache.Key;
 import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.testing.TestSeed;
@@ -46,7 +45,7 @@ class ConstantHistoriesTest {
 
     /** A promise that has not ended; {@code entry} is null if it is private to its owner. */
     private record Open(
-            Key<Piece> key,
+            ConstantTensorCache.Key<Piece> key,
             ConstantPromise<Piece> promise,
             ConstantModel.@Nullable Entry entry,
             long bytes,
@@ -93,7 +92,7 @@ class ConstantHistoriesTest {
             case 7, 8, 9 -> end();
             case 10, 11, 12 -> release();
             case 13 -> {
-                Key<Piece> key = key();
+                ConstantTensorCache.Key<Piece> key = key();
                 ConstantModel.Entry entry = model.find(key);
                 assertEquals(entry != null, withEvictions(() -> cache.removeIfExist(key)));
                 model.remove(entry);
@@ -112,8 +111,8 @@ class ConstantHistoriesTest {
         }
     }
 
-    private Key<Piece> key() {
-        return new Key<>(
+    private ConstantTensorCache.Key<Piece> key() {
+        return new ConstantTensorCache.Key<>(
                 Piece.class,
                 random.nextBoolean() ? "one" : "other",
                 context(),
@@ -125,14 +124,14 @@ class ConstantHistoriesTest {
     }
 
     /** Returns the size of a key, equal in each process: the hash code of its class differs. */
-    private static long bytes(Key<?> key) {
+    private static long bytes(ConstantTensorCache.Key<?> key) {
         return Math.floorMod(
                         Objects.hash(key.backend(), key.context(), key.key()) * 31L, 5 * MEGABYTE)
                 + 1;
     }
 
     private void lookup() {
-        Key<Piece> key = key();
+        ConstantTensorCache.Key<Piece> key = key();
         ConstantModel.Entry entry = model.find(key);
         if (entry != null && !entry.isMade) {
             return; // promised by this thread
@@ -248,7 +247,8 @@ class ConstantHistoriesTest {
         for (String backend : List.of("one", "other")) {
             for (String context : List.of("here", "there")) {
                 for (int i = 0; i < KEYS / 4; i++) {
-                    Key<Piece> key = new Key<>(Piece.class, backend, context, i);
+                    ConstantTensorCache.Key<Piece> key =
+                            new ConstantTensorCache.Key<>(Piece.class, backend, context, i);
                     ConstantModel.Entry entry = model.find(key);
                     assertEquals(entry != null && entry.isMade, cache.isCached(key), where);
                 }

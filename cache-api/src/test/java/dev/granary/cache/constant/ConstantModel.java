@@ -1,6 +1,5 @@
 package dev.granary.cache.constant;
 
-import dev.granary.cache.constant.ConstantTensorCache.Key;
 import dev.granary.cache.constant.ConstantTensorCache.Limit;
 
 import org.jspecify.annotations.Nullable;
@@ -16,13 +15,13 @@ import java.util.List;
 final class ConstantModel {
     /** A cached or promised key. */
     static final class Entry {
-        final Key<?> key;
+        final ConstantTensorCache.Key<?> key;
         final long bytes;
         final boolean isReserved;
         boolean isMade;
         long cost;
 
-        Entry(Key<?> key, long bytes, boolean isReserved) {
+        Entry(ConstantTensorCache.Key<?> key, long bytes, boolean isReserved) {
             this.key = key;
             this.bytes = bytes;
             this.isReserved = isReserved;
@@ -33,7 +32,7 @@ final class ConstantModel {
     private Limit limit = Limit.DEFAULT;
 
     @Nullable
-    Entry find(Key<?> key) {
+    Entry find(ConstantTensorCache.Key<?> key) {
         return entries.stream()
                 .filter(entry -> entry.key.equals(key))
                 .findFirst()
@@ -79,7 +78,7 @@ final class ConstantModel {
      * caller.
      */
     @Nullable
-    Entry promise(Key<?> key, long bytes) {
+    Entry promise(ConstantTensorCache.Key<?> key, long bytes) {
         if (bytes > limit.bytes()) {
             return null;
         }

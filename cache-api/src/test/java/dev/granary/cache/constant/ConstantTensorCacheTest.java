@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.cache.constant.ConstantTensorCache.Key;
 import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 
@@ -107,17 +106,17 @@ class ConstantTensorCacheTest {
                 return 7;
             }
         }
-        Key<Piece> one =
-                new Key<>(Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("k"));
-        Key<Piece> other =
-                new Key<>(Piece.class, "other", FakeDeviceMemory.CONTEXT, new Colliding("k"));
-        Key<Piece> neighbour =
-                new Key<>(Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("l"));
-        for (Key<Piece> key : List.of(one, other, neighbour)) {
+        ConstantTensorCache.Key<Piece> one = new ConstantTensorCache.Key<>(
+                Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("k"));
+        ConstantTensorCache.Key<Piece> other = new ConstantTensorCache.Key<>(
+                Piece.class, "other", FakeDeviceMemory.CONTEXT, new Colliding("k"));
+        ConstantTensorCache.Key<Piece> neighbour = new ConstantTensorCache.Key<>(
+                Piece.class, "one", FakeDeviceMemory.CONTEXT, new Colliding("l"));
+        for (ConstantTensorCache.Key<Piece> key : List.of(one, other, neighbour)) {
             cache.get(key, 1, () -> memory.allocate(key, 1)).close();
         }
         assertEquals(3, memory.allocated());
-        for (Key<Piece> key : List.of(one, other, neighbour)) {
+        for (ConstantTensorCache.Key<Piece> key : List.of(one, other, neighbour)) {
             try (ConstantHold<Piece> found = cache.get(key, 1, () -> memory.allocate("wrong", 1))) {
                 assertSame(key, found.buffer().content);
             }
@@ -132,7 +131,8 @@ class ConstantTensorCacheTest {
         caches.setCapacity(EngineKind.GPU, 2);
         for (String backend : List.of("one", "other", "third")) {
             cache.get(
-                            new Key<>(Piece.class, backend, FakeDeviceMemory.CONTEXT, "k"),
+                            new ConstantTensorCache.Key<>(
+                                    Piece.class, backend, FakeDeviceMemory.CONTEXT, "k"),
                             MEGABYTE,
                             () -> memory.allocate(backend, MEGABYTE))
                     .close();
@@ -168,8 +168,10 @@ class ConstantTensorCacheTest {
     @DisplayName(
             "M15 contexts of one device do not share tensors; one is removed without the other")
     void contexts() {
-        Key<Piece> here = new Key<>(Piece.class, "test", "here", "k");
-        Key<Piece> there = new Key<>(Piece.class, "test", "there", "k");
+        ConstantTensorCache.Key<Piece> here =
+                new ConstantTensorCache.Key<>(Piece.class, "test", "here", "k");
+        ConstantTensorCache.Key<Piece> there =
+                new ConstantTensorCache.Key<>(Piece.class, "test", "there", "k");
         try (ConstantHold<Piece> first = cache.get(here, 1, () -> memory.allocate("here", 1));
                 ConstantHold<Piece> second =
                         cache.get(there, 1, () -> memory.allocate("there", 1))) {

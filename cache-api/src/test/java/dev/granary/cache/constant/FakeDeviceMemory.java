@@ -2,8 +2,6 @@ package dev.granary.cache.constant;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.granary.cache.constant.ConstantTensorCache.Key;
-
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -73,8 +71,8 @@ final class FakeDeviceMemory {
         return freedTwice.get();
     }
 
-    static Key<Piece> key(Object key) {
-        return new Key<>(Piece.class, "test", CONTEXT, key);
+    static ConstantTensorCache.Key<Piece> key(Object key) {
+        return new ConstantTensorCache.Key<>(Piece.class, "test", CONTEXT, key);
     }
 
     /**

@@ -8,7 +8,6 @@ import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.ConstantTensorCache;
-import dev.granary.cache.constant.ConstantTensorCache.Key;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.support.WaitGraph;
@@ -142,7 +141,7 @@ class InterruptStormTest {
         assertEquals(0, live.get());
     }
 
-    private static Key<Piece> key(int number) {
-        return new Key<>(Piece.class, "test", "context", number);
+    private static ConstantTensorCache.Key<Piece> key(int number) {
+        return new ConstantTensorCache.Key<>(Piece.class, "test", "context", number);
     }
 }

@@ -13,7 +13,6 @@ import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.EntryVerifier;
 import dev.granary.cli.place.Place;
 
 import picocli.CommandLine.Command;
@@ -192,7 +191,7 @@ public final class LsCommand extends OutputCommand {
                             entry.metadata().map(EntryMetadata::kernels).orElse(List.of()),
                             "");
                 case LoadResult.Damaged damaged ->
-                    new Details(Duration.ZERO, List.of(), EntryVerifier.name(damaged.damage()));
+                    new Details(Duration.ZERO, List.of(), Place.name(damaged.damage()));
                 case LoadResult.Absent _ -> new Details(Duration.ZERO, List.of(), "gone");
                 case LoadResult.Unavailable _ ->
                     new Details(Duration.ZERO, List.of(), "unreadable");

@@ -1,7 +1,4 @@
-/**
- * Commands on stored entries: {@code ls}, {@code inspect}, {@code diff}, {@code evict},
- * {@code clear}, {@code export} and {@code import}.
- */
+/** Commands on stored entries: {@code ls}, {@code inspect}, {@code evict} and {@code copy}. */
 @NullMarked
 package dev.granary.cli.entry;
 

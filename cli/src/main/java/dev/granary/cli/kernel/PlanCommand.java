@@ -100,7 +100,7 @@ public final class PlanCommand extends OutputCommand {
         try {
             return Optional.of(device.openClDevice());
         } catch (CommandFailedException e) {
-            if (!device.arguments().isEmpty()) {
+            if (device.isGiven()) {
                 throw e;
             }
             return Optional.empty();

@@ -10,7 +10,7 @@ import dev.granary.cli.manifest.Shard;
 import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Converters;
-import dev.granary.cli.option.DevicesOption;
+import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.RecordOption;
 import dev.granary.cli.option.UsageException;
@@ -65,7 +65,7 @@ public final class PopulateCommand extends TierCommand {
     private Path manifest = Path.of("");
 
     @Mixin
-    private DevicesOption devices = new DevicesOption();
+    private DeviceOption devices = new DeviceOption();
 
     @Mixin
     private OfflineTargetOption targets = new OfflineTargetOption();

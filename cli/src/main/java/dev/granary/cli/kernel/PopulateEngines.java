@@ -7,8 +7,8 @@ import dev.granary.cache.constant.EngineKind;
 import dev.granary.cli.compiler.CompilerProcesses;
 import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;
-import dev.granary.cli.option.DevicesOption;
 import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;
@@ -54,7 +54,7 @@ final class PopulateEngines implements AutoCloseable {
          *     or has no compiler
          * @throws CommandFailedException if all devices are selected, and there is none
          */
-        Selection(DevicesOption devices, OfflineTargetOption targets)
+        Selection(DeviceOption devices, OfflineTargetOption targets)
                 throws UsageException, CommandFailedException {
             this.devices =
                     targets.isGiven() && !devices.isGiven() ? List.of() : devices.selections();

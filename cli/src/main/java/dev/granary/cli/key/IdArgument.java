@@ -11,7 +11,6 @@ import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.BoundedEntryList;
-import dev.granary.cli.place.EntryVerifier;
 import dev.granary.cli.place.Place;
 import dev.granary.cli.place.Places;
 import dev.granary.cli.source.KernelSourceResolver;
@@ -160,7 +159,7 @@ public record IdArgument(GranaryConfig config, DeviceOption device) {
         return switch (inventory.read(listed, memory)) {
             case LoadResult.Hit hit -> Optional.of(hit.entry());
             case LoadResult.Damaged damaged -> {
-                boolean isOther = EntryVerifier.isOtherVersion(damaged.damage());
+                boolean isOther = Place.isOtherVersion(damaged.damage());
                 throw new CommandFailedException("entry " + listed.hash()
                         + (isOther ? " is of another version (" : " is damaged (")
                         + damaged.damage() + ": " + damaged.detail()

@@ -8,15 +8,19 @@ import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.compact.CompactionReport;
 
+import org.jspecify.annotations.Nullable;
+
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,10 +32,9 @@ import java.util.Set;
 @Command(
         name = "compact",
         mixinStandardHelpOptions = true,
-        description =
-                "Move unpacked entries of the first writable bucket into packs, merge small packs,"
-                        + " and remove objects that no reader can be using any more. May run beside"
-                        + " everything else, and be stopped at any time.")
+        description = "Move unpacked entries of a bucket into packs, merge small packs,"
+                + " and remove objects that no reader can be using any more. May run beside"
+                + " everything else, and be stopped at any time.")
 public final class CompactCommand extends TierCommand {
     /** Maximum number of damaged objects that are listed. */
     private static final int MAX_LISTED = 10;
@@ -40,6 +43,12 @@ public final class CompactCommand extends TierCommand {
     private static final int MIN_DIGITS = 8;
 
     private static final String MORE = "there is more than one compaction takes; compact again";
+
+    @Parameters(
+            arity = "0..1",
+            paramLabel = "PLACE",
+            description = "s3://NAME/PREFIX; default: the first writable bucket")
+    private @Nullable String place;
 
     @Mixin
     private TargetOption targets = new TargetOption();
@@ -116,6 +125,9 @@ public final class CompactCommand extends TierCommand {
     }
 
     private BucketConfig bucket() throws ConfigException {
+        if (place != null) {
+            return Places.writableBucket(place, stores().builder());
+        }
         return stores().config().buckets().stream()
                 .filter(BucketConfig::isWritable)
                 .findFirst()

@@ -63,7 +63,8 @@ public final class DevicesCommand extends OutputCommand {
                 .data("driver", target.driver())
                 .line(target.backend().path() + " " + number + ": " + device.name() + " ("
                         + device.platformName() + ")")
-                .field("  target", target.path());
+                .data("target", target.path())
+                .line("  target   " + target.path()); // whole, to be copied
         report.data(
                 "reads",
                 Stream.concat(Stream.of(target.path()), readable.stream()).toList());

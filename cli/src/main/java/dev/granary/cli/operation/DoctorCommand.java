@@ -1,18 +1,35 @@
 package dev.granary.cli.operation;
 
+import dev.granary.cache.support.CheckResult;
 import dev.granary.cache.support.CheckResult.Notice;
 import dev.granary.cache.support.CheckResult.Problem;
 import dev.granary.cache.support.CheckResult.Sound;
 import dev.granary.cli.command.TierCommand;
-import dev.granary.cli.operation.Doctor.Check;
+import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Report;
+import dev.granary.cli.output.Units;
+import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.tier.TierFactory;
+import dev.granary.coordinator.tier.Tiers;
+import dev.granary.local.ClaimResult;
+import dev.granary.local.DirectoryUsage;
+import dev.granary.local.LocalClaims;
+import dev.granary.local.LocalTier;
+import dev.granary.s3.BucketTier;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * {@code granary doctor}: checks all that Granary needs, and reports cause and cure of each
@@ -23,6 +40,8 @@ import java.util.List;
         mixinStandardHelpOptions = true,
         description = "Show the devices; check them, the local directory and the buckets.")
 public final class DoctorCommand extends TierCommand {
+    private static final long LOW_SPACE_BYTES = 256L << 20;
+
     @Mixin
     private DeviceOption device = new DeviceOption();
 
@@ -34,34 +53,124 @@ public final class DoctorCommand extends TierCommand {
 
     @Override
     public Integer call() throws Exception {
-        List<Check> checks = new Doctor(stores().config(), isQuick).examine(device.selection());
-        boolean isHealthy = checks.stream().map(Check::result).noneMatch(Problem.class::isInstance);
-        Report report = report().data("healthy", isHealthy);
+        GranaryConfig config = stores().config();
+        Report report = report();
         DevicesCommand.add(report);
-        checks.forEach(check -> add(check, report.part("checks")));
-        report.print();
+        boolean isHealthy = add(
+                report,
+                "java",
+                new Sound(
+                        System.getProperty("java.version") + ", granary " + GranaryConfig.VERSION));
+        isHealthy &= add(report, "devices", devices());
+        isHealthy &= add(report, "directory", directory(config));
+        if (config.buckets().isEmpty()) {
+            add(
+                    report,
+                    "bucket",
+                    new Sound("none is configured: kernels are shared on this machine only"
+                            + " (--bucket or GRANARY_BUCKET)"));
+        }
+        for (BucketConfig layer : config.buckets()) {
+            String subject = config.buckets().size() == 1 ? "bucket" : "bucket " + layer;
+            for (CheckResult result : bucket(layer)) {
+                isHealthy &= add(report, subject, result);
+            }
+        }
+        report.data("healthy", isHealthy).print();
         return isHealthy ? 0 : 1;
     }
 
-    private static void add(Check check, Report report) {
-        report.data("subject", check.subject());
-        switch (check.result()) {
+    /** Adds a check to the report. Returns false for a problem. */
+    private static boolean add(Report report, String subject, CheckResult result) {
+        Report check = report.part("checks").data("subject", subject);
+        switch (result) {
             case Sound(String finding) ->
-                report.data("state", "sound")
+                check.data("state", "sound")
                         .data("finding", finding)
-                        .line("ok       " + check.subject() + ": " + finding);
+                        .line("ok       " + subject + ": " + finding);
             case Notice(String finding, String advice) ->
-                report.data("state", "notice")
+                check.data("state", "notice")
                         .data("finding", finding)
                         .data("advice", advice)
-                        .line("note     " + check.subject() + ": " + finding)
+                        .line("note     " + subject + ": " + finding)
                         .line("         -> " + advice);
             case Problem(String cause, String cure) ->
-                report.data("state", "problem")
+                check.data("state", "problem")
                         .data("cause", cause)
                         .data("cure", cure)
-                        .line("PROBLEM  " + check.subject() + ": " + cause)
+                        .line("PROBLEM  " + subject + ": " + cause)
                         .line("         -> " + cure);
+        }
+        return !(result instanceof Problem);
+    }
+
+    /** A missing backend is a problem if it is selected, or if no other has a device. */
+    private CheckResult devices() throws UsageException {
+        try {
+            return new Sound(Units.plural(device.selection().all().size(), "device"));
+        } catch (CommandFailedException e) {
+            return new Problem(
+                    String.valueOf(e.getMessage()),
+                    "install what is named, or select another --backend");
+        }
+    }
+
+    private CheckResult directory(GranaryConfig config) {
+        Path directory = config.directory();
+        if (config.capacityBytes() == 0) {
+            return new Sound("not used: the capacity is 0, so nothing is stored on disk");
+        }
+        if (isQuick && Files.notExists(directory)) {
+            return new Sound(directory + " is created by the first program");
+        }
+        try (LocalTier tier = TierFactory.localWithoutEviction(config)) {
+            if (!Files.isWritable(directory)) {
+                return new Problem(
+                        directory + " is not writable: entries are read, but none are stored",
+                        "give this user write access, or name another directory with --dir or"
+                                + " GRANARY_DIR");
+            }
+            DirectoryUsage usage = tier.usage();
+            long space = Files.getFileStore(directory).getUsableSpace();
+            if (space < LOW_SPACE_BYTES) {
+                return new Problem(
+                        directory + " has only " + (space >> 20) + " MiB of disk left",
+                        "free some, or name another");
+            }
+            return new Sound(directory + ", on " + Files.getFileStore(directory).type() + ", "
+                    + (usage.diskBytes() >> 20) + " of " + (config.capacityBytes() >> 20)
+                    + " MiB used" + (isQuick ? "" : locks(directory))
+                    + (usage.hasFormerTree()
+                            ? "; its subdirectory v2 is of an earlier version; a sweep removes it"
+                                    + " after a day without use"
+                            : ""));
+        } catch (ConfigException | IOException e) {
+            return new Problem(
+                    String.valueOf(e.getMessage()),
+                    "name another directory with --dir or GRANARY_DIR");
+        }
+    }
+
+    private static String locks(Path directory) {
+        try (LocalClaims claims = LocalClaims.open(directory)) {
+            return claims.claim(Tiers.UNKNOWN_ID) instanceof ClaimResult.Unavailable(String reason)
+                    ? "; file locks do not work there, so processes compile the same kernel at the"
+                            + " same time: " + reason
+                    : "";
+        }
+    }
+
+    private List<CheckResult> bucket(BucketConfig layer) {
+        try (BucketTier tier = TierFactory.bucket(layer, Optional.empty())) {
+            return isQuick
+                    ? List.of(tier.reach()
+                            .<CheckResult>map(problem -> problem)
+                            .orElseGet(() -> new Sound(layer.name() + " answers")))
+                    : tier.check();
+        } catch (ConfigException e) {
+            return List.of(new Problem(
+                    String.valueOf(e.getMessage()),
+                    "correct --bucket or --endpoint, or GRANARY_BUCKET or GRANARY_S3_ENDPOINT"));
         }
     }
 }

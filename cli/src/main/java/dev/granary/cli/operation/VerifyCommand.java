@@ -1,7 +1,6 @@
 package dev.granary.cli.operation;
 
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
@@ -10,8 +9,8 @@ import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.EntryCopier;
-import dev.granary.cli.place.EntryVerifier;
 import dev.granary.cli.place.Place;
+import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.local.DirectoryUsage;
@@ -49,65 +48,79 @@ public final class VerifyCommand extends OutputCommand {
 
     @Override
     public Integer call() throws Exception {
-        if (!place.isBucket()) {
-            GranaryConfig config = place.config();
-            try (LocalTier tier = TierFactory.localWithoutEviction(config)) {
-                return verify(tier, config.directory());
+        if (place.isBucket()) {
+            if (isRepairing) {
+                throw new UsageException("--repair works on directories; in a bucket, publish the"
+                        + " kernels again by granary populate");
+            }
+            try (Place bucket = place.open()) {
+                EntryCopier read = read(bucket, _ -> false);
+                Report report = report();
+                add(bucket.name(), read, report);
+                return end(
+                        read,
+                        report.field("received:receivedBytes", Report.bytes(read.receivedBytes())));
             }
         }
-        if (isRepairing) {
-            throw new UsageException("--repair works on directories; in a bucket, publish the"
-                    + " kernels again by granary populate");
-        }
-        try (Place bucket = place.open()) {
-            return verify(bucket);
+        GranaryConfig config = place.config();
+        try (LocalTier tier = TierFactory.localWithoutEviction(config);
+                Place directory = Places.local(config)) {
+            EntryCopier read = read(directory, isRepairing ? tier::remove : _ -> false);
+            Report report = report();
+            add(directory.name(), read, report);
+            add(config.directory(), tier.usage(), report);
+            if (read.failed() > 0) {
+                report.line("There is damage. Damaged entries are never used; --repair removes"
+                        + " them.");
+            } else if (read.removed() == 0) {
+                report.line("No damage found.");
+            }
+            return end(read, report);
         }
     }
 
-    private int verify(Place bucket) throws IOException, InterruptedException {
-        EntryCopier reader;
+    private EntryCopier read(Place from, Predicate<EntryCatalog.Listed> repair)
+            throws IOException, InterruptedException {
         try (ProgressLine progress =
-                new ProgressLine(err(), "verifying", 0).watching(bucket.waits())) {
-            progress.passing(bucket.name());
-            List<EntryCatalog.Listed> entries = selection.from(Place.entries(bucket.catalog()));
-            reader = EntryCopier.ofNone(counters -> progress.passing(
-                    Units.count(counters.done()) + " of " + Units.count(entries.size())));
-            bucket.read(entries, reader);
+                new ProgressLine(err(), "verifying", 0).watching(from.waits())) {
+            progress.passing(from.name());
+            List<EntryCatalog.Listed> entries = selection.from(Place.entries(from.catalog()));
+            EntryCopier reader = EntryCopier.ofNone(
+                    repair,
+                    counters -> progress.passing(
+                            Units.count(counters.done()) + " of " + Units.count(entries.size())));
+            from.read(entries, reader);
+            return reader;
         }
-        Report report = report().field("place", bucket.name())
-                .data("healthy", reader.failed() == 0)
-                .field("sound", reader.present())
-                .field("failed", reader.failed())
-                .field("received:receivedBytes", Report.bytes(reader.receivedBytes()));
-        reader.addFailures(report);
-        report.print();
-        return reader.failed() == 0 ? 0 : 1;
     }
 
-    private int verify(LocalTier tier, Path directory) throws IOException {
-        List<EntryCatalog.Listed> entries = selection.from(Place.entries(tier));
-        Predicate<EntryCatalog.Listed> removal = isRepairing ? tier::remove : _ -> false;
-        EntryVerifier verifier;
-        try (ProgressLine progress = new ProgressLine(err(), "verifying", entries.size())) {
-            verifier = EntryVerifier.all(
-                    tier,
-                    entries,
-                    removal,
-                    i -> progress.passing(i, entries.get(i).hash().hex()));
-        }
-        Report report = report();
-        add(directory, verifier, tier.usage(), report);
+    private static int end(EntryCopier read, Report report) {
         report.print();
-        return verifier.isHealthy() ? 0 : 1;
+        return read.failed() == 0 ? 0 : 1;
     }
 
-    /** Adds the result for a directory to a report. */
-    static void add(Path directory, EntryVerifier verifier, DirectoryUsage usage, Report report) {
-        report.field("place", directory.toString()).data("healthy", verifier.isHealthy());
-        verifier.addTo(report);
+    /** Adds the counts, and each entry that is not sound. */
+    static void add(String name, EntryCopier read, Report report) {
+        report.field("place", name)
+                .data("healthy", read.failed() == 0)
+                .field("sound", read.present())
+                .field("failed", read.failed())
+                .count(
+                        "removed",
+                        read.removed(),
+                        Units.plural(read.removed(), "entry") + " removed")
+                .count(
+                        "otherVersion",
+                        read.otherVersions(),
+                        Units.plural(read.otherVersions(), "entry")
+                                + " of other versions, kept for those versions");
+        read.addFailures(report);
+    }
+
+    /** Adds the files of a directory that are no entries. */
+    static void add(Path directory, DirectoryUsage usage, Report report) {
         int files = usage.foreign().size();
-        report.line("")
-                .field(
+        report.field(
                         "unfinished",
                         new Report.Shown(
                                 usage.unfinished(),
@@ -130,21 +143,5 @@ public final class VerifyCommand extends OutputCommand {
                 .limit(MAX_LISTED_FILES)
                 .map(file -> file.startsWith(directory) ? directory.relativize(file) : file)
                 .forEach(file -> report.line("  " + file));
-        report.line("");
-        if (verifier.removed().entries() > 0) {
-            report.line(Units.entries(
-                            verifier.removed().entries(), verifier.removed().bytes())
-                    + " removed.");
-        }
-        if (!verifier.isHealthy()) {
-            report.line("There is damage. Damaged entries are never used; --repair removes them.");
-        } else if (verifier.removed().entries() == 0) {
-            report.line("No damage found.");
-        }
-        if (verifier.found(EntryVerifier.name(DamageKind.TOO_OLD)).entries()
-                        + verifier.found(EntryVerifier.name(DamageKind.TOO_NEW)).entries()
-                > 0) {
-            report.line("Entries of other versions are kept for those versions.");
-        }
     }
 }

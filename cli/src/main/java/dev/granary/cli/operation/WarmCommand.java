@@ -50,7 +50,7 @@ public final class WarmCommand extends TierCommand {
             throw new ConfigException(
                     "No bucket is configured; give --bucket or set GRANARY_BUCKET.");
         }
-        if (targets.isGiven() && !device.arguments().isEmpty()) {
+        if (targets.isGiven() && device.isGiven()) {
             throw new UsageException("--target selects entries without a device; give it, or"
                     + " --backend and --device");
         }

@@ -1,8 +1,11 @@
 package dev.granary.cli.option;
 
+import dev.granary.cache.Backend;
 import dev.granary.cli.manifest.Shard;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+
+import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
@@ -47,6 +50,19 @@ public final class Converters {
             } catch (ConfigException e) {
                 throw new TypeConversionException(e.getMessage());
             }
+        }
+    }
+
+    /** Converter of backends; null for {@code auto}. */
+    static final class OneBackend implements ITypeConverter<Backend> {
+        @Override
+        public @Nullable Backend convert(String text) {
+            if (text.equals("auto")) {
+                return null;
+            }
+            return Backend.ofPath(text)
+                    .orElseThrow(() -> new TypeConversionException(
+                            "it must be opencl, level-zero or auto, not " + text));
         }
     }
 

@@ -51,7 +51,12 @@ public final class PlaceOptions {
 
     /** Opens the place to read from it. A directory may be that of another user. */
     public Place open() throws ConfigException, UsageException {
-        isBucket();
-        return place == null ? Places.local(config()) : Places.source(place, buckets.builder());
+        boolean isBucket = isBucket();
+        if (place == null) {
+            return Places.local(config());
+        }
+        return isBucket
+                ? Places.of(Places.bucket(place, buckets.builder()))
+                : Places.source(place, buckets.builder());
     }
 }

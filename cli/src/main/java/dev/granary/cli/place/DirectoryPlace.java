@@ -7,10 +7,8 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.local.EntryFiles;
-import dev.granary.s3.pack.warm.BulkEntryReader;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,7 +65,7 @@ final class DirectoryPlace implements Place {
                     for (int at = next.getAndIncrement();
                             at < wanted.size() && !Thread.currentThread().isInterrupted();
                             at = next.getAndIncrement()) {
-                        read(wanted.get(at), copier);
+                        copier.read(files, wanted.get(at));
                     }
                 }));
             }
@@ -79,28 +77,6 @@ final class DirectoryPlace implements Place {
         } finally {
             threads.shutdownNow();
         }
-    }
-
-    private void read(EntryCatalog.Listed listed, EntryCopier copier) {
-        try (Arena memory = Arena.ofConfined()) {
-            switch (files.read(listed, memory)) {
-                case LoadResult.Hit(Entry entry) ->
-                    copier.entries(List.of(new BulkEntryReader.Arrival(entry, MemorySegment.NULL)));
-                case LoadResult.Absent _ -> {} // evicted meanwhile
-                case LoadResult.Damaged damage
-                when EntryVerifier.isOtherVersion(damage.damage()) -> copier.otherVersion();
-                case LoadResult.Damaged damage ->
-                    skip(
-                            listed,
-                            EntryVerifier.name(damage.damage()) + ": " + damage.detail(),
-                            copier);
-                case LoadResult.Unavailable lost -> skip(listed, lost.cause(), copier);
-            }
-        }
-    }
-
-    private static void skip(EntryCatalog.Listed listed, String cause, EntryCopier copier) {
-        copier.skipped(1, listed.bytes(), listed.hash().hex() + ": " + cause);
     }
 
     @Override

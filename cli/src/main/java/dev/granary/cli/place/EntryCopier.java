@@ -2,6 +2,7 @@ package dev.granary.cli.place;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
@@ -11,6 +12,8 @@ import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -18,6 +21,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
 /**
@@ -30,6 +34,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
             Pattern.compile("\\b([0-9a-f]{" + Units.SHORT_ID + "})[0-9a-f]{48}\\b");
 
     private final BiConsumer<Entry, Consumer<StoreResult>> store;
+    private final Predicate<EntryCatalog.Listed> repair;
     private final Consumer<EntryCopier> progress;
     private final Semaphore stores;
     private final LongAdder copied = new LongAdder();
@@ -38,6 +43,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     private final LongAdder otherVersion = new LongAdder();
     private final LongAdder receivedBytes = new LongAdder();
     private final LongAdder failed = new LongAdder();
+    private final LongAdder removed = new LongAdder();
     private final Map<String, Failures> failures = new TreeMap<>(); // guarded by itself
 
     /**
@@ -56,14 +62,17 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
      * Creates a copier.
      *
      * @param store stores an entry and calls its argument with the result, perhaps later
+     * @param repair removes a damaged entry; returns true if it did
      * @param threads the number of stores at once
      * @param progress receives this copier whenever its counters change
      */
     EntryCopier(
             BiConsumer<Entry, Consumer<StoreResult>> store,
+            Predicate<EntryCatalog.Listed> repair,
             int threads,
             Consumer<EntryCopier> progress) {
         this.store = store;
+        this.repair = repair;
         this.stores = new Semaphore(threads);
         this.progress = progress;
     }
@@ -85,6 +94,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                         to.store(entry, whenDone);
                     }
                 },
+                _ -> false,
                 to.writers(),
                 progress);
     }
@@ -92,11 +102,14 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     /**
      * Creates a copier that stores nothing, and counts the entries that are intact as present.
      *
+     * @param repair removes a damaged entry; returns true if it did
      * @param progress receives the copier whenever its counters change
      */
-    public static EntryCopier ofNone(Consumer<EntryCopier> progress) {
+    public static EntryCopier ofNone(
+            Predicate<EntryCatalog.Listed> repair, Consumer<EntryCopier> progress) {
         return new EntryCopier(
                 (_, whenDone) -> whenDone.accept(StoreResult.DUPLICATE),
+                repair,
                 Runtime.getRuntime().availableProcessors(),
                 progress);
     }
@@ -114,6 +127,31 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         present.add(entries.size() - (long) missing.size());
         from.read(missing, this);
         to.finish();
+    }
+
+    /** Reads and verifies an entry, and copies it. One that was evicted meanwhile is left out. */
+    void read(EntryCatalog catalog, EntryCatalog.Listed listed) {
+        try (Arena memory = Arena.ofConfined()) {
+            switch (catalog.read(listed, memory)) {
+                case LoadResult.Hit(Entry entry) ->
+                    entries(List.of(new BulkEntryReader.Arrival(entry, MemorySegment.NULL)));
+                case LoadResult.Absent _ -> {}
+                case LoadResult.Damaged damage
+                when Place.isOtherVersion(damage.damage()) -> otherVersion.increment();
+                case LoadResult.Damaged damage -> {
+                    if (repair.test(listed)) {
+                        removed.increment();
+                    } else {
+                        skip(listed, Place.name(damage.damage()) + ": " + damage.detail());
+                    }
+                }
+                case LoadResult.Unavailable lost -> skip(listed, lost.cause());
+            }
+        }
+    }
+
+    private void skip(EntryCatalog.Listed listed, String cause) {
+        skipped(1, listed.bytes(), listed.hash().hex() + ": " + cause);
     }
 
     @Override
@@ -168,11 +206,6 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                         pack.entries(), pack.bytes(), "a pack cannot be read: " + pack.cause()));
     }
 
-    /** Counts an entry of another version of Granary, which is not copied. */
-    void otherVersion() {
-        otherVersion.increment();
-    }
-
     @Override
     public void received(long bytes) {
         receivedBytes.add(bytes);
@@ -197,6 +230,11 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     /** Returns the number of entries that another version of Granary wrote; they are left out. */
     public long otherVersions() {
         return otherVersion.sum();
+    }
+
+    /** Returns the number of damaged entries that were removed. */
+    public long removed() {
+        return removed.sum();
     }
 
     /** Returns the number of bytes received from a bucket. */
@@ -224,7 +262,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
 
     /** Returns the number of entries that are copied, or need not or cannot be. */
     public long done() {
-        return copied() + present() + otherVersions() + failed();
+        return copied() + present() + otherVersions() + failed() + removed();
     }
 
     /** Returns the number of entries that could not be copied. */

@@ -3,6 +3,7 @@ package dev.granary.cli.place;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.cli.output.Units;
@@ -12,6 +13,7 @@ import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Consumer;
 
 /**
@@ -72,6 +74,19 @@ public sealed interface Place extends AutoCloseable permits DirectoryPlace, Buck
         entries.sort(
                 Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis).reversed());
         return entries;
+    }
+
+    /**
+     * Returns true for entries that another version of Granary wrote: they belong to that version
+     * and are not damaged.
+     */
+    static boolean isOtherVersion(DamageKind damage) {
+        return damage == DamageKind.TOO_OLD || damage == DamageKind.TOO_NEW;
+    }
+
+    /** Returns the name of a kind of damage, such as {@code too old}. */
+    static String name(DamageKind damage) {
+        return damage.name().toLowerCase(Locale.ROOT).replace('_', ' ');
     }
 
     /** Returns the sum of the lengths of entries. */

@@ -60,11 +60,7 @@ public final class Places {
     public static Place destination(String text, GranaryConfigBuilder builder)
             throws ConfigException {
         if (isBucket(text)) {
-            BucketConfig bucket = bucket(text, builder);
-            if (!bucket.isWritable()) {
-                throw new ConfigException(bucket.name() + " is configured as read-only");
-            }
-            return forCopy(bucket);
+            return forCopy(writableBucket(text, builder));
         }
         Path directory = PrivateSubdirectory.resolve(path(text));
         if (Files.exists(directory) && !Files.isDirectory(directory)) {
@@ -128,7 +124,31 @@ public final class Places {
         return text.startsWith(BUCKET);
     }
 
-    private static BucketConfig bucket(String text, GranaryConfigBuilder builder)
+    /**
+     * Returns the bucket that a text names.
+     *
+     * @param builder the settings for buckets
+     * @throws ConfigException if it names none, or one that is configured as read-only
+     */
+    public static BucketConfig writableBucket(String text, GranaryConfigBuilder builder)
+            throws ConfigException {
+        if (!isBucket(text)) {
+            throw new ConfigException(
+                    SafeText.of(text) + " is not a bucket, such as s3://kernels/team");
+        }
+        BucketConfig bucket = bucket(text, builder);
+        if (!bucket.isWritable()) {
+            throw new ConfigException(bucket.name() + " is configured as read-only");
+        }
+        return bucket;
+    }
+
+    /**
+     * Returns the bucket that a text names: a configured one with its settings, or another one.
+     *
+     * @param builder the settings for buckets
+     */
+    public static BucketConfig bucket(String text, GranaryConfigBuilder builder)
             throws ConfigException {
         for (BucketConfig configured : builder.build().buckets()) {
             if (configured.location().toString().equals(text)) {

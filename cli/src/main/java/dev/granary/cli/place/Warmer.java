@@ -109,6 +109,7 @@ public final class Warmer implements AutoCloseable {
                         boolean fits = room.addAndGet(-bytesOnDisk(entry)) >= 0;
                         whenDone.accept(fits ? files.store(entry) : local.store(entry));
                     },
+                    _ -> false,
                     Runtime.getRuntime().availableProcessors(),
                     copied -> progress.accept(copied, bytes));
             copier.skipLost(plan);

@@ -83,7 +83,7 @@ class PopulateDevicesTest {
             assertEquals(
                     targets(all).size(),
                     all.getAsJsonObject("summary").get("compiled").getAsInt());
-            String[] named = {"--device", "basic", "--device", "pthread", "--device", "basic"};
+            String[] named = {"--device", "basic,pthread", "--device", "basic"};
             Cli other = populate(fleet, "other", named)
                     .exits(0)
                     .prints("2 kernels: 0 compiled, 2 bucket");

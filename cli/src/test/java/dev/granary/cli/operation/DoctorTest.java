@@ -22,6 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -94,6 +95,27 @@ class DoctorTest {
                             .allMatch(check -> check.get("state").getAsString().equals("sound")),
                     checks::toString);
         }
+    }
+
+    @Test
+    @DisplayName("doctor --quick sends one request to each bucket and writes nothing")
+    void quick() throws Exception {
+        try (EmbeddedS3 server = EmbeddedS3.start(null)) {
+            server.createBucket("kernels");
+            System.setProperty("aws.accessKeyId", server.accessKey());
+            System.setProperty("aws.secretAccessKey", server.secretKey());
+            server.resetRequests();
+            String endpoint = server.endpoint().toString();
+            Cli text = doctor(endpoint, "--quick")
+                    .prints(
+                            "is created by the first program",
+                            "ok       bucket: s3://kernels/team at " + endpoint + " answers");
+            text.exits(Cli.run("doctor", "--dir", local + "2", "--quick").status());
+            assertEquals(1, server.requests().total(), () -> "requests: " + server.requests());
+            assertEquals(0, server.requests().put() + server.requests().delete());
+            assertTrue(Files.notExists(Path.of(local)));
+        }
+        doctor("http://127.0.0.1:1", "--quick").exits(1).prints("PROBLEM  bucket: ");
     }
 
     @Test

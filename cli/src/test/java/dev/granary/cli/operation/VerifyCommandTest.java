@@ -2,19 +2,13 @@ package dev.granary.cli.operation;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 
-import dev.granary.cache.LoadResult;
-import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
-import dev.granary.cache.contract.TestEntries;
 import dev.granary.cli.Cli;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.place.EntryVerifier;
-import dev.granary.coordinator.FakeCatalog;
+import dev.granary.cli.place.EntryCopier;
 import dev.granary.local.DirectoryUsage;
 
 import org.junit.jupiter.api.DisplayName;
@@ -22,43 +16,32 @@ import org.junit.jupiter.api.Test;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.stream.IntStream;
 
 /** Tests of the report of {@code granary verify}. */
 class VerifyCommandTest {
-    private static String report(
-            boolean isJson, Path directory, FakeCatalog catalog, DirectoryUsage usage) {
+    private static String report(boolean isJson, Path directory, DirectoryUsage usage) {
         StringWriter out = new StringWriter();
         Report report = new Report(new PrintWriter(out), new PrintWriter(out), isJson);
-        VerifyCommand.add(
-                directory,
-                EntryVerifier.all(catalog, catalog.all(), _ -> false, _ -> {}),
-                usage,
-                report);
+        EntryCopier reader = EntryCopier.ofNone(_ -> false, _ -> {});
+        for (int i = 0; i < 24; i++) {
+            String id = Sha256.of(new byte[i]).hex();
+            reader.skipped(
+                    1,
+                    10,
+                    id + ": corrupt: a detail that is longer than a line has room for, "
+                            + "\u001b".repeat(40));
+        }
+        VerifyCommand.add(directory.toString(), reader, report);
+        VerifyCommand.add(directory, usage, report);
         report.print();
         return out.toString();
     }
 
     @Test
-    @DisplayName(
-            "D6 verify reports every kind of damage in 80 columns and as JSON; entries of other"
-                    + " versions are not damage")
+    @DisplayName("D6 verify reports damage and foreign files in 80 columns and as JSON")
     void verifyReport() {
-        FakeCatalog catalog = new FakeCatalog();
-        catalog.add(new TestEntries("verifyReport").entry(10));
-        for (DamageKind damage : DamageKind.values()) {
-            for (int i = 0; i < 3; i++) {
-                catalog.add(
-                        TestEntries.TARGET.path(),
-                        Sha256.of((damage.name() + i).getBytes(StandardCharsets.UTF_8)),
-                        new LoadResult.Damaged(
-                                damage,
-                                "a detail that is longer than a line has room for, "
-                                        + "\u001b".repeat(40)));
-            }
-        }
         Path at = Path.of("/cache");
         DirectoryUsage usage = new DirectoryUsage(
                 25,
@@ -70,31 +53,18 @@ class VerifyCommandTest {
                         .mapToObj(i -> at.resolve("v3/" + i + "\u001b"))
                         .toList(),
                 false);
-        new Cli(0, report(false, at, catalog, usage), "")
+        String text = report(false, at, usage);
+        new Cli(0, text, "")
                 .isNarrow()
                 .prints(
-                        "truncated",
-                        "extended",
-                        "corrupt",
-                        "foreign",
-                        "wrong key",
-                        "too old",
-                        "too new",
-                        "too large",
+                        "failed     24",
+                        ": corrupt: a detail",
                         "... and 4 more",
                         "unfinished 2 files of 4.0 KiB; sweeps remove those older than an hour",
-                        "100 files or more",
-                        "There is damage.",
-                        "Entries of other versions are kept for those versions.");
-        assertFalse(report(false, at, catalog, usage).contains("\u001b"), "T4");
-        JsonObject json = new Cli(0, report(true, at, catalog, usage), "").json();
-        assertEquals(24, json.getAsJsonArray("damaged").size());
-        assertTrue(
-                json.getAsJsonArray("found").asList().stream()
-                        .map(JsonElement::getAsJsonObject)
-                        .anyMatch(kind -> kind.get("found").getAsString().equals("too new")
-                                && kind.get("entries").getAsInt() == 3),
-                json::toString);
+                        "100 files or more");
+        assertFalse(text.contains("\u001b"), "T4");
+        JsonObject json = new Cli(0, report(true, at, usage), "").json();
+        assertEquals(24, json.getAsJsonArray("failures").size());
         assertEquals(100, json.getAsJsonArray("foreign").size());
         assertFalse(json.get("healthy").getAsBoolean());
     }

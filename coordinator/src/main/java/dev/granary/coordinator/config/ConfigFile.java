@@ -1,5 +1,6 @@
 package dev.granary.coordinator.config;
 
+import dev.granary.coordinator.toml.NearestName;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlTable;
@@ -16,7 +17,7 @@ import java.util.regex.Pattern;
 
 /** Parsed configuration file. Unknown keys are mistakes. */
 final class ConfigFile {
-    private static final String FILE_VARIABLE = "GRANARY_CONFIG";
+    static final String FILE_VARIABLE = "GRANARY_CONFIG";
 
     /**
      * The unexpected token in a message of the parser, which may be an unquoted secret; the message
@@ -121,12 +122,12 @@ final class ConfigFile {
                             : "")
                     + ".");
         }
+        List<String> known = Setting.ALL.stream().<String>map(Setting::key).toList();
         for (String key : parsed.keys()) {
-            if (Setting.ALL.stream().noneMatch(setting -> setting.key().equals(key))) {
+            if (!known.contains(key)) {
                 throw new ConfigException("The configuration file " + file
                         + " has the unknown key '" + SafeText.of(key) + "'; known are "
-                        + String.join(
-                                ", ", Setting.ALL.stream().map(Setting::key).toList()) + ".");
+                        + String.join(", ", known) + NearestName.hint(key, known) + ".");
             }
         }
         return new ConfigFile(Optional.of(parsed));

@@ -1,6 +1,7 @@
 package dev.granary.coordinator.config;
 
 import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.coordinator.toml.NearestName;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.s3.config.S3ClientLibrary;
 
@@ -16,11 +17,19 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 /** The sources of settings: code, the environment, then the configuration file that it names. */
 final class ConfigSources {
     // the name under which users know the messages
     private static final Logger LOG = LoggerFactory.getLogger(GranaryConfig.class);
+    private static final String PREFIX = "GRANARY_";
+    private static final String TEST_PREFIX = "GRANARY_TEST_";
+
+    /** Variables that are no settings: the configuration file, and those of the launcher. */
+    private static final List<String> OTHER_VARIABLES =
+            List.of(ConfigFile.FILE_VARIABLE, "GRANARY_JAVA_OPTIONS", "GRANARY_SERVER_CLASSPATH");
+
     private static final Set<String> REPORTED_MISTAKES = ConcurrentHashMap.newKeySet();
 
     private final Map<Setting<?>, Object> inCode;
@@ -36,7 +45,22 @@ final class ConfigSources {
             throws ConfigException {
         this.inCode = inCode;
         this.environment = environment;
+        reportUnknown(environment);
         this.file = ConfigFile.find(environment);
+    }
+
+    /** Logs each unknown variable once: it is ignored, and its writer expects an effect. */
+    private static void reportUnknown(Map<String, String> environment) {
+        List<String> known = Stream.concat(
+                        OTHER_VARIABLES.stream(), Setting.ALL.stream().map(Setting::environment))
+                .toList();
+        environment.keySet().stream()
+                .filter(name -> name.startsWith(PREFIX) && !name.startsWith(TEST_PREFIX))
+                .filter(name -> !known.contains(name) && REPORTED_MISTAKES.add(name))
+                .forEach(name -> LOG.warn(
+                        "The environment variable {} is unknown and ignored{}.",
+                        SafeText.of(name),
+                        NearestName.hint(name, known)));
     }
 
     /** Returns the value of the first source that has the setting. */

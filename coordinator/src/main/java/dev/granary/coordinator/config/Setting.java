@@ -109,10 +109,8 @@ record Setting<T>(
             EnabledEngines.FORM,
             EnabledEngines::parse);
 
-    /** The longest configurable time. */
     static final Duration MAX_DURATION = Duration.ofDays(365);
 
-    /** All settings. */
     static final List<Setting<?>> ALL = List.of(
             BUCKET,
             ENDPOINT,

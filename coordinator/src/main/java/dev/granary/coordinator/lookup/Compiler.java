@@ -21,12 +21,8 @@ import java.util.Optional;
  * Compiler of the source of one lookup: it measures and counts the compile, and passes the
  * primitive to {@link WriteBehind}. Used by one thread.
  */
-final class Compiler<D extends PrimitiveDescriptor, P extends Primitive> {
-    private final LookupContext context;
-    private final Engine<D, P> engine;
-    private final D descriptor;
-    private final LookupContext.Step step;
-
+record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
+        LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
     /** A compile that has succeeded, and its duration in nanoseconds. */
     private record Compiled<P>(P primitive, long nanos) {}
 
@@ -34,13 +30,6 @@ final class Compiler<D extends PrimitiveDescriptor, P extends Primitive> {
     @FunctionalInterface
     private interface Creation<P> {
         P create() throws CompileException;
-    }
-
-    Compiler(LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
-        this.context = context;
-        this.engine = engine;
-        this.descriptor = descriptor;
-        this.step = step;
     }
 
     /** Compiles all steps, counts the reason, and stores nothing. */

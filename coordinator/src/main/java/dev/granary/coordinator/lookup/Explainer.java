@@ -119,7 +119,7 @@ public final class Explainer {
         EventDispatcher events = new EventDispatcher(List.of(collector), counters);
         Optional<Entry> entry = Optional.empty();
         Optional<String> failure = Optional.empty();
-        try (Tiers tiers = Tiers.openToRead(config, counters, events)) {
+        try (Tiers tiers = Tiers.openToRead(config, events)) {
             LookupContext context = new LookupContext(
                     tiers,
                     new ReadQuarantine(),
@@ -234,14 +234,6 @@ public final class Explainer {
         public List<String> kernels() {
             return List.of();
         }
-
-        @Override
-        public List<String> geometries() {
-            return List.of();
-        }
-
-        @Override
-        public void onBinariesComplete(Runnable action) {}
     }
 
     /** An engine that "restores" any entry, and "compiles" without a driver. */

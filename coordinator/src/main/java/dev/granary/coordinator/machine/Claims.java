@@ -68,7 +68,6 @@ public interface Claims {
         /** Records the first launch: the binaries are about to be stored. */
         void launched();
 
-        /** Releases the claim. */
         @Override
         void close();
     }

@@ -1,5 +1,7 @@
 package dev.granary.coordinator.machine;
 
+import dev.granary.cache.Deadline;
+import dev.granary.cache.support.Closer;
 import dev.granary.cache.support.Ticker;
 
 import org.jspecify.annotations.Nullable;
@@ -30,12 +32,10 @@ public final class FileTurn implements AutoCloseable {
      */
     private static final Map<Path, ReentrantLock> TURNS = new ConcurrentHashMap<>();
 
-    private final ReentrantLock turn;
-    private final FileChannel channel;
+    private final Closer held; // the turn and the lock
 
-    private FileTurn(ReentrantLock turn, FileChannel channel) {
-        this.turn = turn;
-        this.channel = channel;
+    private FileTurn(Closer held) {
+        this.held = held;
     }
 
     /**
@@ -49,35 +49,28 @@ public final class FileTurn implements AutoCloseable {
         Path directory = lockFile.toAbsolutePath().resolveSibling(".").toRealPath();
         ReentrantLock turn = TURNS.computeIfAbsent(
                 directory.resolve(lockFile.getFileName()), _ -> new ReentrantLock());
-        long deadline = Ticker.SYSTEM.nanos() + limit.toNanos();
+        Deadline deadline = Deadline.after(limit);
+        Closer held = new Closer();
         try {
-            if (!turn.tryLock(limit.toNanos(), TimeUnit.NANOSECONDS)) {
-                throw held(lockFile, limit);
+            if (turn.tryLock(limit.toNanos(), TimeUnit.NANOSECONDS)) {
+                held.add(turn::unlock);
+                FileChannel channel = held.add(FileChannel.open(
+                        lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE));
+                do {
+                    if (lock(channel) != null) {
+                        return new FileTurn(held);
+                    }
+                    Ticker.SYSTEM.pause(PAUSE);
+                } while (!deadline.isOver());
             }
+            throw new IOException("another process or thread has held the lock " + lockFile
+                    + " for " + limit.toSeconds() + " s");
         } catch (InterruptedException e) {
-            throw interrupted();
-        }
-        try {
-            FileChannel channel =
-                    FileChannel.open(lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-            try {
-                while (lock(channel) == null) {
-                    if (Ticker.SYSTEM.nanos() - deadline > 0) {
-                        throw held(lockFile, limit);
-                    }
-                    try {
-                        Ticker.SYSTEM.pause(PAUSE);
-                    } catch (InterruptedException e) {
-                        throw interrupted();
-                    }
-                }
-                return new FileTurn(turn, channel);
-            } catch (IOException | RuntimeException | Error e) {
-                channel.close();
-                throw e;
-            }
+            held.close();
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("the wait for a lock was interrupted");
         } catch (IOException | RuntimeException | Error e) {
-            turn.unlock();
+            held.close();
             throw e;
         }
     }
@@ -91,23 +84,8 @@ public final class FileTurn implements AutoCloseable {
         }
     }
 
-    private static IOException held(Path lockFile, Duration limit) {
-        return new IOException("another process or thread has held the lock " + lockFile + " for "
-                + limit.toSeconds() + " s");
-    }
-
-    private static IOException interrupted() {
-        Thread.currentThread().interrupt();
-        return new InterruptedIOException("the wait for a lock was interrupted");
-    }
-
-    /** Ends the turn. */
     @Override
-    public void close() throws IOException {
-        try {
-            channel.close();
-        } finally {
-            turn.unlock();
-        }
+    public void close() {
+        held.close();
     }
 }

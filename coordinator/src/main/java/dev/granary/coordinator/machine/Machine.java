@@ -20,36 +20,28 @@ import java.util.function.BiConsumer;
 /**
  * The state of this process in the local directory: claims, session, quarantine, outboxes and the
  * totals of the counters. With the capacity 0 there is none of it. Thread-safe.
+ *
+ * @param config the configuration
+ * @param clock the clock
+ * @param claims the claims of this machine; empty if lookups do not wait for other processes
+ * @param session the session; empty if the directory cannot be written, as the next two
+ * @param quarantine the quarantine of entries
+ * @param outboxes the pending uploads to each writable layer
  */
-public final class Machine implements AutoCloseable {
+public record Machine(
+        GranaryConfig config,
+        InstantSource clock,
+        Optional<LocalClaims> claims,
+        Optional<ProcessSession> session,
+        Optional<RestoreQuarantine> quarantine,
+        Map<String, UploadOutbox> outboxes)
+        implements AutoCloseable {
     /**
      * The suffix of the names of outboxes whose entries are in a plugged cache. A process with the
      * directory's own local tier has none of these entries, and would drop the uploads. No name of
      * a layer contains a line break.
      */
     private static final String OF_PLUGGED_LOCAL = "\nof a plugged local cache";
-
-    private final GranaryConfig config;
-    private final InstantSource clock;
-    private final Optional<LocalClaims> claims;
-    private final Optional<ProcessSession> session;
-    private final Optional<RestoreQuarantine> quarantine;
-    private final Map<String, UploadOutbox> outboxes;
-
-    private Machine(
-            GranaryConfig config,
-            InstantSource clock,
-            Optional<LocalClaims> claims,
-            Optional<ProcessSession> session,
-            Optional<RestoreQuarantine> quarantine,
-            Map<String, UploadOutbox> outboxes) {
-        this.config = config;
-        this.clock = clock;
-        this.claims = claims;
-        this.session = session;
-        this.quarantine = quarantine;
-        this.outboxes = outboxes;
-    }
 
     /**
      * Opens the state of this process in the directory, which the local tier has created.
@@ -100,16 +92,6 @@ public final class Machine implements AutoCloseable {
                         + " cannot be written, so uploads do not survive this process: " + e);
     }
 
-    /** Returns the claims of this machine; empty if lookups do not wait for other processes. */
-    public Optional<LocalClaims> claims() {
-        return claims;
-    }
-
-    /** Returns the quarantine of entries; empty if the local directory cannot be written. */
-    public Optional<RestoreQuarantine> quarantine() {
-        return quarantine;
-    }
-
     /** Returns the pending uploads to a writable layer; empty if they cannot be written. */
     public Optional<UploadOutbox> outbox(String layer) {
         return Optional.ofNullable(outboxes.get(layer));
@@ -149,7 +131,6 @@ public final class Machine implements AutoCloseable {
         }
     }
 
-    /** Ends the session. */
     @Override
     public void close() {
         try (Closer all = new Closer()) {

@@ -60,7 +60,6 @@ public final class MachineClaims implements Claims {
     // those whose primitives await their first launch, which may never come
     private final Map<Id, LaunchClaim> awaitingLaunch = new ConcurrentHashMap<>();
 
-    /** State of one wait. */
     private static final class Wait {
         private final long start;
         private final EventSpan span;

@@ -95,7 +95,6 @@ public final class ProcessSession implements AutoCloseable {
         return Files.createDirectories(directory.resolve(name));
     }
 
-    /** Handler of the files of an ended session. */
     @FunctionalInterface
     public interface DeadSessionHandler {
         /**

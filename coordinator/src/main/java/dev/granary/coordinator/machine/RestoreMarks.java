@@ -42,7 +42,6 @@ final class RestoreMarks implements AutoCloseable {
         this.path = path;
     }
 
-    /** The mark of one restore. */
     final class Mark implements RestoreQuarantine.Restore {
         private final int slot;
 
@@ -100,7 +99,6 @@ final class RestoreMarks implements AutoCloseable {
         open.write(bytes);
     }
 
-    /** Removes the file with all marks. */
     @Override
     public synchronized void close() throws IOException {
         isClosed = true;

@@ -68,7 +68,6 @@ public final class Totals {
         }
     }
 
-    /** Adds the counters of one process. */
     public void add(GranaryStatistics statistics) throws IOException {
         try (FileTurn _ = FileTurn.await(lock, LOCK_LIMIT)) {
             Map<String, Long> totals = read();

@@ -104,8 +104,7 @@ public final class UploadOutbox {
             if (note.isPresent() && !note.get().bucket().equals(bucket)) {
                 continue; // left for a process with that bucket
             }
-            Optional<Id> id = note.flatMap(each -> Id.parse(each.id()))
-                    .filter(parsed -> file.endsWith(name(parsed)));
+            Optional<Id> id = note.flatMap(Note::id).filter(parsed -> file.endsWith(name(parsed)));
             if (id.isPresent()) {
                 Files.move(file, directory.resolve(name(id.get())), StandardCopyOption.ATOMIC_MOVE);
                 inherited.accept(id.get());
@@ -115,8 +114,7 @@ public final class UploadOutbox {
         }
     }
 
-    /** Content of an outbox file of a dead session. */
-    private record Note(String bucket, byte[] id) {}
+    private record Note(String bucket, Optional<Id> id) {}
 
     /** Returns the content of a file; empty if it is incomplete or damaged. */
     private static Optional<Note> read(Path file) throws IOException {
@@ -125,7 +123,7 @@ public final class UploadOutbox {
         }
         try (DataInputStream in =
                 new DataInputStream(new ByteArrayInputStream(Files.readAllBytes(file)))) {
-            return Optional.of(new Note(in.readUTF(), in.readAllBytes()));
+            return Optional.of(new Note(in.readUTF(), Id.parse(in.readAllBytes())));
         } catch (EOFException | UTFDataFormatException e) {
             return Optional.empty();
         }

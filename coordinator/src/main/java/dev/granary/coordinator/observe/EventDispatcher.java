@@ -26,12 +26,14 @@ public final class EventDispatcher {
     public static final EventDispatcher NO_LISTENERS =
             new EventDispatcher(List.of(), new Counters());
 
+    private final Counters counters;
     private final List<ListenerQueue> queues;
     private final boolean hasListeners;
     private final boolean areMemoryHitsWanted;
 
     /** Creates a dispatcher. Dropped events are counted in {@code counters}. */
     public EventDispatcher(List<GranaryListener> listeners, Counters counters) {
+        this.counters = counters;
         this.queues = listeners.stream()
                 .map(listener -> new ListenerQueue(listener, counters))
                 .toList();
@@ -44,7 +46,6 @@ public final class EventDispatcher {
         return id.isEmpty() ? "" : id.hash().hex();
     }
 
-    /** Begins an event. */
     public EventSpan begin(EventKind kind) {
         Event recorded = kind.recorded().begin();
         return hasListeners || recorded != null
@@ -53,8 +54,7 @@ public final class EventDispatcher {
     }
 
     /** Begins an eviction from {@code tier}; its end adds the evicted entries to a counter. */
-    public EvictionListener.Eviction beginEviction(
-            String tier, Counters counters, Counter counter) {
+    public EvictionListener.Eviction beginEviction(String tier, Counter counter) {
         EventSpan span = begin(EventKind.EVICTION);
         return (entries, bytes) -> {
             counters.add(counter, entries);

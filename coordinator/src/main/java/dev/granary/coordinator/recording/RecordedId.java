@@ -17,7 +17,6 @@ import java.util.stream.Collectors;
  * @param environment the variables that were part of the id, by name
  */
 public record RecordedId(String hash, Target target, NavigableMap<String, String> environment) {
-    /** Copies the map. */
     public RecordedId {
         environment = Collections.unmodifiableNavigableMap(new TreeMap<>(environment));
     }

@@ -149,7 +149,6 @@ final class RecordingText {
         }
     }
 
-    /** Returns the whole text. */
     @Override
     public String toString() {
         return String.join("\n\n", paragraphs) + "\n";

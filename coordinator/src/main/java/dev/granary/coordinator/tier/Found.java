@@ -24,7 +24,6 @@ public record Found<P extends Primitive>(P primitive, Optional<Stored> origin) {
      */
     public record Stored(Entry entry, Tier tier, OptionalInt layer) {}
 
-    /** Returns the source of the primitive. */
     public PrimitiveSource source() {
         return origin.map(stored ->
                         stored.layer().isPresent() ? PrimitiveSource.BUCKET : PrimitiveSource.LOCAL)

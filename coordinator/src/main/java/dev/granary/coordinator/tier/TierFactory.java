@@ -40,11 +40,7 @@ public final class TierFactory {
      * @throws ConfigException if its directory cannot be used
      */
     public static LocalTier local(GranaryConfig config) throws ConfigException {
-        return local(config, InstantSource.system());
-    }
-
-    static LocalTier local(GranaryConfig config, InstantSource clock) throws ConfigException {
-        return local(config, config.capacityBytes(), clock);
+        return local(config, config.capacityBytes(), InstantSource.system());
     }
 
     /**
@@ -57,7 +53,7 @@ public final class TierFactory {
         return local(config, Long.MAX_VALUE, InstantSource.system());
     }
 
-    private static LocalTier local(GranaryConfig config, long capacityBytes, InstantSource clock)
+    static LocalTier local(GranaryConfig config, long capacityBytes, InstantSource clock)
             throws ConfigException {
         try {
             return LocalTier.open(LocalTierConfig.builder(config.directory())

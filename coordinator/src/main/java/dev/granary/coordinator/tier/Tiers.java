@@ -14,7 +14,6 @@ import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.statistics.Counter;
@@ -67,7 +66,6 @@ public record Tiers(
             .field("kind", "connect")
             .build();
 
-    /** Copies the list. */
     public Tiers {
         layers = List.copyOf(layers);
     }
@@ -88,10 +86,8 @@ public record Tiers(
             BucketOpener buckets,
             InstantSource clock) {}
 
-    /** A plugged layer. */
     public record Plugged(String name, boolean isWritable, PersistentCache cache) {}
 
-    /** Opener of configured buckets. */
     @FunctionalInterface
     public interface BucketOpener {
         /** Opens a bucket. No request is sent. */
@@ -111,8 +107,7 @@ public record Tiers(
      *
      * @throws ConfigException if the configuration cannot work, with the necessary change
      */
-    public static Tiers open(
-            GranaryConfig config, Sources sources, Counters counters, EventDispatcher events)
+    public static Tiers open(GranaryConfig config, Sources sources, EventDispatcher events)
             throws ConfigException {
         CompileTimes compileTimes = new CompileTimes();
         List<Layer> layers = new ArrayList<>();
@@ -130,7 +125,7 @@ public record Tiers(
             sources.after().forEach(opening::add);
             Optional<SwitchedTier> directory = sources.local().isPresent()
                     ? Optional.empty()
-                    : Optional.of(openDirectory(config, sources.clock(), counters, events));
+                    : Optional.of(openDirectory(config, sources.clock(), events));
             return new Tiers(
                     new CountedTier(
                             directory.isPresent()
@@ -156,7 +151,7 @@ public record Tiers(
      *
      * @throws ConfigException if the configuration cannot work, with the necessary change
      */
-    public static Tiers openToRead(GranaryConfig config, Counters counters, EventDispatcher events)
+    public static Tiers openToRead(GranaryConfig config, EventDispatcher events)
             throws ConfigException {
         CompileTimes compileTimes = new CompileTimes();
         List<Layer> layers = new ArrayList<>();
@@ -243,14 +238,13 @@ public record Tiers(
     }
 
     private static SwitchedTier openDirectory(
-            GranaryConfig config, InstantSource clock, Counters counters, EventDispatcher events)
+            GranaryConfig config, InstantSource clock, EventDispatcher events)
             throws ConfigException {
         if (config.capacityBytes() == 0) {
             return new SwitchedTier(null);
         }
-        LocalTier opened = TierFactory.local(config, clock);
-        opened.setEvictionListener(
-                () -> events.beginEviction(LOCAL, counters, Counter.LOCAL_EVICTED));
+        LocalTier opened = TierFactory.local(config, config.capacityBytes(), clock);
+        opened.setEvictionListener(() -> events.beginEviction(LOCAL, Counter.LOCAL_EVICTED));
         return new SwitchedTier(opened);
     }
 
@@ -348,7 +342,6 @@ public record Tiers(
             BoundedTier bounds,
             boolean isWritable,
             Optional<BucketTier> bucket) {
-        /** Returns the name of the layer. */
         public String name() {
             return tier.name();
         }

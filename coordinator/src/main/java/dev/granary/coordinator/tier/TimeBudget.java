@@ -65,7 +65,6 @@ public final class TimeBudget {
         charged = Math.max(0, charged - nanos);
     }
 
-    /** Clears what was charged. */
     public synchronized void clear() {
         charged = 0;
     }

@@ -100,7 +100,8 @@ public final class TomlTable {
                         key,
                         "unknown key '" + TomlFile.harmless(key) + "'; " + owner + " has "
                                 + String.join(
-                                        ", ", allowedKeys.stream().sorted().toList()));
+                                        ", ", allowedKeys.stream().sorted().toList())
+                                + NearestName.hint(key, allowedKeys));
             }
         }
     }

@@ -342,7 +342,8 @@ class GranaryConfigTest {
         assertSays(
                 mistakeIn("buckett = 's3://x'"),
                 "unknown key 'buckett'",
-                "known are bucket, endpoint");
+                "known are bucket, endpoint",
+                "the nearest name is 'bucket'");
         assertSays(mistakeIn("bucket = \n"), "config.toml:1:", "is not TOML");
         assertSays(
                 mistakeIn("bucket = 's3://name'\nbucket = 's3://name'"),
@@ -493,6 +494,23 @@ class GranaryConfigTest {
         assertSays(mistake(), "config.toml", "primitive-cache-capacity");
         assertEquals(5, builder().primitiveCacheCapacity(5).build().primitiveCacheCapacity());
         assertSays(refusal(() -> builder().primitiveCacheCapacity(-1)), "'-1'", "0 or more");
+    }
+
+    @Test
+    @DisplayName(
+            "An unknown variable is logged once, with the nearest name; its value is not shown")
+    void unknownVariable() throws Exception {
+        // unique, since it is logged once per process
+        String unknown = "GRANARY_DIR" + System.nanoTime() % 10;
+        environment.put(unknown, "secret");
+        environment.put("GRANARY_JAVA_OPTIONS", "-Xmx1g");
+        String log = logOf(() -> {
+            builder().build();
+            builder().build();
+        });
+        assertSays(log, unknown + " is unknown and ignored; the nearest name is 'GRANARY_DIR'");
+        assertEquals(log.indexOf(unknown), log.lastIndexOf(unknown), log);
+        assertFalse(log.contains("secret") || log.contains("GRANARY_JAVA_OPTIONS"), log);
     }
 
     @Test

@@ -11,6 +11,8 @@ import java.nio.ByteOrder;
  * the memory of the container; only {@link #text} copies, and never more than its limit.
  */
 final class ContainerBytes {
+    private static final int PRINTED_LIMIT = 128;
+    private static final int NAME_LIMIT = 1_000;
     private static final ValueLayout.OfShort SHORT =
             ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfInt INT =
@@ -106,6 +108,27 @@ final class ContainerBytes {
         byte[] copy =
                 bytes.asSlice(0, Math.min(limit, bytes.byteSize())).toArray(ValueLayout.JAVA_BYTE);
         return new String(copy, ISO_8859_1);
+    }
+
+    /** Returns the characters before the first NUL, at most {@value #NAME_LIMIT}. */
+    String textBeforeNul() {
+        String text = text(NAME_LIMIT);
+        int end = text.indexOf('\0');
+        return end < 0 ? text : text.substring(0, end);
+    }
+
+    /**
+     * Returns a text of a container, made safe for a message of one line: with a question mark for
+     * each character other than printable ASCII, and the first {@value #PRINTED_LIMIT} characters
+     * only.
+     */
+    static String printable(String text) {
+        StringBuilder safe = new StringBuilder(Math.min(text.length(), PRINTED_LIMIT));
+        for (int i = 0; i < text.length() && i < PRINTED_LIMIT; i++) {
+            char c = text.charAt(i);
+            safe.append(c >= ' ' && c <= '~' ? c : '?');
+        }
+        return safe.toString();
     }
 
     private void check(long at, long length) throws MalformedContainerException {

@@ -2,20 +2,43 @@ package dev.granary.gpu.binary;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import dev.granary.gpu.binary.BinaryContainer.Cubin;
 import dev.granary.gpu.binary.BinaryContainer.Format;
+import dev.granary.gpu.binary.BinaryContainer.IntelProgram;
 import dev.granary.gpu.binary.BinaryContainer.Malformed;
+import dev.granary.gpu.binary.BinaryContainer.PatchTokens;
 import dev.granary.gpu.binary.BinaryContainer.Ptx;
 import dev.granary.gpu.binary.BinaryContainer.Unrecognized;
+import dev.granary.gpu.device.CudaArchitecture;
 
 import java.util.HexFormat;
 import java.util.Optional;
 
 /** Reader of containers, which selects the reader of a format by the first bytes. */
 final class ContainerReader {
+    /** The first bytes of Intel's device code with patch tokens. */
+    static final String PATCH_TOKENS = "CTNI";
+
     /** A program contains device code. */
     private static final int MAX_DEPTH = 1;
 
     private static final int SHOWN_BYTES = 8;
+
+    private static final int PATCH_TOKENS_HEADER_BYTES = 28;
+
+    private static final int CUDA_MACHINE = 190;
+
+    // The ABI of compilers up to 12 has the architecture in the lowest byte, that of 13 in the
+    // next.
+    private static final int OLD_CUDA_ABI = 7;
+    private static final int CUDA_ABI = 8;
+
+    private static final int FIRST_INTEL_TYPE = 0xff01;
+    private static final int LAST_INTEL_TYPE = 0xff05;
+    // types of sections
+    private static final int LLVM = 0xff00_0003;
+    private static final int DEVICE_CODE = 0xff00_0005;
+    private static final int SPIR_V = 0xff00_0009;
 
     private ContainerReader() {}
 
@@ -35,9 +58,9 @@ final class ContainerReader {
                 format = Format.ELF;
                 return readElf(ElfFile.read(bytes), depth);
             }
-            if (bytes.startsWith(PatchTokensReader.MAGIC)) {
+            if (bytes.startsWith(PATCH_TOKENS)) {
                 format = Format.PATCH_TOKENS;
-                return PatchTokensReader.read(bytes);
+                return readPatchTokens(bytes);
             }
             if (SpirVReader.isSpirV(bytes)) {
                 format = Format.SPIR_V;
@@ -52,17 +75,63 @@ final class ContainerReader {
 
     private static BinaryContainer readElf(ElfFile file, int depth)
             throws MalformedContainerException {
-        if (CubinReader.isCubin(file)) {
-            return CubinReader.read(file);
+        if (file.machine() == CUDA_MACHINE) {
+            return readCubin(file);
         }
-        if (IntelProgramReader.isIntelProgram(file) && depth > 0) {
-            return IntelProgramReader.read(file, depth - 1);
+        if (isIntelProgram(file) && depth > 0) {
+            return readIntelProgram(file, depth - 1);
         }
         if (ZebinReader.isZebin(file)) {
             return ZebinReader.read(file);
         }
         return new Unrecognized("an ELF file of type 0x" + Integer.toHexString(file.type())
                 + " for machine " + file.machine());
+    }
+
+    /** Reads NVIDIA's machine code: the architecture is in the flags of the ELF header. */
+    private static BinaryContainer readCubin(ElfFile file) {
+        return switch (file.abiVersion()) {
+            case OLD_CUDA_ABI -> cubin(file.flags() & 0xff);
+            case CUDA_ABI -> cubin((file.flags() >>> 8) & 0xff);
+            default -> new Unrecognized("an NVIDIA cubin of ABI version " + file.abiVersion());
+        };
+    }
+
+    private static Cubin cubin(int architecture) {
+        return new Cubin(new CudaArchitecture(architecture, ""));
+    }
+
+    /** Returns true for Intel's ELF file around device code. */
+    static boolean isIntelProgram(ElfFile file) {
+        return file.type() >= FIRST_INTEL_TYPE && file.type() <= LAST_INTEL_TYPE;
+    }
+
+    private static IntelProgram readIntelProgram(ElfFile file, int depth)
+            throws MalformedContainerException {
+        BinaryContainer device = new Unrecognized("it has no device code");
+        boolean hasIntermediate = false;
+        for (int i = 0; i < file.sectionCount(); i++) {
+            ElfFile.Section section = file.section(i);
+            switch (section.type()) {
+                case DEVICE_CODE -> device = read(file.content(section), depth);
+                case SPIR_V, LLVM -> hasIntermediate |= file.content(section).length() > 0;
+                default -> {}
+            }
+        }
+        return new IntelProgram(device, hasIntermediate);
+    }
+
+    /** Reads the header of Intel's device code with patch tokens. */
+    private static PatchTokens readPatchTokens(ContainerBytes bytes)
+            throws MalformedContainerException {
+        ContainerBytes header = bytes.part(0, PATCH_TOKENS_HEADER_BYTES);
+        bytes.part(PATCH_TOKENS_HEADER_BYTES, header.unsignedInt(24)); // tokens of the program
+        return new PatchTokens(
+                header.signedInt(4),
+                header.signedInt(8),
+                header.signedInt(20),
+                header.signedInt(12),
+                header.unsignedInt(16));
     }
 
     private static Unrecognized unrecognized(ContainerBytes bytes) {

@@ -35,7 +35,7 @@ public final class DeviceKernels {
 
     private static Optional<SortedSet<String>> read(ContainerBytes bytes)
             throws MalformedContainerException {
-        if (bytes.startsWith(PatchTokensReader.MAGIC)) {
+        if (bytes.startsWith(ContainerReader.PATCH_TOKENS)) {
             return Optional.of(ofPatchTokens(bytes));
         }
         if (SpirVReader.isSpirV(bytes)) {
@@ -48,12 +48,12 @@ public final class DeviceKernels {
         if (ZebinReader.isZebin(file)) {
             return Optional.of(ofZebin(file));
         }
-        if (IntelProgramReader.isIntelProgram(file)) {
+        if (ContainerReader.isIntelProgram(file)) {
             for (int i = 0; i < file.sectionCount(); i++) {
                 ElfFile.Section section = file.section(i);
                 if (section.type() == PROGRAM_CODE) {
                     ContainerBytes code = file.content(section);
-                    return code.startsWith(PatchTokensReader.MAGIC)
+                    return code.startsWith(ContainerReader.PATCH_TOKENS)
                             ? Optional.of(ofPatchTokens(code))
                             : Optional.empty();
                 }
@@ -70,7 +70,7 @@ public final class DeviceKernels {
         long at = PROGRAM_HEADER_BYTES + code.unsignedInt(24);
         for (long i = 0; i < kernels; i++) {
             long nameBytes = code.unsignedInt(at + 12);
-            names.add(ContainerText.beforeNul(code.part(at + KERNEL_HEADER_BYTES, nameBytes)));
+            names.add(code.part(at + KERNEL_HEADER_BYTES, nameBytes).textBeforeNul());
             at += KERNEL_HEADER_BYTES
                     + nameBytes
                     + code.unsignedInt(at + 16)
@@ -87,7 +87,7 @@ public final class DeviceKernels {
         for (int i = 0; i < file.sectionCount(); i++) {
             ElfFile.Section section = file.section(i);
             if (section.type() == PROGRAM_BITS) {
-                String name = ContainerText.beforeNul(file.names().from(section.name()));
+                String name = file.names().from(section.name()).textBeforeNul();
                 if (name.startsWith(CODE) && !name.equals(CODE + SYMBOL_TABLE)) {
                     names.add(name.substring(CODE.length()));
                 }

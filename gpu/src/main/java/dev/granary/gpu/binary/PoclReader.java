@@ -73,7 +73,7 @@ final class PoclReader {
             throw new MalformedContainerException("a record of " + record.length()
                     + " bytes for a kernel of " + (at + fileBytes) + " bytes");
         }
-        return ContainerText.printable(name.text(NAME_LIMIT));
+        return ContainerBytes.printable(name.text(NAME_LIMIT));
     }
 
     private static void checkArguments(ContainerBytes arguments, long count)
@@ -115,7 +115,7 @@ final class PoclReader {
         for (String step : text.split("/", -1)) {
             if (step.equals("..")) {
                 throw new MalformedContainerException(
-                        "a file outside of the driver's cache: " + ContainerText.printable(text));
+                        "a file outside of the driver's cache: " + ContainerBytes.printable(text));
             }
         }
     }

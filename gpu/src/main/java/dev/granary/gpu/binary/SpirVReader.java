@@ -134,7 +134,7 @@ public final class SpirVReader {
             if (opcode(bytes, at) == ENTRY_POINT
                     && end - at > NAME_AT
                     && bytes.signedInt(at + Integer.BYTES) == KERNEL) {
-                names.add(ContainerText.beforeNul(bytes.part(at + NAME_AT, end - at - NAME_AT)));
+                names.add(bytes.part(at + NAME_AT, end - at - NAME_AT).textBeforeNul());
             }
         }
         return names;

@@ -91,7 +91,7 @@ final class ZebinReader {
             case 1 -> family = named(content.signedInt(0));
             case 2 -> core = named(content.signedInt(0));
             case 3 -> steppings = steppings(content.signedInt(0));
-            case 4 -> version = ContainerText.printable(ContainerText.beforeNul(content));
+            case 4 -> version = ContainerBytes.printable(content.textBeforeNul());
             case 6 -> productConfig = named(content.signedInt(0));
             default -> {} // versions of debuggers and of memory features
         }

@@ -34,6 +34,7 @@ public final class CompositeDescriptor<O extends Record> implements PrimitiveDes
     private final Attributes attributes;
     private final int threads;
     private final NavigableMap<String, MemoryDescriptor> memory;
+    private final List<Object> values; // all of the above
     private final int hash;
     private volatile @Nullable CompositePlan plan; // made on first use
 
@@ -46,17 +47,17 @@ public final class CompositeDescriptor<O extends Record> implements PrimitiveDes
         attributes = builder.attributes;
         threads = builder.threads;
         memory = Collections.unmodifiableNavigableMap(new TreeMap<>(builder.memory));
-        hash = List.of(
-                        operation.getClass(),
-                        operation,
-                        implementation,
-                        attributes,
-                        threads,
-                        memory,
-                        target,
-                        source,
-                        destination)
-                .hashCode();
+        values = List.of(
+                operation.getClass(),
+                operation,
+                implementation,
+                attributes,
+                threads,
+                memory,
+                target,
+                source,
+                destination);
+        hash = values.hashCode();
     }
 
     /**
@@ -255,14 +256,7 @@ public final class CompositeDescriptor<O extends Record> implements PrimitiveDes
         return this == other
                 || (other instanceof CompositeDescriptor<?> that
                         && hash == that.hash
-                        && operation.equals(that.operation)
-                        && implementation.equals(that.implementation)
-                        && attributes.equals(that.attributes)
-                        && threads == that.threads
-                        && memory.equals(that.memory)
-                        && target.equals(that.target)
-                        && source.equals(that.source)
-                        && destination.equals(that.destination));
+                        && values.equals(that.values));
     }
 
     @Override

@@ -19,4 +19,10 @@ public record BuiltProgram(
         NativeHandle handle,
         List<String> kernels,
         Primitive.Origin origin,
-        @Nullable KernelBinaries binaries) {}
+        @Nullable KernelBinaries binaries) {
+    /**
+     * Text of Intel's build log after the driver has recompiled the embedded intermediate code,
+     * since the binary did not fit.
+     */
+    public static final String RECOMPILED_MARK = "recompiled-from-ir";
+}

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
 import java.time.Duration;
 import java.util.HashMap;
@@ -41,18 +42,8 @@ public abstract class DriverEngine implements KernelEngine {
     private final Map<EngineProgram, Kept> kept = new WeakHashMap<>(); // guarded by itself
     private final ReentrantLock closeLock = new ReentrantLock(); // held while closing
 
-    /** A native program, without a reference to its program, and the engine's reference to it. */
-    private static final class Kept {
-        private final NativeHandle handle;
-        private final Cleaner.Cleanable reference;
-        private boolean wasLoaded; // guarded by kept
-
-        Kept(NativeHandle handle, Cleaner.Cleanable reference, boolean wasLoaded) {
-            this.handle = handle;
-            this.reference = reference;
-            this.wasLoaded = wasLoaded;
-        }
-    }
+    /** A native program, which does not refer to its program, and the engine's reference to it. */
+    private record Kept(NativeHandle handle, Cleaner.Cleanable reference) {}
 
     /** A compile, or the driver's part of it. */
     @FunctionalInterface
@@ -78,14 +69,18 @@ public abstract class DriverEngine implements KernelEngine {
             throws RestoreException;
 
     /**
-     * Takes the binaries of a native program from the driver. Requires a lease.
+     * Takes the binary of a native program from the driver; an empty one if it provides none.
+     * Requires a lease.
      *
      * @param notLaunched the announced geometries without a launch, to be included if possible
      */
-    protected abstract KernelBinaries take(long program, List<Geometry> notLaunched);
+    protected abstract MemorySegment takeBinary(
+            KernelDescriptor descriptor, long program, List<Geometry> notLaunched);
 
     /** Returns true if a native program is complete when it is built: binaries are taken then. */
-    protected abstract boolean isCompleteAtBuild();
+    protected boolean isCompleteAtBuild() {
+        return false;
+    }
 
     /** Returns true if a binary certainly covers that geometry without a launch. */
     protected boolean surelyCovers(Geometry geometry) {
@@ -178,7 +173,7 @@ public abstract class DriverEngine implements KernelEngine {
     private EngineProgram created(
             KernelDescriptor descriptor, BuiltProgram built, Duration compileTime) {
         EngineProgram program = new EngineProgram(descriptor, this, built, compileTime);
-        keep(program, built.handle(), false);
+        keep(program, built.handle());
         takeAtOnce(program);
         return program;
     }
@@ -229,7 +224,8 @@ public abstract class DriverEngine implements KernelEngine {
             }
             NativeHandle made = makeAgain(program);
             if (made.retain()) { // one reference is the caller's, the other one is kept
-                keep(program, made, true);
+                keep(program, made);
+                program.loaded();
                 dropIfDone(program);
             }
             return made;
@@ -245,8 +241,8 @@ public abstract class DriverEngine implements KernelEngine {
             if (found == null || !found.handle.retain()) {
                 return null;
             }
-            found.wasLoaded = true;
         }
+        program.loaded();
         dropIfDone(program);
         return found.handle;
     }
@@ -273,11 +269,11 @@ public abstract class DriverEngine implements KernelEngine {
     }
 
     /** Keeps a native program for later loads, and takes over the caller's reference. */
-    private void keep(EngineProgram program, NativeHandle made, boolean wasLoaded) {
+    private void keep(EngineProgram program, NativeHandle made) {
         boolean isOpen = lifetime.ifOpen(() -> {
             Cleaner.Cleanable reference = CLEANER.register(program, made::release);
             synchronized (kept) {
-                kept.put(program, new Kept(made, reference, wasLoaded));
+                kept.put(program, new Kept(made, reference));
             }
         });
         if (!isOpen) { // the native program was released with this engine
@@ -285,17 +281,16 @@ public abstract class DriverEngine implements KernelEngine {
         }
     }
 
-    /** Releases the native program of a program that needs it no longer, after its loads. */
+    /** Releases the native program of a program that does not need it, after its loads. */
     void dropIfDone(EngineProgram program) {
-        Kept found;
-        synchronized (kept) {
-            found = kept.get(program);
-            if (found == null || !found.wasLoaded) {
-                return;
+        if (program.isDone()) {
+            Kept found;
+            synchronized (kept) {
+                found = kept.get(program);
             }
-        }
-        if (program.isDone()) { // not with the monitor: a release waits for a closing engine
-            found.reference.clean();
+            if (found != null) { // not with the monitor: a release waits for a closing engine
+                found.reference.clean();
+            }
         }
     }
 
@@ -306,9 +301,16 @@ public abstract class DriverEngine implements KernelEngine {
     }
 
     /** Takes the binaries of a native program; none if it was released. */
-    KernelBinaries take(NativeHandle program, List<Geometry> notLaunched) {
+    KernelBinaries take(
+            KernelDescriptor descriptor, NativeHandle program, List<Geometry> notLaunched) {
         try (var _ = lifetime.leaseEvenIfClosed()) {
-            return program.isReleased() ? KernelBinaries.none() : take(program.get(), notLaunched);
+            if (program.isReleased()) {
+                return KernelBinaries.none();
+            }
+            MemorySegment binary = takeBinary(descriptor, program.get(), notLaunched);
+            return binary.byteSize() == 0
+                    ? KernelBinaries.none()
+                    : KernelBinaries.ofSegments(List.of(binary));
         }
     }
 

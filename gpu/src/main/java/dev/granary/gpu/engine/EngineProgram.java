@@ -30,6 +30,7 @@ public final class EngineProgram implements KernelProgram {
     // guarded by this, like the following fields; at most one of the two is present
     private @Nullable Source untaken;
     private @Nullable KernelBinaries binaries;
+    private boolean wasLoaded;
     private boolean outlivesEngine;
     private final LongAdder compileNanos = new LongAdder();
     private final List<Runnable> compiledAgainActions = new CopyOnWriteArrayList<>();
@@ -75,17 +76,18 @@ public final class EngineProgram implements KernelProgram {
      * closed before they were taken.
      */
     public KernelBinaries binaries() {
+        synchronized (this) {
+            if (untaken == null) { // no wait for an engine that compiles this program again
+                return orNone(binaries);
+            }
+        }
         lock.lock();
         try {
             Source source;
             synchronized (this) {
-                KernelBinaries taken = binaries;
-                if (taken != null) {
-                    return taken;
-                }
                 source = untaken;
                 if (source == null || !source.handle.retain()) {
-                    return KernelBinaries.none();
+                    return orNone(binaries);
                 }
             }
             try {
@@ -99,9 +101,14 @@ public final class EngineProgram implements KernelProgram {
         }
     }
 
+    private static KernelBinaries orNone(@Nullable KernelBinaries binaries) {
+        return binaries == null ? KernelBinaries.none() : binaries;
+    }
+
     private KernelBinaries takeFrom(Source source) {
         long start = System.nanoTime();
-        KernelBinaries taken = source.engine.take(source.handle, readiness.pendingGeometries());
+        KernelBinaries taken =
+                source.engine.take(descriptor, source.handle, readiness.pendingGeometries());
         compileNanos.add(System.nanoTime() - start);
         readiness.taken(source.engine::surelyCovers);
         synchronized (this) {
@@ -151,12 +158,8 @@ public final class EngineProgram implements KernelProgram {
 
     /** Takes the binaries if they are needed later, since the engine is closing. */
     void engineClosing(DriverEngine engine) {
-        boolean isTaken;
-        synchronized (this) {
-            isTaken = outlivesEngine && isIn(engine);
-        }
         try {
-            if (isTaken) {
+            if (outlivesEngine()) {
                 binaries();
             }
         } finally {
@@ -164,15 +167,15 @@ public final class EngineProgram implements KernelProgram {
         }
     }
 
-    /** Forgets the native program of an engine that is closed, and so the engine. */
-    synchronized void forget(DriverEngine engine) {
-        if (isIn(engine)) {
-            untaken = null;
-        }
+    private synchronized boolean outlivesEngine() {
+        return outlivesEngine;
     }
 
-    private boolean isIn(DriverEngine engine) {
-        return untaken != null && untaken.engine == engine;
+    /** Forgets the native program of an engine that is closed, and so the engine. */
+    synchronized void forget(DriverEngine engine) {
+        if (untaken != null && untaken.engine == engine) {
+            untaken = null;
+        }
     }
 
     /**
@@ -206,10 +209,14 @@ public final class EngineProgram implements KernelProgram {
         return binaries == null;
     }
 
-    /** Returns true if a native program that was loaded once is not needed any more. */
+    synchronized void loaded() {
+        wasLoaded = true;
+    }
+
+    /** Returns true if its native programs are not needed for later loads. */
     synchronized boolean isDone() {
         // without binaries, the native program is the only copy
-        return !outlivesEngine && binaries != null && !binaries.isEmpty();
+        return wasLoaded && !outlivesEngine && binaries != null && !binaries.isEmpty();
     }
 
     /** Lets the binaries be taken now: the application's own launches are not seen. */

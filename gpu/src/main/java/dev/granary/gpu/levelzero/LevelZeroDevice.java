@@ -162,7 +162,7 @@ public final class LevelZeroDevice implements Device {
         return calls.computeQueueGroup(handle);
     }
 
-    ZeLibrary library() {
+    ZeLibrary binding() {
         return library;
     }
 

@@ -184,8 +184,9 @@ public final class LevelZeroEngine extends DriverEngine {
     }
 
     @Override
-    protected KernelBinaries take(long module, List<Geometry> notLaunched) {
-        return builder.binaries(module);
+    protected MemorySegment takeBinary(
+            KernelDescriptor descriptor, long module, List<Geometry> notLaunched) {
+        return builder.binary(descriptor, module);
     }
 
     @Override

@@ -13,12 +13,13 @@ import dev.granary.gpu.levelzero.binding.ModuleBuild;
 import dev.granary.gpu.levelzero.binding.ModuleCalls;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.TreeSet;
+import java.util.function.BiFunction;
 
 /**
  * Builder of the modules of one engine, from source or from a native binary. A failed build leaves
@@ -30,42 +31,29 @@ record ModuleBuilder(ZeContext context) {
     private static final Logger LOG = LoggerFactory.getLogger(ModuleBuilder.class);
 
     /**
-     * Text of Intel's build log after the driver has recompiled the embedded intermediate code,
-     * since the binary did not fit.
-     */
-    private static final String RECOMPILED_MARK = "recompiled-from-ir";
-
-    /**
      * Builds a module of SPIR-V.
      *
      * @throws CompileException if the driver refuses it, or it lacks a requested kernel
      */
     BuiltProgram compile(KernelDescriptor descriptor, MemorySegment spirv) throws CompileException {
-        return switch (build(descriptor, ModuleCalls.Format.SPIRV, spirv)) {
-            case ModuleBuild.Refused refused ->
-                throw new CompileException(
-                        descriptor.name() + " does not compile: "
-                                + refused.failure().getMessage(),
-                        refused.log());
-            case ModuleBuild.Built built -> {
-                NativeHandle module = own(built);
-                try {
-                    List<String> all = context.calls().modules().kernelNames(built.module());
-                    if (!all.containsAll(descriptor.entries())) {
+        ModuleBuild.Built built =
+                switch (build(descriptor, ModuleCalls.Format.SPIRV, spirv)) {
+                    case ModuleBuild.Built accepted -> accepted;
+                    case ModuleBuild.Refused refused ->
                         throw new CompileException(
-                                descriptor.name() + " has no kernel "
-                                        + missing(descriptor, all) + ": its kernels are "
-                                        + String.join(", ", all),
-                                built.log());
-                    }
-                    yield new BuiltProgram(
-                            module, kernels(descriptor, all), Primitive.Origin.COMPILED, null);
-                } catch (CompileException | RuntimeException | Error e) {
-                    module.release();
-                    throw e;
-                }
-            }
-        };
+                                descriptor.name() + " does not compile: "
+                                        + refused.failure().getMessage(),
+                                refused.log());
+                };
+        return program(
+                descriptor,
+                built,
+                Primitive.Origin.COMPILED,
+                null,
+                (missing, all) -> new CompileException(
+                        descriptor.name() + " has no kernel " + missing + ": its kernels are "
+                                + String.join(", ", all),
+                        built.log()));
     }
 
     /**
@@ -77,31 +65,22 @@ record ModuleBuilder(ZeContext context) {
      */
     BuiltProgram restore(KernelDescriptor descriptor, KernelBinaries binaries, Target source)
             throws RestoreException {
-        return switch (build(descriptor, ModuleCalls.Format.NATIVE, binaries.binary(0))) {
-            case ModuleBuild.Refused refused ->
-                throw new RestoreException(descriptor.name() + ": the driver refuses the binary: "
-                        + refused.failure().getMessage() + " " + refused.log());
-            case ModuleBuild.Built built -> {
-                NativeHandle module = own(built);
-                try {
-                    List<String> all = context.calls().modules().kernelNames(built.module());
-                    if (!all.containsAll(descriptor.entries())) {
-                        throw RestoreException.missingKernel(descriptor.name()
-                                + ": the binary lacks the kernel " + missing(descriptor, all));
-                    }
-                    boolean recompiled = built.log().contains(RECOMPILED_MARK);
-                    boolean isOwn = source.equals(descriptor.target());
-                    yield new BuiltProgram(
-                            module,
-                            kernels(descriptor, all),
-                            recompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED,
-                            recompiled || !isOwn ? null : binaries);
-                } catch (RestoreException | RuntimeException | Error e) {
-                    module.release();
-                    throw e;
-                }
-            }
-        };
+        ModuleBuild.Built built =
+                switch (build(descriptor, ModuleCalls.Format.NATIVE, binaries.binary(0))) {
+                    case ModuleBuild.Built accepted -> accepted;
+                    case ModuleBuild.Refused refused ->
+                        throw new RestoreException(
+                                descriptor.name() + ": the driver refuses the binary: "
+                                        + refused.failure().getMessage() + " " + refused.log());
+                };
+        boolean isRecompiled = built.log().contains(BuiltProgram.RECOMPILED_MARK);
+        return program(
+                descriptor,
+                built,
+                isRecompiled ? Primitive.Origin.RECOMPILED : Primitive.Origin.RESTORED,
+                isRecompiled || !source.equals(descriptor.target()) ? null : binaries,
+                (missing, _) -> RestoreException.missingKernel(
+                        descriptor.name() + ": the binary lacks the kernel " + missing));
     }
 
     private ModuleBuild build(
@@ -112,30 +91,39 @@ record ModuleBuilder(ZeContext context) {
                 .build(context.handle(), context.device().handle(), format, code, flags);
     }
 
-    private NativeHandle own(ModuleBuild.Built built) {
-        return context.own("module", built.module(), context.calls().modules()::destroy);
-    }
-
-    private static List<String> kernels(KernelDescriptor descriptor, List<String> all) {
-        return descriptor.entries().isEmpty() ? all : List.copyOf(descriptor.entries());
-    }
-
-    /** Returns the native binary; no binaries if the driver has none, so that nothing is stored. */
-    KernelBinaries binaries(long module) {
+    /** Returns a module as a program, or throws the exception for a kernel that it lacks. */
+    private <X extends Exception> BuiltProgram program(
+            KernelDescriptor descriptor,
+            ModuleBuild.Built built,
+            Primitive.Origin origin,
+            @Nullable KernelBinaries binaries,
+            BiFunction<String, List<String>, X> missingKernel)
+            throws X {
+        ModuleCalls calls = context.calls().modules();
+        NativeHandle module = context.own("module", built.module(), calls::destroy);
         try {
-            MemorySegment binary = context.calls().modules().nativeBinary(module);
-            return binary.byteSize() == 0
-                    ? KernelBinaries.none()
-                    : KernelBinaries.ofSegments(List.of(binary));
-        } catch (DriverException e) {
-            LOG.warn("A module has no native binary: {}", e.getMessage());
-            return KernelBinaries.none();
+            List<String> all = calls.kernelNames(built.module());
+            for (String entry : descriptor.entries()) {
+                if (!all.contains(entry)) {
+                    throw missingKernel.apply(entry, all);
+                }
+            }
+            List<String> kernels =
+                    descriptor.entries().isEmpty() ? all : List.copyOf(descriptor.entries());
+            return new BuiltProgram(module, kernels, origin, binaries);
+        } catch (Throwable e) {
+            module.release();
+            throw e;
         }
     }
 
-    private static String missing(KernelDescriptor descriptor, List<String> all) {
-        TreeSet<String> missing = new TreeSet<>(descriptor.entries());
-        all.forEach(missing::remove);
-        return missing.first();
+    /** Returns the native binary; an empty one if the driver has none, so that none is stored. */
+    MemorySegment binary(KernelDescriptor descriptor, long module) {
+        try {
+            return context.calls().modules().nativeBinary(module);
+        } catch (DriverException e) {
+            LOG.warn("{} has no native binary: {}", descriptor.name(), e.getMessage());
+            return MemorySegment.NULL;
+        }
     }
 }

@@ -22,7 +22,7 @@ final class ZeContext {
 
     private ZeContext(LevelZeroDevice device, long ofApplication) {
         this.device = device;
-        this.calls = ZeCalls.of(device.library());
+        this.calls = ZeCalls.of(device.binding());
         this.queueGroup = device.computeQueueGroup();
         this.isOwn = ofApplication == 0;
         this.context = isOwn ? calls.contexts().create(device.driver()) : ofApplication;

@@ -39,9 +39,4 @@ public record CompiledProgram(
                 ? KernelBinaries.none()
                 : binaries;
     }
-
-    @Override
-    public void onBinariesComplete(Runnable action) {
-        action.run();
-    }
 }

@@ -1,6 +1,7 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.DriverException;
+import dev.granary.gpu.engine.Closer;
 import dev.granary.gpu.opencl.binding.ClBinding;
 
 import org.lwjgl.opencl.CL20;
@@ -107,21 +108,17 @@ record EngineQueue(
 
     /** Retains the objects; if that fails, none of them. */
     private void retain() {
-        if (retainsDevice) {
-            binding.devices().retainDevice(device.handle());
-        }
+        Closer retained = new Closer();
         try {
-            binding.devices().retainContext(context);
-            try {
-                binding.queues().retainQueue(handle);
-            } catch (DriverException | Error e) {
-                binding.devices().releaseContext(context);
-                throw e;
-            }
-        } catch (DriverException | Error e) {
             if (retainsDevice) {
-                binding.devices().releaseDevice(device.handle());
+                binding.devices().retainDevice(device.handle());
+                retained.add(() -> binding.devices().releaseDevice(device.handle()));
             }
+            binding.devices().retainContext(context);
+            retained.add(() -> binding.devices().releaseContext(context));
+            binding.queues().retainQueue(handle);
+        } catch (DriverException | Error e) {
+            Closer.closeAfter(e, retained::close);
             throw e;
         }
     }

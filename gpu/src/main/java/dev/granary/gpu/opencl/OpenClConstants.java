@@ -2,7 +2,6 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantTensorCache;
-import dev.granary.cache.constant.ConstantTensorCache.Key;
 import dev.granary.cache.constant.ConstantTensorCaches;
 
 /**
@@ -77,8 +76,8 @@ public final class OpenClConstants {
         return cache;
     }
 
-    private Key<OpenClBuffer> keyOf(Object key) {
-        return new Key<>(OpenClBuffer.class, BACKEND, engine, key);
+    private ConstantTensorCache.Key<OpenClBuffer> keyOf(Object key) {
+        return new ConstantTensorCache.Key<>(OpenClBuffer.class, BACKEND, engine, key);
     }
 
     private OpenClBuffer checked(OpenClBuffer made, long bytes) {

@@ -138,22 +138,14 @@ public final class OpenClEngine extends DriverEngine {
         return builder.restore(descriptor, binaries);
     }
 
-    /** PoCL compiles at launches, so the application's launches may complete a binary. */
     @Override
-    protected boolean isCompleteAtBuild() {
-        return false;
-    }
-
-    @Override
-    protected KernelBinaries take(long program, List<Geometry> notLaunched) {
+    protected MemorySegment takeBinary(
+            KernelDescriptor descriptor, long program, List<Geometry> notLaunched) {
         Supplier<MemorySegment> query =
                 () -> binding().programs().programBinary(program, device().handle());
-        MemorySegment binary = isPocl()
+        return isPocl()
                 ? PoclSpecialization.covering(notLaunched, () -> PoclLaunchLock.take(query))
                 : query.get();
-        return binary.byteSize() == 0
-                ? KernelBinaries.none()
-                : KernelBinaries.ofSegments(List.of(binary));
     }
 
     @Override

@@ -32,12 +32,6 @@ import java.util.function.Supplier;
  * @param device the device to build for
  */
 record ProgramBuilder(EngineLifetime lifetime, ProgramCalls calls, long context, long device) {
-    /**
-     * Text of Intel's build log after the driver has recompiled the embedded intermediate code,
-     * since the binary did not fit.
-     */
-    private static final String RECOMPILED_MARK = "recompiled-from-ir";
-
     /** Message of clang after its signal handler has removed the file that it was writing. */
     private static final String FILE_LOST_MARK = "unable to rename temporary";
 
@@ -82,7 +76,8 @@ record ProgramBuilder(EngineLifetime lifetime, ProgramCalls calls, long context,
                 throw new RestoreException(descriptor.name() + ": the driver refuses the binary: "
                         + calls.buildLog(program.get(), device));
             }
-            boolean recompiled = calls.buildLog(program.get(), device).contains(RECOMPILED_MARK);
+            boolean recompiled =
+                    calls.buildLog(program.get(), device).contains(BuiltProgram.RECOMPILED_MARK);
             return new BuiltProgram(
                     program,
                     restoredKernels(program.get(), descriptor),

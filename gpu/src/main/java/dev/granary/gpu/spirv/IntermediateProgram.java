@@ -116,16 +116,6 @@ public final class IntermediateProgram implements Primitive {
 
     /** Returns none: a module is for every launch. */
     @Override
-    public List<String> geometries() {
-        return List.of();
-    }
-
-    @Override
-    public void onBinariesComplete(Runnable action) {
-        action.run();
-    }
-
-    @Override
     public String toString() {
         return descriptor + ", " + origin;
     }

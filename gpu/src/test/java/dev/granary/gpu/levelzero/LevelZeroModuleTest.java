@@ -29,7 +29,7 @@ class LevelZeroModuleTest {
 
     private final TestDriver driver = TestDriver.get();
     private final LevelZeroDevice device = LevelZero.devices().getFirst();
-    private final ZeCalls calls = ZeCalls.of(device.library());
+    private final ZeCalls calls = ZeCalls.of(device.binding());
 
     @AfterEach
     void nothingIsLeft() {

@@ -49,16 +49,6 @@ final class QuietProgram {
         public List<String> kernels() {
             return List.of(descriptor.name());
         }
-
-        @Override
-        public List<String> geometries() {
-            return List.of();
-        }
-
-        @Override
-        public void onBinariesComplete(Runnable action) {
-            action.run();
-        }
     }
 
     /** The engine. */

@@ -86,16 +86,6 @@ public record TunedPlan(
     }
 
     @Override
-    public List<String> geometries() {
-        return List.of();
-    }
-
-    @Override
-    public void onBinariesComplete(Runnable action) {
-        action.run();
-    }
-
-    @Override
     public String toString() {
         return plan.name() + " with " + outcome.parameters();
     }

@@ -224,7 +224,7 @@ public final class BucketDiagnostics {
             case ListResult.Unavailable lost ->
                 results.add(new CheckResult.Notice(
                         "listing does not work (" + lost.failure() + ")",
-                        "lookups do not need it; granary ls --tier bucket needs s3:ListBucket"));
+                        "lookups do not need it; granary ls of a bucket needs s3:ListBucket"));
         }
     }
 

@@ -21,8 +21,8 @@ abstract class CheckedCalls {
         int get(long size, long value, long neededSize);
     }
 
-    final String text(String call, Query query) {
-        byte[] bytes = query(call, query).toArray(JAVA_BYTE);
+    static String text(MemorySegment value) {
+        byte[] bytes = value.toArray(JAVA_BYTE);
         int length = bytes.length;
         while (length > 0 && bytes[length - 1] == 0) {
             length--;

@@ -86,39 +86,33 @@ public class DeviceCalls extends CheckedCalls {
     }
 
     public String platformText(long platform, int info) {
-        return text(
+        return text(query(
                 "clGetPlatformInfo",
                 (size, value, needed) ->
-                        CL10.nclGetPlatformInfo(platform, info, size, value, needed));
+                        CL10.nclGetPlatformInfo(platform, info, size, value, needed)));
     }
 
     public String deviceText(long device, int info) {
-        return text(
-                "clGetDeviceInfo",
-                (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed));
+        return text(deviceInfo(device, info));
     }
 
     public int deviceInt(long device, int info) {
-        return query(
-                        "clGetDeviceInfo",
-                        (size, value, needed) ->
-                                CL10.nclGetDeviceInfo(device, info, size, value, needed))
-                .get(JAVA_INT, 0);
+        return deviceInfo(device, info).get(JAVA_INT, 0);
     }
 
     public long deviceLong(long device, int info) {
-        return query(
-                        "clGetDeviceInfo",
-                        (size, value, needed) ->
-                                CL10.nclGetDeviceInfo(device, info, size, value, needed))
-                .get(JAVA_LONG, 0);
+        return deviceInfo(device, info).get(JAVA_LONG, 0);
     }
 
     /** Returns a list of numbers. */
     public List<Long> deviceLongs(long device, int info) {
-        return longs(query(
+        return longs(deviceInfo(device, info));
+    }
+
+    private MemorySegment deviceInfo(long device, int info) {
+        return query(
                 "clGetDeviceInfo",
-                (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed)));
+                (size, value, needed) -> CL10.nclGetDeviceInfo(device, info, size, value, needed));
     }
 
     public long createContext(long device) {

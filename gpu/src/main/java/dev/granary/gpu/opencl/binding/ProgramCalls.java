@@ -113,10 +113,10 @@ public class ProgramCalls extends CheckedCalls {
     }
 
     public String buildLog(long program, long device) {
-        return text(
+        return text(query(
                 "clGetProgramBuildInfo",
                 (size, value, needed) -> CL10.nclGetProgramBuildInfo(
-                        program, device, CL10.CL_PROGRAM_BUILD_LOG, size, value, needed));
+                        program, device, CL10.CL_PROGRAM_BUILD_LOG, size, value, needed)));
     }
 
     /**
@@ -124,10 +124,7 @@ public class ProgramCalls extends CheckedCalls {
      * fixes the binary.
      */
     public MemorySegment programBinary(long program, long device) {
-        List<Long> sizes = longs(query(
-                "clGetProgramInfo",
-                (size, value, needed) -> CL10.nclGetProgramInfo(
-                        program, CL10.CL_PROGRAM_BINARY_SIZES, size, value, needed)));
+        List<Long> sizes = longs(programInfo(program, CL10.CL_PROGRAM_BINARY_SIZES));
         List<MemorySegment> binaries = sizes.stream()
                 .map(size -> Arena.ofAuto().allocate(Math.max(1, size)).asSlice(0, size))
                 .toList();
@@ -148,15 +145,14 @@ public class ProgramCalls extends CheckedCalls {
         }
         return binaries.size() == 1
                 ? binaries.getFirst()
-                : binaryOf(device, programDevices(program), binaries);
+                : binaryOf(device, longs(programInfo(program, CL10.CL_PROGRAM_DEVICES)), binaries);
     }
 
-    /** Returns the handles of the program's devices, in the order of its binaries. */
-    private List<Long> programDevices(long program) {
-        return longs(query(
+    private MemorySegment programInfo(long program, int info) {
+        return query(
                 "clGetProgramInfo",
-                (size, value, needed) -> CL10.nclGetProgramInfo(
-                        program, CL10.CL_PROGRAM_DEVICES, size, value, needed)));
+                (size, value, needed) ->
+                        CL10.nclGetProgramInfo(program, info, size, value, needed));
     }
 
     /** Selects a binary of a program in a context of several devices. */
@@ -204,18 +200,17 @@ public class ProgramCalls extends CheckedCalls {
     }
 
     public String kernelName(long kernel) {
-        return text(
-                "clGetKernelInfo",
-                (size, value, needed) -> CL10.nclGetKernelInfo(
-                        kernel, CL10.CL_KERNEL_FUNCTION_NAME, size, value, needed));
+        return text(kernelInfo(kernel, CL10.CL_KERNEL_FUNCTION_NAME));
     }
 
     public int kernelArguments(long kernel) {
+        return kernelInfo(kernel, CL10.CL_KERNEL_NUM_ARGS).get(JAVA_INT, 0);
+    }
+
+    private MemorySegment kernelInfo(long kernel, int info) {
         return query(
-                        "clGetKernelInfo",
-                        (size, value, needed) -> CL10.nclGetKernelInfo(
-                                kernel, CL10.CL_KERNEL_NUM_ARGS, size, value, needed))
-                .get(JAVA_INT, 0);
+                "clGetKernelInfo",
+                (size, value, needed) -> CL10.nclGetKernelInfo(kernel, info, size, value, needed));
     }
 
     /** Returns true if the kernel's source requires a work-group size. */

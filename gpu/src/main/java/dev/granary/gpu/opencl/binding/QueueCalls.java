@@ -62,19 +62,18 @@ public class QueueCalls extends CheckedCalls {
      */
     public int launch(long queue, long kernel, List<Long> global, List<Long> local) {
         long event = enqueue(queue, kernel, global, local);
-        int status;
+        boolean isComplete = false;
         try {
-            status = waitForEvent(event);
-        } catch (RuntimeException e) {
-            releaseFailedEvent(event);
-            throw e;
+            int status = waitFor(event);
+            isComplete = status == CL10.CL_COMPLETE;
+            return status;
+        } finally {
+            if (isComplete) {
+                releaseEvent(event);
+            } else {
+                releaseLater(event);
+            }
         }
-        if (status == CL10.CL_COMPLETE) {
-            releaseEvent(event);
-        } else {
-            releaseFailedEvent(event);
-        }
-        return status;
     }
 
     /**
@@ -103,30 +102,25 @@ public class QueueCalls extends CheckedCalls {
         }
     }
 
-    /**
-     * Waits until the event's command has completed, and returns its execution status: 0, or
-     * negative after a failure.
-     */
-    public int waitForEvent(long event) {
+    private int waitFor(long event) {
         try (Arena arena = Arena.ofConfined()) {
             int status = CL10.nclWaitForEvents(
                     1, arena.allocateFrom(JAVA_LONG, event).address());
-            if (status == CL11.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
-                int execution = eventStatus(event);
-                return execution < 0 ? execution : status;
+            if (status != CL11.CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) {
+                check("clWaitForEvents", status);
+                return CL10.CL_COMPLETE;
             }
-            check("clWaitForEvents", status);
-            return CL10.CL_COMPLETE;
+            int execution = query(
+                            "clGetEventInfo",
+                            (size, value, needed) -> CL10.nclGetEventInfo(
+                                    event,
+                                    CL10.CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                    size,
+                                    value,
+                                    needed))
+                    .get(JAVA_INT, 0);
+            return execution < 0 ? execution : status;
         }
-    }
-
-    /** Returns the execution status: 0 if complete, positive before, negative after a failure. */
-    public int eventStatus(long event) {
-        return query(
-                        "clGetEventInfo",
-                        (size, value, needed) -> CL10.nclGetEventInfo(
-                                event, CL10.CL_EVENT_COMMAND_EXECUTION_STATUS, size, value, needed))
-                .get(JAVA_INT, 0);
     }
 
     public void releaseEvent(long event) {
@@ -138,7 +132,7 @@ public class QueueCalls extends CheckedCalls {
      * more after it has dropped its own reference, and aborts the process if that was the last
      * ({@code pocl_update_event_failed}).
      */
-    public void releaseFailedEvent(long event) {
+    private void releaseLater(long event) {
         CompletableFuture.delayedExecutor(1, TimeUnit.SECONDS).execute(() -> releaseEvent(event));
     }
 
