@@ -115,14 +115,14 @@ final class CompilerPool implements AutoCloseable {
                             Kind.TIMED_OUT,
                             "the driver did not open the device within " + openLimit.toSeconds()
                                     + " s and was killed"));
-            return switch (response.outcome()) {
-                case OPENED -> {
-                    worker.target = response.entry().orElseThrow().id().target();
-                    yield worker;
-                }
-                case MISUSED -> throw new UsageException(response.failure());
-                default -> throw new CommandFailedException(response.failure());
-            };
+            if (response.outcome() == Outcome.MISUSED) {
+                throw new UsageException(response.failure());
+            }
+            if (response.outcome() != Outcome.OPENED) {
+                throw new CommandFailedException(response.failure());
+            }
+            worker.target = response.entry().orElseThrow().id().target();
+            return worker;
         } catch (CompilerProcessException
                 | CommandFailedException
                 | UsageException

@@ -214,7 +214,7 @@ public final class StatsCommand extends OutputCommand {
                 compiled,
                 Optional.empty(),
                 Optional.empty(),
-                mean(count.applyAsLong(Counter.COMPILE_TIME), compiled));
+                mean((double) count.applyAsLong(Counter.COMPILE_TIME), compiled));
     }
 
     private static void row(

@@ -3,7 +3,6 @@ package dev.granary.plans.nest;
 import dev.granary.plans.nest.IndexExpression.AffineIndex;
 import dev.granary.plans.nest.KernelArray.ArrayRole;
 import dev.granary.plans.nest.LoopNest.NestLogic;
-import dev.granary.plans.nest.LoopNest.UpdateOperator;
 
 import java.util.ArrayList;
 import java.util.Collections;

@@ -14,7 +14,6 @@ import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.plans.KernelPlan;
 import dev.granary.plans.tuning.PlanSpace.PlanParameters;
-import dev.granary.plans.tuning.PlanTuner.TuningTrial;
 import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 
