@@ -14,7 +14,7 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.gpu.composite.CompositeCache;
-import dev.granary.gpu.composite.KernelProvider;
+import dev.granary.gpu.composite.CompositeCache.KernelProvider;
 
 import org.jspecify.annotations.Nullable;
 

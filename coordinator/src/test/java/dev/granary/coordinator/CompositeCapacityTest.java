@@ -8,9 +8,9 @@ import dev.granary.cache.Target;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
+import dev.granary.gpu.composite.CompositeCache.CompositeStatistics;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositeImplementation;
-import dev.granary.gpu.composite.CompositeStatistics;
 import dev.granary.gpu.composite.NoKernelEngine;
 
 import org.junit.jupiter.api.DisplayName;

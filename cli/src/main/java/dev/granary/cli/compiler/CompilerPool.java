@@ -115,13 +115,14 @@ final class CompilerPool implements AutoCloseable {
                             Kind.TIMED_OUT,
                             "the driver did not open the device within " + openLimit.toSeconds()
                                     + " s and was killed"));
-            switch (response.outcome()) {
-                case OPENED ->
+            return switch (response.outcome()) {
+                case OPENED -> {
                     worker.target = response.entry().orElseThrow().id().target();
+                    yield worker;
+                }
                 case MISUSED -> throw new UsageException(response.failure());
                 default -> throw new CommandFailedException(response.failure());
-            }
-            return worker;
+            };
         } catch (CompilerProcessException
                 | CommandFailedException
                 | UsageException

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
@@ -100,6 +101,6 @@ final class JUnitReport {
     }
 
     private static String seconds(Duration time) {
-        return time.toMillis() / 1000 + "." + String.format("%03d", time.toMillis() % 1000);
+        return String.format(Locale.ROOT, "%.3f", time.toMillis() / 1e3);
     }
 }

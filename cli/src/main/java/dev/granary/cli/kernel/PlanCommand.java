@@ -64,7 +64,8 @@ public final class PlanCommand extends OutputCommand {
         Optional<OpenClDevice> chosen = device();
         Report result = report();
         if (emit) {
-            result.data("source", plan.source()).line(plan.source());
+            result.data("source", plan.source());
+            plan.source().lines().forEach(result::line);
         }
         add(result, plan, report);
         if (chosen.isPresent()) {

@@ -40,7 +40,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.SplittableRandom;
 
 /**
@@ -135,17 +134,22 @@ public final class TuneCommand extends OutputCommand {
         try (OpenClEngine engine = OpenClEngine.open(device.openClDevice());
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
-            boolean isStored = isShowing || isPublishing;
-            LookupResult<TunedPlan> result =
-                    isStored ? show(granary, engine, space) : lookup(granary, engine, space);
-            TunedPlan tuned = result.primitive();
+            long start = System.nanoTime();
+            Chosen chosen = isShowing || isPublishing
+                    ? stored(granary, engine, space)
+                    : chosen(granary, engine, space);
+            Duration took = Duration.ofNanos(System.nanoTime() - start);
+            TunedPlan tuned = chosen.plan();
             KernelDescriptor kernel =
                     tuned.plan().descriptor(engine.target(), engine.device().limits());
             Report report = report();
             if (isEmitting) {
-                report.data("source", tuned.plan().source()).line(tuned.plan().source());
+                report.data("source", tuned.plan().source());
+                tuned.plan().source().lines().forEach(report::line);
             }
-            add(report, space, result);
+            report.data("kernel", space.nest().name());
+            add(report, tuned);
+            report.field("from", chosen.from()).field("took:tookMillis", took);
             report.field("kernel:kernelId", kernel.getId().hash());
             if (!isShowing) {
                 PrimitiveSource source = kernelSource(granary, engine, tuned, kernel);
@@ -167,17 +171,17 @@ public final class TuneCommand extends OutputCommand {
         }
     }
 
+    /** The plan, and the word for where it is from. */
+    private record Chosen(TunedPlan plan, String from) {}
+
     /** Adds the outcome of a tuning. */
-    private void add(Report report, PlanSpace space, LookupResult<TunedPlan> result) {
-        TuningOutcome outcome = result.primitive().outcome();
+    private static void add(Report report, TunedPlan tuned) {
+        TuningOutcome outcome = tuned.outcome();
         double spread = (double) outcome.spreadPpb() / outcome.ratioPpb();
         ReportTable parameters = report.table("", "parameter", "<value");
         outcome.parameters().values().forEach(parameters::row);
         report.data("parameters", outcome.parameters().values())
-                .data("kernel", space.nest().name())
                 .line("")
-                .field("from", source(result))
-                .field("took:tookMillis", result.took())
                 .field(
                         "time:nanos",
                         new Report.Shown(
@@ -213,59 +217,41 @@ public final class TuneCommand extends OutputCommand {
                 .data("wrong", outcome.counts().wrong())
                 .data("seed", outcome.seed())
                 .data("elapsedMillis", outcome.elapsed())
-                .field("revision", result.primitive().descriptor().revision())
-                .field(
-                        "outcome:outcomeId",
-                        result.primitive().descriptor().getId().hash());
+                .field("revision", tuned.descriptor().revision())
+                .field("outcome:outcomeId", tuned.descriptor().getId().hash());
     }
 
-    private String source(LookupResult<TunedPlan> result) {
-        if (isShowing || isPublishing) {
-            return "stored";
-        }
-        boolean isNew = result.source() == PrimitiveSource.COMPILED;
-        return isNew ? "tuned" : isAgain ? "kept" : Outcome.of(result.source()).toString();
-    }
-
-    private static LookupResult<TunedPlan> show(
-            Granary granary, OpenClEngine engine, PlanSpace space) throws CommandFailedException {
-        long start = System.nanoTime();
-        TunedPlan stored = new TunedPlans(granary)
+    private static Chosen stored(Granary granary, OpenClEngine engine, PlanSpace space)
+            throws CommandFailedException {
+        TunedPlan plan = new TunedPlans(granary)
                 .find(space, engine.target())
                 .orElseThrow(() -> new CommandFailedException(
                         "no tier has an outcome for this space and " + engine.device()
                                 + "; granary tune without --show and --publish makes one"));
-        return new LookupResult<>(
-                stored,
-                PrimitiveSource.LOCAL,
-                OptionalInt.empty(),
-                Optional.empty(),
-                Duration.ofNanos(System.nanoTime() - start));
+        return new Chosen(plan, "stored");
     }
 
-    private LookupResult<TunedPlan> lookup(Granary granary, OpenClEngine engine, PlanSpace space)
+    private Chosen chosen(Granary granary, OpenClEngine engine, PlanSpace space)
             throws CompileException {
-        long chosen = seed == null ? new SplittableRandom().nextInt(MAX_SEED) : seed;
+        long order = seed == null ? new SplittableRandom().nextInt(MAX_SEED) : seed;
         TuningSettings settings =
-                TuningSettings.of(Duration.ofSeconds(budget), chosen).patience(patience);
+                TuningSettings.of(Duration.ofSeconds(budget), order).patience(patience);
         try (ProgressLine progress = new ProgressLine(err(), "tuning", space.size())) {
             BestTime best = new BestTime();
             PlanTuner tuner = PlanTuner.of(engine, engine.device().limits(), settings)
                     .listener((values, trial, counts) ->
                             progress.at(counts.tried() - 1, best.after(trial) + ", " + values));
-            if (!isAgain) {
-                return new TunedPlans(granary).lookup(tuner, space);
+            if (isAgain) {
+                TunedPlan plan = new TunedPlans(granary).tuneAgain(tuner, space);
+                return new Chosen(
+                        plan, plan.origin() == TunedPlan.Origin.COMPILED ? "tuned" : "kept");
             }
-            long start = System.nanoTime();
-            TunedPlan plan = new TunedPlans(granary).tuneAgain(tuner, space);
-            return new LookupResult<>(
-                    plan,
-                    plan.origin() == TunedPlan.Origin.COMPILED
-                            ? PrimitiveSource.COMPILED
-                            : PrimitiveSource.LOCAL,
-                    OptionalInt.empty(),
-                    Optional.empty(),
-                    Duration.ofNanos(System.nanoTime() - start));
+            LookupResult<TunedPlan> result = new TunedPlans(granary).lookup(tuner, space);
+            return new Chosen(
+                    result.primitive(),
+                    result.source() == PrimitiveSource.COMPILED
+                            ? "tuned"
+                            : Outcome.of(result.source()).toString());
         }
     }
 

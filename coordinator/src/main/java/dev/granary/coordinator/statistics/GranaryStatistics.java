@@ -3,7 +3,7 @@ package dev.granary.coordinator.statistics;
 import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
-import dev.granary.gpu.composite.CompositeStatistics;
+import dev.granary.gpu.composite.CompositeCache.CompositeStatistics;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.statistics.BucketTierStatistics;

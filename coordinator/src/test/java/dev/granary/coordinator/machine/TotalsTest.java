@@ -9,7 +9,7 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
-import dev.granary.gpu.composite.CompositeStatistics;
+import dev.granary.gpu.composite.CompositeCache.CompositeStatistics;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -3,7 +3,9 @@ package dev.granary.gpu.composite;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -183,4 +185,41 @@ public final class CompositeCache {
             throw e;
         }
     }
+
+    /**
+     * Source of the kernels of composite primitives: a cache of programs, or the compiler itself
+     * ({@code KernelEngine::create}). Thread-safe.
+     */
+    @FunctionalInterface
+    public interface KernelProvider {
+        /**
+         * Returns the program of kernels, cached or new.
+         *
+         * @throws CompileException if it does not compile
+         */
+        KernelProgram kernel(KernelEngine engine, KernelDescriptor descriptor)
+                throws CompileException;
+    }
+
+    /**
+     * Counters of a {@link CompositeCache} at one moment. Each successful call counts as one hit or
+     * one creation.
+     *
+     * @param hits callers' requests for primitives that were cached, or being created for another
+     *     caller
+     * @param created callers' requests that created the primitive
+     * @param nestedHits like {@code hits}, for requests by the creation of another primitive
+     * @param nestedCreated like {@code created}, for requests by the creation of another primitive
+     * @param failed failed creations, including nested ones, without their waiters
+     * @param size the number of cached primitives
+     * @param capacity the maximum number of cached primitives
+     */
+    public record CompositeStatistics(
+            long hits,
+            long created,
+            long nestedHits,
+            long nestedCreated,
+            long failed,
+            int size,
+            int capacity) {}
 }

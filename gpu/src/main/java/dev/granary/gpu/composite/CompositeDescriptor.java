@@ -4,6 +4,8 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Id;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Target;
+import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
+import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
 
 import org.jspecify.annotations.Nullable;
 

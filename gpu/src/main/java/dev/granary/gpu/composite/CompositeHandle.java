@@ -2,6 +2,7 @@ package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.DeviceBuffer;
+import dev.granary.gpu.composite.CompositeImplementation.ExecutionContext;
 
 import java.util.Map;
 

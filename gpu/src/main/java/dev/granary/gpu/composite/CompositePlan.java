@@ -8,6 +8,7 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
 
 import org.jspecify.annotations.Nullable;
 

@@ -7,6 +7,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
 
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;

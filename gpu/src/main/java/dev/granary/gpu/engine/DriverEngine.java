@@ -6,12 +6,15 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
+import dev.granary.cache.constant.EngineKind;
+import dev.granary.gpu.Device;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.spirv.SpirvSupport;
 
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -23,6 +26,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.WeakHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -38,6 +42,7 @@ public abstract class DriverEngine implements KernelEngine {
     private static final Logger LOG = LoggerFactory.getLogger(DriverEngine.class);
     private static final Cleaner CLEANER = Cleaner.create();
 
+    private final Device device;
     private final EngineLifetime lifetime;
     private final Map<EngineProgram, Kept> kept = new WeakHashMap<>(); // guarded by itself
     private final ReentrantLock closeLock = new ReentrantLock(); // held while closing
@@ -52,7 +57,8 @@ public abstract class DriverEngine implements KernelEngine {
         BuiltProgram compile() throws CompileException;
     }
 
-    protected DriverEngine(EngineLifetime lifetime) {
+    protected DriverEngine(Device device, EngineLifetime lifetime) {
+        this.device = device;
         this.lifetime = lifetime;
     }
 
@@ -96,6 +102,26 @@ public abstract class DriverEngine implements KernelEngine {
     /** Called after this engine was closed. */
     protected void closed() {}
 
+    /** Returns the device. */
+    public Device device() {
+        return device;
+    }
+
+    @Override
+    public final Target target() {
+        return device.target();
+    }
+
+    @Override
+    public final List<Target> readableTargets() {
+        return device.readableTargets();
+    }
+
+    @Override
+    public final EngineKind kind() {
+        return device.kind();
+    }
+
     @Override
     public final KernelProgram create(KernelDescriptor descriptor) throws CompileException {
         return compiled(descriptor, () -> compile(descriptor));
@@ -110,10 +136,19 @@ public abstract class DriverEngine implements KernelEngine {
         return created(descriptor, compilation.compile(), timeSince(start));
     }
 
-    /** Builds a program with a lease: the driver's part of a compile. */
-    protected final BuiltProgram build(KernelDescriptor descriptor, Compilation driver)
+    /**
+     * Builds a program with a lease: the driver's part of a compile.
+     *
+     * @param spirv the module that the driver gets, if it is one
+     */
+    protected final BuiltProgram build(
+            KernelDescriptor descriptor, Optional<MemorySegment> spirv, Compilation driver)
             throws CompileException {
         try (var _ = lifetime.lease()) {
+            if (spirv.isPresent()) { // a query of the device
+                new SpirvSupport(target().vendor(), device.intermediateLanguages())
+                        .check(descriptor, spirv.get(), device.toString());
+            }
             return driver.compile();
         } catch (DriverException e) {
             throw new CompileException(

@@ -5,7 +5,6 @@ import dev.granary.cache.Engine.StepProvider;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
-import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
@@ -16,10 +15,10 @@ import dev.granary.gpu.engine.EngineProgram;
 import dev.granary.gpu.engine.KernelLauncher;
 import dev.granary.gpu.spirv.FrontEnd;
 import dev.granary.gpu.spirv.SpirvCompiler;
-import dev.granary.gpu.spirv.SpirvSupport;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
@@ -38,7 +37,7 @@ public final class LevelZeroEngine extends DriverEngine {
     private final KernelLauncher launcher;
 
     private LevelZeroEngine(ZeContext context, SpirvCompiler compiler) {
-        super(context.lifetime());
+        super(context.device(), context.lifetime());
         this.context = context;
         this.frontEnd = new FrontEnd(compiler);
         this.builder = new ModuleBuilder(context);
@@ -115,23 +114,8 @@ public final class LevelZeroEngine extends DriverEngine {
         }
     }
 
-    @Override
-    public Target target() {
-        return device().target();
-    }
-
-    /** Returns the targets of OpenCL that the device was opened with. */
-    @Override
-    public List<Target> readableTargets() {
-        return device().readableTargets();
-    }
-
-    @Override
-    public EngineKind kind() {
-        return device().kind();
-    }
-
     /** Returns the device. */
+    @Override
     public LevelZeroDevice device() {
         return context.device();
     }
@@ -164,11 +148,7 @@ public final class LevelZeroEngine extends DriverEngine {
     /** Takes the lease for the driver only: a front end is a process, and closing must not wait. */
     private BuiltProgram build(KernelDescriptor descriptor, MemorySegment module)
             throws CompileException {
-        return build(descriptor, () -> {
-            new SpirvSupport(target().vendor(), device().intermediateLanguages())
-                    .check(descriptor, module, device().toString());
-            return builder.compile(descriptor, module);
-        });
+        return build(descriptor, Optional.of(module), () -> builder.compile(descriptor, module));
     }
 
     @Override

@@ -2,8 +2,8 @@ package dev.granary.gpu.offline;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.Primitive;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.KernelProgram;
 
 import java.time.Duration;
 import java.util.List;
@@ -26,7 +26,7 @@ public record CompiledProgram(
         Duration compileTime,
         List<String> kernels,
         List<String> geometries)
-        implements Primitive {
+        implements KernelProgram {
     /** Copies the lists. */
     public CompiledProgram {
         kernels = List.copyOf(kernels);

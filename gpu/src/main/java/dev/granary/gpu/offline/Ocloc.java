@@ -4,12 +4,11 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Target;
 import dev.granary.cache.support.FileTrees;
-import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.device.IntelDevice;
 import dev.granary.gpu.source.HeaderDirectory;
 import dev.granary.gpu.spirv.SpirvCompiler;
-import dev.granary.gpu.tool.OclocQuery;
+import dev.granary.gpu.tool.OclocProgram;
 import dev.granary.gpu.tool.ToolOverdueException;
 import dev.granary.gpu.tool.ToolPath;
 import dev.granary.gpu.tool.ToolRun;
@@ -37,9 +36,6 @@ import java.util.concurrent.TimeoutException;
  */
 public final class Ocloc {
     private static final String NAME = "ocloc";
-    private static final String OUTPUT = "program";
-    private static final String MODULE = OUTPUT + ".spv";
-
     /** ocloc compiles only the text behind this mark of built-in kernels, if a source has it. */
     private static final String BUILT_IN_MARK = "R\"===(";
 
@@ -49,12 +45,12 @@ public final class Ocloc {
 
     private static final Duration TRIAL_LIMIT = Duration.ofMinutes(1);
 
-    private final Path program;
+    private final OclocProgram program;
     private final DriverVersion version;
     private final Path temporary;
     private final Map<IntelDevice, Boolean> supported = new ConcurrentHashMap<>();
 
-    private Ocloc(Path program, DriverVersion version, Path temporary) {
+    private Ocloc(OclocProgram program, DriverVersion version, Path temporary) {
         this.program = program;
         this.version = version;
         this.temporary = temporary;
@@ -75,22 +71,22 @@ public final class Ocloc {
     }
 
     static Probe probe(ToolPath path, Path temporary) {
-        Optional<Path> program = path.program(NAME);
+        Optional<OclocProgram> program = path.program(NAME).map(OclocProgram::new);
         if (program.isEmpty()) {
             return new Probe.Missing("ocloc, Intel's offline compiler, is not on the PATH; install"
                     + " it, on Debian: apt-get install intel-opencl-icd (it has ocloc; intel-ocloc"
                     + " from Debian 13 on)");
         }
         try {
-            String text = OclocQuery.version(program.get(), temporary);
+            String text = program.get().version(temporary);
             return DriverVersion.parse(text)
                     .<Probe>map(version ->
                             new Probe.Found(new Ocloc(program.get(), version, temporary)))
-                    .orElseGet(() -> new Probe.Missing(program.get()
+                    .orElseGet(() -> new Probe.Missing(program.get().program()
                             + " does not tell the version of its driver, but '" + text
                             + "'; install another ocloc"));
         } catch (IOException e) {
-            return new Probe.Missing(program.get() + " does not work: " + e.getMessage());
+            return new Probe.Missing(program.get().program() + " does not work: " + e.getMessage());
         }
     }
 
@@ -106,7 +102,7 @@ public final class Ocloc {
 
     /** Returns the identity of its front end, as that of {@link SpirvCompiler#presence}. */
     public String identity() {
-        return OclocQuery.identity(version.text());
+        return OclocProgram.identity(version.text());
     }
 
     /**
@@ -128,14 +124,18 @@ public final class Ocloc {
     /** Returns false if the compiler says of an empty kernel that it does not know the device. */
     private boolean tryDevice(IntelDevice device) {
         try {
-            Path directory = Files.createTempDirectory(temporary, "granary-ocloc-");
+            Path directory =
+                    Files.createTempDirectory(temporary, "granary-ocloc-").toAbsolutePath();
             try {
                 Path source = directory.resolve("program.cl");
                 Files.writeString(source, "kernel void trial() {}\n");
-                ToolRun run = ToolRun.of(
-                        command(directory, source, device, List.of(), "-spv_only"),
+                ToolRun run = program.compile(
                         directory,
-                        TRIAL_LIMIT);
+                        source,
+                        Optional.of(device),
+                        List.of(),
+                        TRIAL_LIMIT,
+                        "-spv_only");
                 return run.isSuccess() || UNKNOWN_DEVICE.stream().noneMatch(run.output()::contains);
             } finally {
                 FileTrees.delete(directory);
@@ -168,10 +168,11 @@ public final class Ocloc {
 
     private byte[] fromSource(KernelDescriptor descriptor, Duration limit)
             throws CompileException, IOException, TimeoutException {
-        return inDirectory(
-                (device, directory) -> compileText(
-                        descriptor, device, directory, limit, descriptor.optionTokens(), OUTPUT),
-                descriptor);
+        return run(descriptor, OclocProgram.BINARY, (device, files) -> {
+            List<String> options = new ArrayList<>(files.options());
+            options.addAll(descriptor.optionTokens());
+            return program.compile(files.directory(), files.source(), device, options, limit);
+        });
     }
 
     /**
@@ -182,13 +183,14 @@ public final class Ocloc {
      */
     public byte[] toSpirv(KernelDescriptor descriptor, Duration limit)
             throws CompileException, IOException, TimeoutException {
-        List<String> options = descriptor.optionTokens().stream()
-                .filter(option -> !SpirvCompiler.isForDriver(option))
-                .toList();
-        return inDirectory(
-                (device, directory) -> compileText(
-                        descriptor, device, directory, limit, options, MODULE, "-spv_only"),
-                descriptor);
+        return run(descriptor, OclocProgram.SPIRV, (device, files) -> {
+            List<String> options = new ArrayList<>(files.options());
+            descriptor.optionTokens().stream()
+                    .filter(option -> !SpirvCompiler.isForDriver(option))
+                    .forEach(options::add);
+            return program.compile(
+                    files.directory(), files.source(), device, options, limit, "-spv_only");
+        });
     }
 
     /**
@@ -200,114 +202,56 @@ public final class Ocloc {
      */
     public byte[] fromSpirv(KernelDescriptor descriptor, byte[] spirv, Duration limit)
             throws CompileException, IOException, TimeoutException {
-        List<String> options = SpirvCompiler.driverOptions(descriptor);
         // the driver of Level Zero keeps no SPIR-V in its binaries
         String[] more = descriptor.target().backend() == Backend.LEVEL_ZERO
                 ? new String[] {"-spirv_input", "-exclude_ir"}
                 : new String[] {"-spirv_input"};
-        return inDirectory(
-                (device, directory) -> {
-                    Path module = Files.write(directory.resolve(MODULE), spirv);
-                    return run(
-                            descriptor,
-                            command(directory, module, device, options, more),
-                            directory,
-                            limit,
-                            OUTPUT);
-                },
-                descriptor);
+        return run(
+                descriptor,
+                OclocProgram.BINARY,
+                (device, files) -> program.compile(
+                        files.directory(),
+                        Files.write(files.directory().resolve(OclocProgram.SPIRV), spirv),
+                        device,
+                        SpirvCompiler.driverOptions(descriptor),
+                        limit,
+                        more));
     }
 
-    /** A run of the compiler for a device, in a temporary directory. */
+    /** A run of the compiler for a device, over the files of a program. */
     @FunctionalInterface
     private interface CompilerRun {
-        byte[] in(IntelDevice device, Path directory) throws CompileException, IOException;
+        ToolRun of(Optional<IntelDevice> device, HeaderDirectory files) throws IOException;
     }
 
-    private byte[] inDirectory(CompilerRun compiler, KernelDescriptor descriptor)
+    /** Returns the output that a run leaves. */
+    private byte[] run(KernelDescriptor descriptor, String output, CompilerRun compiler)
             throws CompileException, IOException, TimeoutException {
         Target target = descriptor.target();
-        IntelDevice device = IntelDevice.of(target)
-                .filter(_ -> version.isDriver(target.backend(), target.driver()))
-                .orElseThrow(() -> new IllegalArgumentException(
-                        "ocloc of " + version.text() + " does not compile for " + target.name()));
+        Optional<IntelDevice> device = IntelDevice.of(target)
+                .filter(_ -> version.isDriver(target.backend(), target.driver()));
+        if (device.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "ocloc of " + version.text() + " does not compile for " + target.name());
+        }
         if (descriptor.sources().stream().anyMatch(text -> text.contains(BUILT_IN_MARK))) {
             throw new CompileException(
                     descriptor.name() + " does not compile offline: its source contains "
                             + BUILT_IN_MARK + ", which ocloc does not read as a part of it",
                     "");
         }
-        Path directory = Files.createTempDirectory(temporary, "granary-ocloc-").toAbsolutePath();
-        try {
-            return compiler.in(device, directory);
+        try (HeaderDirectory files = new HeaderDirectory(descriptor, temporary)) {
+            ToolRun run = compiler.of(device, files);
+            if (run.signal().isPresent()) {
+                throw new IOException(
+                        "ocloc was ended by signal " + run.signal().getAsInt());
+            }
+            if (!run.isSuccess()) {
+                throw new CompileException(descriptor.name() + " does not compile", run.output());
+            }
+            return Files.readAllBytes(files.directory().resolve(output));
         } catch (ToolOverdueException e) {
             throw new TimeoutException(e.getMessage());
-        } finally {
-            FileTrees.delete(directory);
         }
-    }
-
-    private byte[] compileText(
-            KernelDescriptor descriptor,
-            IntelDevice device,
-            Path directory,
-            Duration limit,
-            List<String> options,
-            String output,
-            String... more)
-            throws CompileException, IOException {
-        Path source = directory.resolve("program.cl");
-        Files.writeString(source, String.join("", descriptor.sources()));
-        try (HeaderDirectory headers = new HeaderDirectory(descriptor, temporary)) {
-            List<String> all = new ArrayList<>(
-                    descriptor.headers().isEmpty()
-                            ? List.of()
-                            : BuildOptions.parse(headers.options()));
-            all.addAll(options);
-            return run(
-                    descriptor,
-                    command(directory, source, device, all, more),
-                    directory,
-                    limit,
-                    output);
-        }
-    }
-
-    private static byte[] run(
-            KernelDescriptor descriptor,
-            List<String> command,
-            Path directory,
-            Duration limit,
-            String output)
-            throws CompileException, IOException {
-        ToolRun run = ToolRun.of(command, directory, limit);
-        if (run.signal().isPresent()) {
-            throw new IOException("ocloc was ended by signal " + run.signal().getAsInt());
-        }
-        if (!run.isSuccess()) {
-            throw new CompileException(descriptor.name() + " does not compile", run.output());
-        }
-        return Files.readAllBytes(directory.resolve(output));
-    }
-
-    private List<String> command(
-            Path directory, Path file, IntelDevice device, List<String> options, String... more) {
-        List<String> command = new ArrayList<>(List.of(
-                program.toString(),
-                "compile",
-                "-file",
-                file.toString(),
-                "-device",
-                device.pciText(),
-                "-output",
-                OUTPUT,
-                "-output_no_suffix",
-                "-out_dir",
-                directory.toString()));
-        if (!options.isEmpty()) {
-            command.addAll(List.of("-options", BuildOptions.forDriver(options)));
-        }
-        command.addAll(List.of(more));
-        return command;
     }
 }

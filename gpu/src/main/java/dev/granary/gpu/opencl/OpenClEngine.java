@@ -6,7 +6,6 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantTensorCache;
-import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
@@ -25,11 +24,9 @@ import dev.granary.gpu.opencl.binding.ClBinding;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
 import dev.granary.gpu.opencl.driver.PoclLaunchLock;
 import dev.granary.gpu.opencl.driver.PoclSpecialization;
-import dev.granary.gpu.spirv.SpirvSupport;
 
 import java.lang.foreign.MemorySegment;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
@@ -55,7 +52,7 @@ public final class OpenClEngine extends DriverEngine {
     }
 
     private OpenClEngine(EngineQueue queue, EngineLifetime lifetime) {
-        super(lifetime);
+        super(queue.device(), lifetime);
         this.lifetime = lifetime;
         this.queue = queue;
         this.builder = new ProgramBuilder(
@@ -104,31 +101,15 @@ public final class OpenClEngine extends DriverEngine {
         return new OpenClEngine(EngineQueue.wrap(binding, context, device, queue));
     }
 
-    @Override
-    public Target target() {
-        return queue.device().target();
-    }
-
-    @Override
-    public EngineKind kind() {
-        return queue.device().kind();
-    }
-
     /** Returns the device. */
+    @Override
     public OpenClDevice device() {
         return queue.device();
     }
 
     @Override
     protected BuiltProgram compile(KernelDescriptor descriptor) throws CompileException {
-        return build(descriptor, () -> {
-            Optional<MemorySegment> module = descriptor.spirv();
-            if (module.isPresent()) { // a query of the device
-                new SpirvSupport(target().vendor(), device().intermediateLanguages())
-                        .check(descriptor, module.get(), device().toString());
-            }
-            return builder.compile(descriptor);
-        });
+        return build(descriptor, descriptor.spirv(), () -> builder.compile(descriptor));
     }
 
     @Override

@@ -4,6 +4,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
+import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
@@ -98,7 +99,10 @@ record ProgramBuilder(EngineLifetime lifetime, ProgramCalls calls, long context,
             return;
         }
         try (HeaderDirectory headers = new HeaderDirectory(descriptor, TEMPORARY)) {
-            build(program, descriptor, headers.options() + " " + descriptor.options());
+            build(
+                    program,
+                    descriptor,
+                    BuildOptions.format(headers.options()) + " " + descriptor.options());
         } catch (IOException e) {
             throw new CompileException(
                     descriptor.name() + ": its headers could not be written for the compiler: "

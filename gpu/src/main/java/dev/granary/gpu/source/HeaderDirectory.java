@@ -1,7 +1,6 @@
 package dev.granary.gpu.source;
 
 import dev.granary.cache.support.FileTrees;
-import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.KernelDescriptor;
 
 import org.slf4j.Logger;
@@ -16,8 +15,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A private temporary directory with the headers of one build, removed when closed. The compiler
- * reads exactly the hashed content, even if the original files change.
+ * A private temporary directory with the headers of one build, and its source for compilers that
+ * read files, removed when closed. The compiler reads exactly the hashed content, even if the
+ * original files change.
  */
 public final class HeaderDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(HeaderDirectory.class);
@@ -25,6 +25,7 @@ public final class HeaderDirectory implements AutoCloseable {
     /** Depth of the source's directory, so that paths that begin with {@code ../} stay inside. */
     private static final int DEPTH = 8;
 
+    private final KernelDescriptor descriptor;
     private final Path top;
     private final Path root;
     private final List<Path> directories = new ArrayList<>();
@@ -37,6 +38,7 @@ public final class HeaderDirectory implements AutoCloseable {
      *     of it
      */
     public HeaderDirectory(KernelDescriptor descriptor, Path parent) throws IOException {
+        this.descriptor = descriptor;
         top = Files.createTempDirectory(parent, "granary-headers-").toRealPath();
         Path deep = top;
         for (int i = 0; i < DEPTH; i++) {
@@ -60,10 +62,24 @@ public final class HeaderDirectory implements AutoCloseable {
         }
     }
 
-    /** Returns the {@code -I} options for this directory, the source's own directory first. */
-    public String options() {
-        return BuildOptions.format(
-                directories.stream().map(directory -> "-I" + directory).toList());
+    /**
+     * Returns the {@code -I} options for this directory, the source's own directory first; none if
+     * the program has no headers.
+     */
+    public List<String> options() {
+        return descriptor.headers().isEmpty()
+                ? List.of()
+                : directories.stream().map(directory -> "-I" + directory).toList();
+    }
+
+    /** Returns a directory for the output of compilers, by its absolute path. */
+    public Path directory() {
+        return top;
+    }
+
+    /** Writes the sources of the program to one file, and returns it. */
+    public Path source() throws IOException {
+        return Files.writeString(top.resolve("program.cl"), String.join("", descriptor.sources()));
     }
 
     /** Removes the directory. A failure is logged, since it must not fail a successful build. */

@@ -40,7 +40,8 @@ record ClangTool(Path clang, Path translator) implements SpirvTool {
     }
 
     @Override
-    public byte[] compile(KernelDescriptor descriptor, Path directory, List<String> options)
+    public byte[] compile(
+            KernelDescriptor descriptor, Path source, Path directory, List<String> options)
             throws CompileException, IOException {
         Path bitcode = directory.resolve("program.bc");
         Path spirv = directory.resolve("program.spv");
@@ -56,7 +57,7 @@ record ClangTool(Path clang, Path translator) implements SpirvTool {
                 "-o",
                 bitcode.toString()));
         command.addAll(options);
-        command.add(directory.resolve(SOURCE).toString());
+        command.add(source.toString());
         ToolRun compiled = ToolRun.of(command, directory, ToolRun.USUAL_LIMIT);
         SpirvTool.result(descriptor, compiled, bitcode);
         ToolRun translated = ToolRun.of(

@@ -1,15 +1,13 @@
 package dev.granary.gpu.spirv;
 
 import dev.granary.cache.CompileException;
-import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.device.IntelDevice;
-import dev.granary.gpu.tool.OclocQuery;
+import dev.granary.gpu.tool.OclocProgram;
 import dev.granary.gpu.tool.ToolRun;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -25,33 +23,23 @@ record OclocTool(Path program) implements SpirvTool {
     private static final Pattern VERSION = Pattern.compile("[0-9]+(\\.[0-9]+)+");
 
     @Override
-    public byte[] compile(KernelDescriptor descriptor, Path directory, List<String> options)
+    public byte[] compile(
+            KernelDescriptor descriptor, Path source, Path directory, List<String> options)
             throws CompileException, IOException {
-        List<String> command = new ArrayList<>(List.of(
-                program.toString(),
-                "compile",
-                "-file",
-                directory.resolve(SOURCE).toString(),
-                "-spv_only",
-                "-output",
-                "program",
-                "-output_no_suffix",
-                "-out_dir",
-                directory.toString(),
-                "-options",
-                BuildOptions.forDriver(options)));
-        ToolRun run = null;
         Optional<IntelDevice> device = IntelDevice.of(descriptor.target());
-        if (device.isPresent()) {
-            List<String> forDevice = new ArrayList<>(command);
-            forDevice.addAll(List.of("-device", device.get().pciText()));
-            run = ToolRun.of(forDevice, directory, ToolRun.USUAL_LIMIT);
-        }
-        if (run == null || (!run.isSuccess() && run.output().contains(UNKNOWN_DEVICE))) {
+        ToolRun run = run(directory, source, device, options);
+        if (device.isPresent() && !run.isSuccess() && run.output().contains(UNKNOWN_DEVICE)) {
             // without a device, and so without the extensions that it would declare
-            run = ToolRun.of(command, directory, ToolRun.USUAL_LIMIT);
+            run = run(directory, source, Optional.empty(), options);
         }
-        return SpirvTool.result(descriptor, run, directory.resolve("program.spv"));
+        return SpirvTool.result(descriptor, run, directory.resolve(OclocProgram.SPIRV));
+    }
+
+    private ToolRun run(
+            Path directory, Path source, Optional<IntelDevice> device, List<String> options)
+            throws IOException {
+        return new OclocProgram(program)
+                .compile(directory, source, device, options, ToolRun.USUAL_LIMIT, "-spv_only");
     }
 
     @Override
@@ -61,10 +49,10 @@ record OclocTool(Path program) implements SpirvTool {
 
     @Override
     public String identity(Path temporary) throws IOException {
-        String version = OclocQuery.version(program, temporary);
+        String version = new OclocProgram(program).version(temporary);
         if (!VERSION.matcher(version).matches()) {
             throw new IOException(program + " does not print its version");
         }
-        return OclocQuery.identity(version);
+        return OclocProgram.identity(version);
     }
 }

@@ -1,12 +1,9 @@
 package dev.granary.gpu.spirv;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cache.support.FileTrees;
-import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.source.HeaderDirectory;
 
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,24 +40,15 @@ record PathCompiler(String searchPath, Path temporary) implements SpirvCompiler 
         SpirvTool tool = SpirvTool.find(searchPath)
                 .orElseThrow(() -> new CompileException(
                         descriptor.name() + " does not compile: " + SpirvCompiler.REMEDY, ""));
-        Path directory = null;
-        try (HeaderDirectory headers = new HeaderDirectory(descriptor, temporary)) {
-            directory = Files.createTempDirectory(temporary, "granary-spirv-").toAbsolutePath();
-            Files.writeString(
-                    directory.resolve(SpirvTool.SOURCE), String.join("", descriptor.sources()));
-            List<String> options = new ArrayList<>(
-                    descriptor.headers().isEmpty()
-                            ? List.of()
-                            : BuildOptions.parse(headers.options()));
+        try (HeaderDirectory files = new HeaderDirectory(descriptor, temporary)) {
+            List<String> options = new ArrayList<>(files.options());
             descriptor.optionTokens().stream()
                     .filter(option -> !SpirvCompiler.isForDriver(option))
                     .forEach(options::add);
-            return tool.compile(descriptor, directory, options);
+            return tool.compile(descriptor, files.source(), files.directory(), options);
         } catch (IOException e) {
             throw new CompileException(
                     descriptor.name() + " does not compile: " + tool + ": " + e.getMessage(), "");
-        } finally {
-            delete(directory);
         }
     }
 
@@ -105,18 +93,5 @@ record PathCompiler(String searchPath, Path temporary) implements SpirvCompiler 
                     e.getMessage());
         }
         return new Presence.Unidentified();
-    }
-
-    private static void delete(@Nullable Path directory) {
-        try {
-            if (directory != null) {
-                FileTrees.delete(directory);
-            }
-        } catch (IOException e) {
-            LOG.warn(
-                    "The temporary directory {} could not be removed; please remove it: {}",
-                    directory,
-                    e.toString());
-        }
     }
 }

@@ -13,18 +13,15 @@ import java.util.Optional;
 
 /** An installed program, or a pair of programs, that compiles OpenCL C to SPIR-V. */
 sealed interface SpirvTool permits OclocTool, ClangTool {
-    /** The name of the source file. */
-    String SOURCE = "program.cl";
-
     /**
-     * Compiles the file {@link #SOURCE} of a directory.
+     * Compiles a source file.
      *
      * @param directory an absolute path of a directory that the tool may write to
      * @param options the options, as tokens
      * @throws CompileException if the source does not compile
      * @throws IOException if the tool cannot be run, or leaves no output
      */
-    byte[] compile(KernelDescriptor descriptor, Path directory, List<String> options)
+    byte[] compile(KernelDescriptor descriptor, Path source, Path directory, List<String> options)
             throws CompileException, IOException;
 
     /** Returns the programs that it consists of. */

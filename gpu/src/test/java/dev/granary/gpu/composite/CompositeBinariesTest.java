@@ -12,6 +12,8 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
+import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.opencl.SpyDriver;

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
+import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
 import dev.granary.gpu.composite.MemoryDescriptor.DataType;
 
 import org.junit.jupiter.api.DisplayName;

@@ -10,6 +10,8 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
+import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
 import dev.granary.gpu.composite.MemoryDescriptor.DataType;
 import dev.granary.testing.ChildJvm;
 

@@ -11,6 +11,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.composite.CompositeCache.CompositeStatistics;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenClBuffer;
 import dev.granary.gpu.opencl.OpenClEngine;

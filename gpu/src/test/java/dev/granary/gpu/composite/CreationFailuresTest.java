@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
+import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
 import dev.granary.gpu.engine.Closer;
 import dev.granary.testing.Await;
 

@@ -5,6 +5,7 @@ import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.composite.CompositeCache.KernelProvider;
 
 /** Kernel provider with programs in memory only; missing ones are compiled. */
 final class InMemoryKernelProvider implements KernelProvider {

@@ -4,6 +4,8 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
+import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
 import dev.granary.gpu.composite.MemoryDescriptor.DataType;
 
 import java.util.List;

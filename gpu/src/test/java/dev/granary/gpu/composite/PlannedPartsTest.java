@@ -9,6 +9,7 @@ import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.composite.CompositeCache.KernelProvider;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -6,6 +6,8 @@ import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
+import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
 import dev.granary.gpu.composite.MemoryDescriptor.DataType;
 
 /** Operation that changes a matrix from row order to column order, also between two engines. */

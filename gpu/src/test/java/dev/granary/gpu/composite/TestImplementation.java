@@ -2,6 +2,8 @@ package dev.granary.gpu.composite;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Target;
+import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
+import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
 
 import java.util.List;
 import java.util.Map;

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.gpu.DriverProcess;
+import dev.granary.gpu.composite.CompositeCache.CompositeStatistics;
 import dev.granary.gpu.opencl.NeedsPocl;
 
 import org.junit.jupiter.api.DisplayName;

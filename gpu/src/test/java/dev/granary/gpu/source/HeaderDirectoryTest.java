@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.KernelDescriptor;
 
 import org.junit.jupiter.api.DisplayName;
@@ -31,7 +30,7 @@ class HeaderDirectoryTest {
     }
 
     private static List<Path> paths(HeaderDirectory headers) {
-        return BuildOptions.parse(headers.options()).stream()
+        return headers.options().stream()
                 .map(option -> Path.of(option.substring(2)))
                 .toList();
     }

@@ -21,6 +21,11 @@ abstract class CheckedCalls {
         int get(long size, long value, long neededSize);
     }
 
+    /** A call of OpenCL that lists handles if there is room, or returns their number. */
+    interface Listing {
+        int get(int room, long handles, long count);
+    }
+
     static String text(MemorySegment value) {
         byte[] bytes = value.toArray(JAVA_BYTE);
         int length = bytes.length;
@@ -38,6 +43,28 @@ abstract class CheckedCalls {
                     .allocate(Math.max(Long.BYTES, needed.get(JAVA_LONG, 0)), Long.BYTES);
             check(call, query.get(needed.get(JAVA_LONG, 0), value.address(), 0));
             return value;
+        }
+    }
+
+    /**
+     * Returns the handles that a call lists.
+     *
+     * @param isNoneAnError true if the call fails when there are none, which is no failure then
+     */
+    final List<Long> handles(String call, boolean isNoneAnError, Listing listing) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment count = arena.allocate(JAVA_INT);
+            int status = listing.get(0, 0, count.address());
+            int found = count.get(JAVA_INT, 0);
+            if (found > 0 || !isNoneAnError) {
+                check(call, status);
+            }
+            if (found == 0) {
+                return List.of();
+            }
+            MemorySegment handles = arena.allocate(JAVA_LONG, found);
+            check(call, listing.get(found, handles.address(), 0));
+            return longs(handles);
         }
     }
 

@@ -12,40 +12,16 @@ import java.util.List;
 
 /** Native calls for platforms, devices and contexts. Thread-safe. */
 public class DeviceCalls extends CheckedCalls {
-    private static final int PLATFORM_NOT_FOUND_KHR = -1001;
-
     public List<Long> platforms() {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment count = arena.allocate(JAVA_INT);
-            int status = CL10.nclGetPlatformIDs(0, 0, count.address());
-            int found = count.get(JAVA_INT, 0);
-            if (status == PLATFORM_NOT_FOUND_KHR || found == 0) {
-                return List.of();
-            }
-            check("clGetPlatformIDs", status);
-            MemorySegment ids = arena.allocate(JAVA_LONG, found);
-            check("clGetPlatformIDs", CL10.nclGetPlatformIDs(found, ids.address(), 0));
-            return longs(ids);
-        }
+        return handles("clGetPlatformIDs", true, CL10::nclGetPlatformIDs);
     }
 
     public List<Long> devices(long platform) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment count = arena.allocate(JAVA_INT);
-            int status =
-                    CL10.nclGetDeviceIDs(platform, CL10.CL_DEVICE_TYPE_ALL, 0, 0, count.address());
-            int found = count.get(JAVA_INT, 0);
-            if (status == CL10.CL_DEVICE_NOT_FOUND || found == 0) {
-                return List.of();
-            }
-            check("clGetDeviceIDs", status);
-            MemorySegment ids = arena.allocate(JAVA_LONG, found);
-            check(
-                    "clGetDeviceIDs",
-                    CL10.nclGetDeviceIDs(
-                            platform, CL10.CL_DEVICE_TYPE_ALL, found, ids.address(), 0));
-            return longs(ids);
-        }
+        return handles(
+                "clGetDeviceIDs",
+                true,
+                (room, ids, count) ->
+                        CL10.nclGetDeviceIDs(platform, CL10.CL_DEVICE_TYPE_ALL, room, ids, count));
     }
 
     /** Splits a device into sub-devices of that many compute units each. */
@@ -53,20 +29,11 @@ public class DeviceCalls extends CheckedCalls {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment properties = arena.allocateFrom(
                     JAVA_LONG, CL12.CL_DEVICE_PARTITION_EQUALLY, computeUnits, 0);
-            MemorySegment count = arena.allocate(JAVA_INT);
-            check(
+            return handles(
                     "clCreateSubDevices",
-                    CL12.nclCreateSubDevices(device, properties.address(), 0, 0, count.address()));
-            MemorySegment ids = arena.allocate(JAVA_LONG, count.get(JAVA_INT, 0));
-            check(
-                    "clCreateSubDevices",
-                    CL12.nclCreateSubDevices(
-                            device,
-                            properties.address(),
-                            count.get(JAVA_INT, 0),
-                            ids.address(),
-                            0));
-            return longs(ids);
+                    false,
+                    (room, ids, count) -> CL12.nclCreateSubDevices(
+                            device, properties.address(), room, ids, count));
         }
     }
 

@@ -182,21 +182,11 @@ public class ProgramCalls extends CheckedCalls {
     }
 
     public List<Long> createKernels(long program) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment count = arena.allocate(JAVA_INT);
-            check(
-                    "clCreateKernelsInProgram",
-                    CL10.nclCreateKernelsInProgram(program, 0, 0, count.address()));
-            int kernels = count.get(JAVA_INT, 0);
-            if (kernels == 0) {
-                return List.of();
-            }
-            MemorySegment ids = arena.allocate(JAVA_LONG, kernels);
-            check(
-                    "clCreateKernelsInProgram",
-                    CL10.nclCreateKernelsInProgram(program, kernels, ids.address(), 0));
-            return longs(ids);
-        }
+        return handles(
+                "clCreateKernelsInProgram",
+                false,
+                (room, kernels, count) ->
+                        CL10.nclCreateKernelsInProgram(program, room, kernels, count));
     }
 
     public String kernelName(long kernel) {
