@@ -158,8 +158,10 @@ public final class InspectCommand extends OutputCommand {
             addNearest(config, id, report);
         }
         if (binary != null) {
-            write(entry.orElseThrow(() -> new CommandFailedException(
-                    "no tier has an entry, so --binary has nothing to write")));
+            write(
+                    entry.orElseThrow(() -> new CommandFailedException(
+                            "no tier has an entry, so --binary has nothing to write")),
+                    binary);
         }
         report.print();
     }
@@ -206,7 +208,7 @@ public final class InspectCommand extends OutputCommand {
         return nearest.isPresent();
     }
 
-    private void write(Entry entry) throws CommandFailedException {
+    private static void write(Entry entry, Path binary) throws CommandFailedException {
         int number = 1;
         for (byte[] bytes : entry.binaries().toByteArrays()) {
             Path file = number == 1 ? binary : Path.of(binary + "." + number);
