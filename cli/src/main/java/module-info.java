@@ -17,8 +17,6 @@ module dev.granary.cli {
 
     opens dev.granary.cli to
             info.picocli;
-    opens dev.granary.cli.command to
-            info.picocli;
     opens dev.granary.cli.entry to
             info.picocli;
     opens dev.granary.cli.kernel to

@@ -13,7 +13,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.StoredEntry;
-import dev.granary.cli.output.TextTable;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.ChildJvm;
@@ -25,8 +24,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -177,22 +174,6 @@ class CommandTest {
                 .exits(2)
                 .reports("granary: Unknown option: '--wrong'", "Try 'granary ls --help'.");
         assertEquals(2, wrong.err().lines().count(), wrong.err());
-    }
-
-    @Test
-    @DisplayName("O10 a table that is wider than 80 columns is truncated in its first column only")
-    void table() {
-        StringWriter text = new StringWriter();
-        new TextTable("kernel", "size", "<id")
-                .row("k".repeat(200), "1 B", "0123456789abcdef")
-                .row("short", "2 B", "0")
-                .print(new PrintWriter(text));
-        List<String> lines = text.toString().lines().toList();
-        assertTrue(lines.stream().allMatch(line -> line.length() <= 80), lines::toString);
-        assertTrue(
-                lines.get(1).startsWith("kkkk")
-                        && lines.get(1).endsWith("...   1 B  0123456789abcdef"),
-                lines::toString);
     }
 
     @Test

@@ -1,9 +1,9 @@
 package dev.granary.cli.entry;
 
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.option.BucketOptions;
 import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.SelectionOptions;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;

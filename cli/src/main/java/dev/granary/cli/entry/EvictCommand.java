@@ -1,8 +1,8 @@
 package dev.granary.cli.entry;
 
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.option.Converters;
+import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
 import dev.granary.cli.option.UsageException;

@@ -4,9 +4,10 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
-import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.OutputCommand;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.place.Place;
 import dev.granary.cli.place.Places;
@@ -45,7 +46,10 @@ import java.util.Optional;
                     + " with Y the fields in which the keys of X and Y differ.",
             "X and Y are the first digits of an id, a file with an entry, or MANIFEST#KERNEL."
         })
-public final class InspectCommand extends TierCommand {
+public final class InspectCommand extends OutputCommand {
+    @Mixin
+    private StoreOptions stores = new StoreOptions();
+
     /** The number of entries of a directory that are compared with the id of a miss. */
     private static final int MAX_COMPARED = 10_000;
 
@@ -74,7 +78,7 @@ public final class InspectCommand extends TierCommand {
 
     @Override
     public Integer call() throws Exception {
-        GranaryConfig config = stores().config();
+        GranaryConfig config = stores.config();
         IdArgument argument = new IdArgument(config, device);
         try (Arena memory = Arena.ofConfined()) {
             IdArgument.Named named = argument.resolve(x, memory);
@@ -154,8 +158,10 @@ public final class InspectCommand extends TierCommand {
             addNearest(config, id, report);
         }
         if (binary != null) {
-            write(entry.orElseThrow(() -> new CommandFailedException(
-                    "no tier has an entry, so --binary has nothing to write")));
+            write(
+                    entry.orElseThrow(() -> new CommandFailedException(
+                            "no tier has an entry, so --binary has nothing to write")),
+                    binary);
         }
         report.print();
     }
@@ -202,7 +208,7 @@ public final class InspectCommand extends TierCommand {
         return nearest.isPresent();
     }
 
-    private void write(Entry entry) throws CommandFailedException {
+    private static void write(Entry entry, Path binary) throws CommandFailedException {
         int number = 1;
         for (byte[] bytes : entry.binaries().toByteArrays()) {
             Path file = number == 1 ? binary : Path.of(binary + "." + number);

@@ -4,7 +4,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.LoadResult;
-import dev.granary.cli.command.OutputCommand;
+import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
 import dev.granary.cli.option.UsageException;

@@ -1,11 +1,12 @@
 package dev.granary.cli.kernel;
 
-import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.RecordOption;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.coordinator.Granary;
@@ -33,7 +34,10 @@ import java.util.concurrent.TimeUnit;
         name = "get",
         mixinStandardHelpOptions = true,
         description = "Get the kernels of MANIFEST through the cache, as a node does.")
-public final class GetCommand extends TierCommand {
+public final class GetCommand extends OutputCommand {
+    @Mixin
+    private StoreOptions stores = new StoreOptions();
+
     private static final long UPLOAD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     /** Of the 10 s that a silent bucket may cost, the other 2 s are for closing connections. */
@@ -63,7 +67,7 @@ public final class GetCommand extends TierCommand {
     public Integer call() throws Exception {
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         GranaryConfig config =
-                record.in(stores().builder().flushLimit(Duration.ZERO)).build();
+                record.in(stores.builder().flushLimit(Duration.ZERO)).build();
         if (isBucketRequired && config.buckets().isEmpty()) {
             throw new ConfigException(
                     "No bucket is configured, and --require-bucket needs one; give --bucket or set"

@@ -2,12 +2,12 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
-import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.RecordedInputs;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;

@@ -1,8 +1,8 @@
 package dev.granary.cli.kernel;
 
-import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;

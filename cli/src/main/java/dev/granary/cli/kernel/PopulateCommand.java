@@ -2,7 +2,6 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cache.Engine;
 import dev.granary.cache.support.Ticker;
-import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
@@ -12,7 +11,9 @@ import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OfflineTargetOption;
+import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.RecordOption;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
@@ -55,7 +56,10 @@ import java.util.concurrent.TimeUnit;
         description =
                 "Compile the kernels of MANIFEST that are not cached yet, publish them, and read"
                         + " each back from the bucket.")
-public final class PopulateCommand extends TierCommand {
+public final class PopulateCommand extends OutputCommand {
+    @Mixin
+    private StoreOptions stores = new StoreOptions();
+
     private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** The longest wait for a publication while kernels are compiled. */
@@ -135,11 +139,11 @@ public final class PopulateCommand extends TierCommand {
         Shard part = shard == null ? Shard.WHOLE : shard;
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         if (!isFresh) {
-            return populate(record.in(stores().builder()).build(), threads, part, kernels);
+            return populate(record.in(stores.builder()).build(), threads, part, kernels);
         }
         try (TemporaryDirectory fresh = new TemporaryDirectory("granary-fresh-")) {
             return populate(
-                    record.in(stores().builder().directory(fresh.path())).build(),
+                    record.in(stores.builder().directory(fresh.path())).build(),
                     threads,
                     part,
                     kernels);

@@ -1,9 +1,10 @@
 package dev.granary.cli.kernel;
 
 import dev.granary.cache.CompileException;
-import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.OutputCommand;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
@@ -52,7 +53,10 @@ import java.util.SplittableRandom;
             "Get the best plan of the space in FILE through the cache; if no tier has one, try"
                     + " plans on the device. Stores and publishes the outcome and the kernel."
         })
-public final class TuneCommand extends TierCommand {
+public final class TuneCommand extends OutputCommand {
+    @Mixin
+    private StoreOptions stores = new StoreOptions();
+
     private static final int MAX_SEED = 1_000_000_000;
     private static final double PERCENT = 100;
 
@@ -117,7 +121,7 @@ public final class TuneCommand extends TierCommand {
                     "--again tries plans, --show and --publish never do; give one of them");
         }
         PlanSpace space = PlanFile.readSpace(file);
-        GranaryConfig config = stores().builder().build();
+        GranaryConfig config = stores.builder().build();
         Optional<String> bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)
                 .map(BucketConfig::name)

@@ -1,9 +1,10 @@
 package dev.granary.cli.operation;
 
-import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.DeviceSelection;
+import dev.granary.cli.option.OutputCommand;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.option.TargetOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
@@ -44,7 +45,10 @@ import java.util.function.Supplier;
         description = "Move unpacked entries of a bucket into packs, merge small packs,"
                 + " and remove objects that no reader can be using any more. May run beside"
                 + " everything else, and be stopped at any time.")
-public final class CompactCommand extends TierCommand {
+public final class CompactCommand extends OutputCommand {
+    @Mixin
+    private StoreOptions stores = new StoreOptions();
+
     /** Maximum number of damaged objects that are listed. */
     private static final int MAX_LISTED = 10;
 
@@ -125,9 +129,9 @@ public final class CompactCommand extends TierCommand {
 
     private BucketConfig bucket() throws ConfigException {
         if (place != null) {
-            return Places.writableBucket(place, stores().builder());
+            return Places.writableBucket(place, stores.builder());
         }
-        return stores().config().buckets().stream()
+        return stores.config().buckets().stream()
                 .filter(BucketConfig::isWritable)
                 .findFirst()
                 .orElseThrow(() -> new ConfigException(
@@ -149,7 +153,7 @@ public final class CompactCommand extends TierCommand {
             throws ConfigException, CompactionException {
         CompactionPlan plan;
         PackRemover.Removal removal;
-        try (BulkBucket bulk = TierFactory.bulk(bucket, TierFactory.directory(stores().config()));
+        try (BulkBucket bulk = TierFactory.bulk(bucket, TierFactory.directory(stores.config()));
                 ProgressLine _ = progress(bucket, List.of(bulk.traffic()::quiet))) {
             plan = bulk.compactor(target).plan(Set.copyOf(without));
             removal = bulk.remover(target).plan(grace);
@@ -196,7 +200,7 @@ public final class CompactCommand extends TierCommand {
      */
     private boolean compact(BucketConfig bucket, String target, Report report)
             throws ConfigException, CompactionException, CommandFailedException {
-        Optional<Path> directory = TierFactory.directory(stores().config());
+        Optional<Path> directory = TierFactory.directory(stores.config());
         Optional<CompactionReport> compacted = Optional.empty();
         PackRemover.Removal removal;
         long adopted;

@@ -2,8 +2,8 @@ package dev.granary.cli.operation;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.option.HostDevices;
+import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.Report;
 import dev.granary.gpu.Device;
 

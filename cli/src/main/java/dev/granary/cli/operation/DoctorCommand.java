@@ -4,9 +4,10 @@ import dev.granary.cache.support.CheckResult;
 import dev.granary.cache.support.CheckResult.Notice;
 import dev.granary.cache.support.CheckResult.Problem;
 import dev.granary.cache.support.CheckResult.Sound;
-import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.OutputCommand;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
@@ -39,7 +40,10 @@ import java.util.Optional;
         name = "doctor",
         mixinStandardHelpOptions = true,
         description = "Show the devices; check them, the local directory and the buckets.")
-public final class DoctorCommand extends TierCommand {
+public final class DoctorCommand extends OutputCommand {
+    @Mixin
+    private StoreOptions stores = new StoreOptions();
+
     private static final long LOW_SPACE_BYTES = 256L << 20;
 
     @Mixin
@@ -53,7 +57,7 @@ public final class DoctorCommand extends TierCommand {
 
     @Override
     public Integer call() throws Exception {
-        GranaryConfig config = stores().config();
+        GranaryConfig config = stores.config();
         Report report = report();
         DevicesCommand.add(report);
         boolean isHealthy = add(

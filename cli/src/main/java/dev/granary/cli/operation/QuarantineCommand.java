@@ -1,10 +1,10 @@
 package dev.granary.cli.operation;
 
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.LocalOptions;
+import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;

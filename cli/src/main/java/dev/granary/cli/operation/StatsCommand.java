@@ -1,8 +1,8 @@
 package dev.granary.cli.operation;
 
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cli.command.OutputCommand;
 import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;

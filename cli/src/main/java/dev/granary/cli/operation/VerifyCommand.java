@@ -1,7 +1,7 @@
 package dev.granary.cli.operation;
 
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cli.command.OutputCommand;
+import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
 import dev.granary.cli.option.UsageException;

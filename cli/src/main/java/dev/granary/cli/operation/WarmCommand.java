@@ -1,7 +1,8 @@
 package dev.granary.cli.operation;
 
-import dev.granary.cli.command.TierCommand;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.OutputCommand;
+import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.option.TargetOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
@@ -31,7 +32,10 @@ import java.util.stream.Collectors;
         mixinStandardHelpOptions = true,
         description = "Fetch the entries for this machine's devices from the buckets into the local"
                 + " directory, before they are needed.")
-public final class WarmCommand extends TierCommand {
+public final class WarmCommand extends OutputCommand {
+    @Mixin
+    private StoreOptions stores = new StoreOptions();
+
     @Mixin
     private TargetOption targets = new TargetOption();
 
@@ -45,7 +49,7 @@ public final class WarmCommand extends TierCommand {
 
     @Override
     public Integer call() throws Exception {
-        GranaryConfig config = stores().config();
+        GranaryConfig config = stores.config();
         if (config.buckets().isEmpty()) {
             throw new ConfigException(
                     "No bucket is configured; give --bucket or set GRANARY_BUCKET.");

@@ -1,4 +1,4 @@
-/** Options of the command, with their converters and errors. */
+/** The base of the commands, their options, with converters, and their errors. */
 @NullMarked
 package dev.granary.cli.option;
 

@@ -83,7 +83,7 @@ public final class Report {
     /** Adds a line to the text only. */
     public Report line(String text) {
         if (isText()) {
-            out.println(CONTROL.matcher(text).replaceAll("?"));
+            out.println(withoutControls(text));
             out.flush();
         }
         return this;
@@ -130,7 +130,7 @@ public final class Report {
     public void problem(String text) {
         isText(); // prints the last table
         array("problems").add(text);
-        err.println("granary: " + CONTROL.matcher(text).replaceAll("?"));
+        err.println("granary: " + withoutControls(text));
         err.flush();
     }
 
@@ -196,6 +196,11 @@ public final class Report {
         String words = label.substring(label.indexOf(':') + 1).replaceAll("^[<~=-]|\\W+$", "");
         return Pattern.compile("[ -](.)").matcher(words.strip()).replaceAll(space -> space.group(1)
                 .toUpperCase(Locale.ROOT));
+    }
+
+    /** Replaces control characters, which could steer the terminal. */
+    static String withoutControls(String text) {
+        return CONTROL.matcher(text).replaceAll("?");
     }
 
     /** Returns a value as text. */

@@ -326,7 +326,7 @@ class PopulateTest {
                 .reports("no device name contains 'abacus'", present);
         run("get", "local", List.of(), manifest(""), "--backend", "vulkan")
                 .exits(2)
-                .reports("--backend must be opencl, level-zero or auto, not vulkan");
+                .reports("'--backend': it must be opencl, level-zero or auto, not vulkan");
         run("doctor", "local", List.of(), "--device", "99").exits(2).reports(present);
     }
 

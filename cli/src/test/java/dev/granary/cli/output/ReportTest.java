@@ -1,6 +1,7 @@
 package dev.granary.cli.output;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
@@ -97,13 +98,15 @@ class ReportTest {
     void controls() {
         Report report = new Report(new PrintWriter(out), new PrintWriter(err), false);
         report.field("a\u001b[2J\nb", "one\u001btwo\u009b").line("x\u001b\ny");
-        report.table("t", "h").row("\u001bcell");
+        report.table("t", "=g", "h").row("\u001bgroup", "\u001bcell");
         report.print();
         assertEquals("""
                 a?[2J?b    one?two?
                 x??y
+                ?group
                 h
                 ?cell
+
                 """.replace("\n", System.lineSeparator()), out.toString());
     }
 
@@ -118,5 +121,24 @@ class ReportTest {
                         + " ".repeat(11) + "p".repeat(69) + System.lineSeparator()
                         + " ".repeat(11) + "p".repeat(21) + System.lineSeparator(),
                 out.toString());
+    }
+
+    @Test
+    @DisplayName("O10 a table that is wider than 80 columns is truncated in its first column only,"
+            + " or in that with ~")
+    void table() {
+        Report report = new Report(new PrintWriter(out), new PrintWriter(err), false);
+        report.table("kernels", "kernel", "size", "<id")
+                .row("k".repeat(200), "1 B", "0123456789abcdef")
+                .row("short", "2 B", "0");
+        report.table("causes", "failed", "~cause").row("1", "c".repeat(200));
+        report.print();
+        List<String> lines = out.toString().lines().toList();
+        assertTrue(lines.stream().allMatch(line -> line.length() <= 80), lines::toString);
+        assertTrue(
+                lines.get(1).startsWith("kkkk")
+                        && lines.get(1).endsWith("...   1 B  0123456789abcdef"),
+                lines::toString);
+        assertTrue(lines.get(4).startsWith("1       ccc"), lines::toString);
     }
 }

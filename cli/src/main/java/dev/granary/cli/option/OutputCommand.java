@@ -1,4 +1,4 @@
-package dev.granary.cli.command;
+package dev.granary.cli.option;
 
 import dev.granary.cli.output.Report;
 
