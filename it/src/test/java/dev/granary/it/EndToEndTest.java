@@ -227,7 +227,10 @@ class EndToEndTest {
         assertEquals(0, published(one, "failed") + published(two, "failed"));
 
         GranaryProcess.Result list = GranaryProcess.run(
-                with(online, "first"), "ls", online.get("GRANARY_BUCKET"), "--json");
+                with(online, "first"),
+                "ls",
+                String.valueOf(online.get("GRANARY_BUCKET")),
+                "--json");
         JsonArray entries = list.json().getAsJsonArray("entries");
         assertEquals(TestManifests.COUNT, entries.size(), list::toString);
     }

@@ -190,7 +190,7 @@ class InspectTwoTest {
 
     @Test
     @DisplayName(
-            "inspect reads the file of an entry, as in a bucket and in a directory, and an entry in a"
+            "inspect reads the file of an entry, of a bucket or of a directory, and an entry in a"
                     + " bucket")
     void files() throws Exception {
         Entry entry = TestEntries.entry(one(), KernelBinaries.of(new byte[100]));

@@ -5,8 +5,6 @@ import dev.granary.gpu.DeviceBuffer;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
-import dev.granary.gpu.composite.CompositeImplementation.CreationContext;
-import dev.granary.gpu.composite.CompositeImplementation.ExecutionBody;
 
 import org.jspecify.annotations.Nullable;
 
