@@ -28,7 +28,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -38,10 +37,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
-/** Tests that each counter reaches the output of commands and the documentation. */
+/** Tests that each counter reaches the output of commands. */
 class CountersTest {
-    private static final Path OPERATIONS = Path.of("..", "docs", "operations.md");
-
     private final TestNode node;
 
     CountersTest(@TempDir Path directory) {
@@ -118,15 +115,5 @@ class CountersTest {
         assertTrue(ofBuckets.contains(Counter.LAYER_HITS.label()), ofBuckets::toString);
         JsonObject bucket = json.getAsJsonArray("buckets").get(0).getAsJsonObject();
         assertEquals(ofBuckets, bucket.getAsJsonObject("counters").keySet());
-    }
-
-    @Test
-    @DisplayName("Each counter is in docs/operations.md with its description")
-    void documentation() throws Exception {
-        List<String> lines = Files.readAllLines(OPERATIONS);
-        descriptions().forEach((name, description) -> {
-            String row = "| `" + name + "` | " + description + " |";
-            assertTrue(lines.contains(row), row);
-        });
     }
 }
