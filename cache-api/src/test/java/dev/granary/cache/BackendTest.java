@@ -11,7 +11,7 @@ import java.util.List;
 /** Test of the table of readable namespaces. */
 class BackendTest {
     @Test
-    @DisplayName("N11 each backend reads its own namespace, Level Zero that of OpenCL too, and no"
+    @DisplayName("each backend reads its own namespace, Level Zero that of OpenCL too, and no"
             + " other")
     void reads() {
         List<String> pairs = Arrays.stream(Backend.values())

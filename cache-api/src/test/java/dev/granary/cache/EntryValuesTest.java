@@ -68,7 +68,7 @@ class EntryValuesTest {
     }
 
     @Test
-    @DisplayName("K13 no binaries are a single, empty value")
+    @DisplayName("no binaries are a single, empty value")
     void none() {
         assertTrue(KernelBinaries.none().isEmpty());
         assertSame(KernelBinaries.none(), KernelBinaries.of());
@@ -78,7 +78,7 @@ class EntryValuesTest {
     }
 
     @Test
-    @DisplayName("K13 an entry without id or binaries is rejected, with the reason")
+    @DisplayName("an entry without id or binaries is rejected, with the reason")
     void emptyEntries() {
         Id none = Id.notCacheable("because");
         String message = assertThrows(

@@ -28,7 +28,7 @@ class IdParseTest {
     private final int targetLength = Id.builder(TARGET).build().length();
 
     @Test
-    @DisplayName("K15 every truncation of an id is rejected, or is the valid id with fewer fields")
+    @DisplayName("every truncation of an id is rejected, or is the valid id with fewer fields")
     void truncations() {
         for (int length = 0; length < good.length; length++) {
             Optional<Id> parsed = Id.parse(Arrays.copyOf(good, length));
@@ -42,7 +42,7 @@ class IdParseTest {
     }
 
     @Test
-    @DisplayName("K15 an id with trailing bytes is rejected")
+    @DisplayName("an id with trailing bytes is rejected")
     void junk() {
         for (int more = 1; more < 20; more++) {
             byte[] longer = Arrays.copyOf(good, good.length + more);
@@ -52,7 +52,7 @@ class IdParseTest {
     }
 
     @Test
-    @DisplayName("T5 hostile lengths at every offset: no exception, no allocation of that length")
+    @DisplayName("hostile lengths at every offset: no exception, no allocation of that length")
     void hostileLengths() {
         for (int length :
                 new int[] {-1, Integer.MIN_VALUE, Integer.MAX_VALUE, 1 << 30, good.length}) {
@@ -68,7 +68,7 @@ class IdParseTest {
     }
 
     @Test
-    @DisplayName("T5 an id with an unknown backend, a blank part or invalid text is rejected")
+    @DisplayName("an id with an unknown backend, a blank part or invalid text is rejected")
     void hostileTargets() {
         assertTrue(Id.parse(bytes("opencl", "v")).isPresent());
         assertTrue(Id.parse(bytes("OPENCL", "v")).isEmpty());
@@ -89,7 +89,7 @@ class IdParseTest {
     }
 
     @Test
-    @DisplayName("T5 a list of empty fields is parsed without creating the fields")
+    @DisplayName("a list of empty fields is parsed without creating the fields")
     void manyEmptyFields() {
         byte[] many = Arrays.copyOf(good, targetLength + (16 << 20));
         Arrays.fill(many, targetLength, many.length, (byte) 0);
@@ -99,8 +99,7 @@ class IdParseTest {
     }
 
     @Test
-    @DisplayName(
-            "K15 random bytes and changes: no exception, and a parsed id has exactly those bytes")
+    @DisplayName("random bytes and changes: no exception, and a parsed id has exactly those bytes")
     void random() {
         SplittableRandom random = TestSeed.random(getClass().getName());
         for (int i = 0; i < 20_000; i++) {
@@ -124,7 +123,7 @@ class IdParseTest {
     }
 
     @Test
-    @DisplayName("K15 malformed names are rejected before a lookup")
+    @DisplayName("malformed names are rejected before a lookup")
     void names() {
         String good = Sha256.of(new byte[0]).hex();
         assertEquals("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", good);

@@ -38,7 +38,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K1 equal fields in two threads: identical bytes and hashes, equal ids")
+    @DisplayName("equal fields in two threads: identical bytes and hashes, equal ids")
     void twoThreads() throws Exception {
         try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
             Callable<List<Id>> make = IdSamples::all;
@@ -55,9 +55,8 @@ class IdTest {
     }
 
     @Test
-    @DisplayName(
-            "K1, K12 two JVMs with different encoding, locale, line ends, hash seed and directory:"
-                    + " identical bytes")
+    @DisplayName("two JVMs with different encoding, locale, line ends, hash seed and directory:"
+            + " identical bytes")
     void twoJvms(@TempDir Path elsewhere) throws Exception {
         ChildJvm.Result there = ChildJvm.of(IdSamples.class)
                 .directory(elsewhere)
@@ -76,7 +75,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K1 the bytes of an id never change: the layout written by hand")
+    @DisplayName("the bytes of an id never change: the layout written by hand")
     void golden() {
         Id id = Id.builder(new Target(Backend.OPENCL, "v", "d", "1"))
                 .field("n", 258)
@@ -96,7 +95,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K2 a change of any part of the target or any field changes the id")
+    @DisplayName("a change of any part of the target or any field changes the id")
     void everyField() {
         List<Id> all = new ArrayList<>(List.of(
                 id("a", "b"),
@@ -124,9 +123,8 @@ class IdTest {
     }
 
     @Test
-    @DisplayName(
-            "K3 fields are framed: a byte moved across a boundary, embedded NULs and empty fields"
-                    + " change the id")
+    @DisplayName("fields are framed: a byte moved across a boundary, embedded NULs and empty fields"
+            + " change the id")
     void framing() {
         assertEquals(
                 12,
@@ -150,7 +148,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K5 text and its UTF-8 bytes are the same value")
+    @DisplayName("text and its UTF-8 bytes are the same value")
     void spellings() {
         Id bytes = Id.builder(TARGET)
                 .field("f0", "ä".getBytes(StandardCharsets.UTF_8))
@@ -160,7 +158,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K11 the schema is part of every id, and ids of another schema are not read")
+    @DisplayName("the schema is part of every id, and ids of another schema are not read")
     void schema() {
         byte[] other = id("a").bytes();
         assertEquals(Id.SCHEMA, other[5]);
@@ -169,7 +167,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K13 the empty id has a reason, but neither hash nor target")
+    @DisplayName("the empty id has a reason, but neither hash nor target")
     void notCacheable() {
         Id none = Id.notCacheable("it includes a header that cannot be read");
         assertTrue(none.isEmpty());
@@ -189,7 +187,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K7 text without a UTF-8 encoding is not cacheable: an unpaired surrogate is not a"
+    @DisplayName("text without a UTF-8 encoding is not cacheable: an unpaired surrogate is not a"
             + " question mark")
     void halfSurrogate() {
         Id id = id("ok", "a\uD800b");
@@ -199,7 +197,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K15 ids of many KiB are parsed from their bytes, with their fields")
+    @DisplayName("ids of many KiB are parsed from their bytes, with their fields")
     void large() {
         byte[] source = new byte[3 << 20];
         Id id = Id.builder(TARGET).field("source", source).field("last", 7).build();
@@ -217,7 +215,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("K15 an id above the limit is rejected with the limit in the message")
+    @DisplayName("an id above the limit is rejected with the limit in the message")
     void tooLarge() {
         Id.Builder builder = Id.builder(TARGET).field("source", new byte[Id.MAX_BYTES]);
         assertTrue(assertThrows(IllegalArgumentException.class, builder::build)
@@ -226,7 +224,7 @@ class IdTest {
     }
 
     @Test
-    @DisplayName("N11 the id of the same inputs for another target has that target, and all other"
+    @DisplayName("the id of the same inputs for another target has that target, and all other"
             + " fields")
     void withTarget() {
         Target own = new Target(Backend.LEVEL_ZERO, "v", "a device", "1.2.3");

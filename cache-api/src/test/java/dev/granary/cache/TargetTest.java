@@ -28,7 +28,7 @@ class TargetTest {
     }
 
     @Test
-    @DisplayName("K12 the name of a target never changes, since buckets contain it")
+    @DisplayName("the name of a target never changes, since buckets contain it")
     void golden() {
         Target target =
                 new Target(Backend.OPENCL, "NVIDIA Corporation", "NVIDIA H200", "570.86.15");
@@ -38,7 +38,7 @@ class TargetTest {
 
     @Test
     @DisplayName(
-            "T5 names are one path component, at most 200 bytes, and distinct for distinct targets")
+            "names are one path component, at most 200 bytes, and distinct for distinct targets")
     void names() {
         List<String> parts = List.of(
                 "a",
@@ -90,7 +90,7 @@ class TargetTest {
     }
 
     @Test
-    @DisplayName("T5 names of random targets are safe and distinct")
+    @DisplayName("names of random targets are safe and distinct")
     void randomNames() {
         SplittableRandom random = TestSeed.random(getClass().getName());
         Map<String, Target> seen = new HashMap<>();
@@ -114,7 +114,7 @@ class TargetTest {
     }
 
     @Test
-    @DisplayName("K2 a byte moved from one part to the next gives another target")
+    @DisplayName("a byte moved from one part to the next gives another target")
     void borders() {
         assertFalse(new Target(Backend.OPENCL, "ab", "c", "1")
                 .name()
@@ -122,7 +122,7 @@ class TargetTest {
     }
 
     @Test
-    @DisplayName("K10 a missing or invalid part is rejected, with advice in the message")
+    @DisplayName("a missing or invalid part is rejected, with advice in the message")
     void refused() {
         String blank = assertThrows(
                         IllegalArgumentException.class,
@@ -151,7 +151,7 @@ class TargetTest {
     }
 
     @Test
-    @DisplayName("F12 names are unchanged, and a part with a million marks has a name")
+    @DisplayName("names are unchanged, and a part with a million marks has a name")
     void marks() {
         SplittableRandom random = TestSeed.random("marks");
         for (int i = 0; i < 2000; i++) {

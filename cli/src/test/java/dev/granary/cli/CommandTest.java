@@ -125,7 +125,7 @@ class CommandTest {
     }
 
     @Test
-    @DisplayName("U8 options without effect are rejected with an alternative, not silently ignored")
+    @DisplayName("options without effect are rejected with an alternative, not silently ignored")
     void uselessOptions() {
         for (String command : List.of("ls", "stats", "verify", "evict")) {
             Cli.run(command, "--bucket", "s3://abc")
@@ -144,7 +144,7 @@ class CommandTest {
     }
 
     @Test
-    @DisplayName("U14 help is a command, --help lists all commands of the launcher, and a mistyped"
+    @DisplayName("help is a command, --help lists all commands of the launcher, and a mistyped"
             + " command gets one line and a hint")
     void helpOfAll() {
         Cli all = Cli.run("--help").exits(0);
@@ -314,7 +314,7 @@ class CommandTest {
     }
 
     @Test
-    @DisplayName("T4 inspect shows one entry in 80 columns, without control characters; unknown,"
+    @DisplayName("inspect shows one entry in 80 columns, without control characters; unknown,"
             + " ambiguous and malformed ids differ in their messages")
     void inspect() throws Exception {
         List<String> ids = fill(20);
@@ -345,9 +345,8 @@ class CommandTest {
     }
 
     @Test
-    @DisplayName(
-            "D6 inspect of a damaged entry ends with 1, reports the kind of damage, and does not"
-                    + " change it")
+    @DisplayName("inspect of a damaged entry ends with 1, reports the kind of damage, and does not"
+            + " change it")
     void damaged() throws Exception {
         String id = fill(1).getFirst();
         StoredEntry stored = StoredEntry.in(Path.of(local)).getFirst();
@@ -375,7 +374,7 @@ class CommandTest {
     }
 
     @Test
-    @DisplayName("O9 doctor reports each check, as text and as JSON, and ends with 1 if one fails")
+    @DisplayName("doctor reports each check, as text and as JSON, and ends with 1 if one fails")
     void doctor() {
         Cli text = Cli.run("doctor", "--dir", local)
                 .prints("java", "opencl", "directory: " + local + ", on ", "none is configured");
@@ -420,9 +419,8 @@ class CommandTest {
     }
 
     @Test
-    @DisplayName(
-            "R16 O10 if a bucket does not answer, warm and compact end with 1 and one line; with"
-                    + " --json the object reports it")
+    @DisplayName("if a bucket does not answer, warm and compact end with 1 and one line; with"
+            + " --json the object reports it")
     void unreachableBucketOfPacks() {
         for (String command : List.of("warm", "compact")) {
             String[] arguments = {

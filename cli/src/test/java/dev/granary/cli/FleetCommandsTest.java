@@ -79,7 +79,7 @@ class FleetCommandsTest {
     }
 
     @Test
-    @DisplayName("R7 R11 O10 warm reports what it installed, as text and as JSON, with nothing on"
+    @DisplayName("warm reports what it installed, as text and as JSON, with nothing on"
             + " standard error")
     void warm() {
         fleet.publish(some(30, 1000));
@@ -128,9 +128,8 @@ class FleetCommandsTest {
     }
 
     @Test
-    @DisplayName(
-            "R6 E1 O8 warm reports entries that it could not fetch or keep, with the reason; exit"
-                    + " code 1 if any could not be fetched")
+    @DisplayName("warm reports entries that it could not fetch or keep, with the reason; exit"
+            + " code 1 if any could not be fetched")
     void warmInPart() {
         fleet.publish(some(60, 100 << 10));
         Cli small = run("small", "warm", "--target", TARGET, "--capacity", "2MiB")
@@ -163,9 +162,8 @@ class FleetCommandsTest {
     }
 
     @Test
-    @DisplayName(
-            "R11 ls, stats and inspect of the bucket show the entries in packs of every target,"
-                    + " and those that are also unpacked once")
+    @DisplayName("ls, stats and inspect of the bucket show the entries in packs of every target,"
+            + " and those that are also unpacked once")
     void inspect() {
         List<Entry> packed = some(5, 100);
         fleet.publishUnpacked(packed.subList(4, 5));
@@ -191,9 +189,8 @@ class FleetCommandsTest {
     }
 
     @Test
-    @DisplayName(
-            "O7 O10 compact: a dry run changes nothing; then unpacked entries are in a pack; the"
-                    + " grace period is kept")
+    @DisplayName("compact: a dry run changes nothing; then unpacked entries are in a pack; the"
+            + " grace period is kept")
     void compact() {
         fleet.publishUnpacked(some(7, 1000));
         List<String> before = fleet.keys("");
@@ -302,7 +299,7 @@ class FleetCommandsTest {
     }
 
     @Test
-    @DisplayName("U9 compact with damaged entries: counted, listed and exit code 1, until they are"
+    @DisplayName("compact with damaged entries: counted, listed and exit code 1, until they are"
             + " removed; unreadable entries are counted separately")
     void compactDamaged() {
         fleet.publishUnpacked(some(12, 100));
@@ -353,7 +350,7 @@ class FleetCommandsTest {
     }
 
     @Test
-    @DisplayName("U11 stats of the bucket show neither counters nor capacity of this machine")
+    @DisplayName("stats of the bucket show neither counters nor capacity of this machine")
     void statsOfBucket() {
         fleet.publish(some(3, 100));
         Cli text = bucket("stats").exits(0).prints("entries    3");
@@ -364,8 +361,7 @@ class FleetCommandsTest {
     }
 
     @Test
-    @DisplayName(
-            "S12 ls and stats accept sizes whose sum overflows, and names that point elsewhere")
+    @DisplayName("ls and stats accept sizes whose sum overflows, and names that point elsewhere")
     void strangeListing() {
         List<EntryCatalog.Listed> entries = List.of(
                 new EntryCatalog.Listed(

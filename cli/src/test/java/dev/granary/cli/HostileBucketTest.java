@@ -312,30 +312,28 @@ class HostileBucketTest {
     }
 
     @Test
-    @DisplayName(
-            "A9 S2 every length is declared as 5 GiB: populate and compact end with 1 and a cause,"
-                    + " in a heap of 256 MB")
+    @DisplayName("every length is declared as 5 GiB: populate and compact end with 1 and a cause,"
+            + " in a heap of 256 MB")
     void hugeLengths() throws Exception {
         assumeDevice();
         assertEachEnds(HostileBucketTest::huge, List.of(populate(), COMPACT));
     }
 
     @Test
-    @DisplayName(
-            "A9 S2 entries that are listed as small and declared as 5 GiB: warm reports that they"
-                    + " are too long, in a heap of 256 MB")
+    @DisplayName("entries that are listed as small and declared as 5 GiB: warm reports that they"
+            + " are too long, in a heap of 256 MB")
     void hugeEntriesOnly() throws Exception {
         assertEachEnds(hugeEntries(), List.of(WARM));
     }
 
     @Test
-    @DisplayName("A9 S6 a listing of empty pages without end: ls ends with 1 and the cause")
+    @DisplayName("a listing of empty pages without end: ls ends with 1 and the cause")
     void emptyPages() throws Exception {
         assertEachEnds(endless(0), List.of(LS));
     }
 
     @Test
-    @DisplayName("A9 S2 S6 the other commands against the same servers")
+    @DisplayName("the other commands against the same servers")
     @EnabledIfSystemProperty(
             named = WHOLE,
             matches = "true",
@@ -348,9 +346,8 @@ class HostileBucketTest {
     }
 
     @Test
-    @DisplayName(
-            "A9 S6 a listing of a thousand new entries a page without end: ls, warm and compact"
-                    + " end with 1 and the cause, in a heap of 256 MB")
+    @DisplayName("a listing of a thousand new entries a page without end: ls, warm and compact"
+            + " end with 1 and the cause, in a heap of 256 MB")
     @EnabledIfSystemProperty(
             named = WHOLE,
             matches = "true",

@@ -107,9 +107,8 @@ class LauncherTest {
     }
 
     @Test
-    @DisplayName(
-            "U4 with --backend level-zero, demo installs Intel's driver, and other commands name"
-                    + " it; the packages are those of the release")
+    @DisplayName("with --backend level-zero, demo installs Intel's driver, and other commands name"
+            + " it; the packages are those of the release")
     void levelZero() throws Exception {
         for (boolean isLater : new boolean[] {false, true}) {
             program("bin/apt-cache", isLater ? "exit 0" : "exit 100");
@@ -136,7 +135,7 @@ class LauncherTest {
 
     @Test
     @DisplayName(
-            "U4 a driver is installed only for demo and test; populate, run and doctor show how to"
+            "a driver is installed only for demo and test; populate, run and doctor show how to"
                     + " install one")
     void installs() throws Exception {
         for (String command : List.of("populate", "get", "doctor")) {

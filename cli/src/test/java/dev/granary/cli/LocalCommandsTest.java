@@ -207,7 +207,7 @@ class LocalCommandsTest {
     }
 
     @Test
-    @DisplayName("O7 inspection removes nothing, whatever the capacity is")
+    @DisplayName("inspection removes nothing, whatever the capacity is")
     void lookingEvictsNothing() throws Exception {
         fill();
         store(NEW, "large", 3 << 20, Duration.ZERO, Duration.ZERO);
@@ -302,9 +302,8 @@ class LocalCommandsTest {
     }
 
     @Test
-    @DisplayName(
-            "D6 verify finds damaged entries, ends with 1 and keeps them; --repair removes only"
-                    + " them and ends with 0; foreign files are kept")
+    @DisplayName("verify finds damaged entries, ends with 1 and keeps them; --repair removes only"
+            + " them and ends with 0; foreign files are kept")
     void verify() throws Exception {
         List<String> ids = fill();
         run("verify").exits(0).prints("sound 15", "No damage found.", "foreign nothing");
@@ -338,7 +337,7 @@ class LocalCommandsTest {
     }
 
     @Test
-    @DisplayName("N10 inspect shows the container of a binary, and whether it is for the target")
+    @DisplayName("inspect shows the container of a binary, and whether it is for the target")
     void inspectContainer() throws Exception {
         String ptx = ".version 8.7\n.target sm_90\n";
         Map<String, String> results = Map.of(
@@ -372,7 +371,7 @@ class LocalCommandsTest {
     }
 
     @Test
-    @DisplayName("K11 an entry of a later version is not damage: verify reports it, and repair"
+    @DisplayName("an entry of a later version is not damage: verify reports it, and repair"
             + " skips it")
     void otherVersion() throws Exception {
         List<String> ids = fill();

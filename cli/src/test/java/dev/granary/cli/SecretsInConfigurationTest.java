@@ -96,7 +96,7 @@ class SecretsInConfigurationTest {
     }
 
     @Test
-    @DisplayName("S11 a bucket or an endpoint with a secret in the wrong place: rejected in code,"
+    @DisplayName("a bucket or an endpoint with a secret in the wrong place: rejected in code,"
             + " environment and file, and never shown")
     void places() throws Exception {
         List<Executable> all = new ArrayList<>();
@@ -123,9 +123,8 @@ class SecretsInConfigurationTest {
     }
 
     @Test
-    @DisplayName(
-            "S11 other settings, unknown keys and TOML errors in the file: no value that may be a"
-                    + " secret is shown")
+    @DisplayName("other settings, unknown keys and TOML errors in the file: no value that may be a"
+            + " secret is shown")
     void file() throws Exception {
         List<Executable> all = new ArrayList<>();
         for (String text : List.of(
@@ -156,9 +155,8 @@ class SecretsInConfigurationTest {
     }
 
     @Test
-    @DisplayName(
-            "S11 the command line, with a mistyped option, too: exit code 2, and neither output"
-                    + " shows the secret")
+    @DisplayName("the command line, with a mistyped option, too: exit code 2, and neither output"
+            + " shows the secret")
     void commandLine() {
         List<Executable> all = new ArrayList<>();
         List<List<String>> lines = new ArrayList<>(List.of(
@@ -199,7 +197,7 @@ class SecretsInConfigurationTest {
     }
 
     @Test
-    @DisplayName("S11 locations and endpoints in code: exceptions show neither user information nor"
+    @DisplayName("locations and endpoints in code: exceptions show neither user information nor"
             + " values of a query")
     void exceptions() {
         List<Executable> all = new ArrayList<>();
@@ -227,9 +225,8 @@ class SecretsInConfigurationTest {
     }
 
     @Test
-    @DisplayName(
-            "S11 the error is still reported: the name of the option, the value of a known option,"
-                    + " host and bucket")
+    @DisplayName("the error is still reported: the name of the option, the value of a known option,"
+            + " host and bucket")
     void stillReported() {
         String unknown = refusal("s3://team?secret=abc");
         assertTrue(unknown.contains("'secret=...'") && unknown.contains("access=read"), unknown);

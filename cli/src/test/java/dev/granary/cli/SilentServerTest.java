@@ -50,9 +50,8 @@ class SilentServerTest {
     }
 
     @Test
-    @DisplayName(
-            "A9 S5 S10 U3 a silent server: every command ends by itself, with its exit code, and"
-                    + " one line with the cause and no other")
+    @DisplayName("a silent server: every command ends by itself, with its exit code, and"
+            + " one line with the cause and no other")
     void silent() throws Exception {
         Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "no OpenCL device");
         Files.writeString(

@@ -62,7 +62,7 @@ class SmallHeapTest {
     }
 
     @Test
-    @DisplayName("F1, F7, F11 with a heap of 128 MiB, metadata that declares 256 Mi characters, an"
+    @DisplayName("with a heap of 128 MiB, metadata that declares 256 Mi characters, an"
             + " endless source and an entry of 256 MiB are reported")
     void reported() throws Exception {
         Path local = directory.resolve("local");

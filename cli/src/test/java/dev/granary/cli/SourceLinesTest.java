@@ -34,7 +34,7 @@ class SourceLinesTest {
     }
 
     @Test
-    @DisplayName("U12 an error is in the user's file and line, for each file of a program, also"
+    @DisplayName("an error is in the user's file and line, for each file of a program, also"
             + " after one that does not end its last line, and in their headers")
     void everyFile() throws Exception {
         for (Map.Entry<String, String> ending : LINE_ENDINGS.entrySet()) {

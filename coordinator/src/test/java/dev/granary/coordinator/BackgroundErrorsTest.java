@@ -77,9 +77,8 @@ class BackgroundErrorsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"OutOfMemoryError", "StackOverflowError"})
-    @DisplayName(
-            "S2 A7 with a bucket that throws errors, the caller gets its primitive, flush ends,"
-                    + " and causes are counted")
+    @DisplayName("with a bucket that throws errors, the caller gets its primitive, flush ends,"
+            + " and causes are counted")
     void everyUse(String kind, @TempDir Path directory) throws Exception {
         ErrorBucket bucket = new ErrorBucket(kind);
         GranaryConfig config = new TestNode(directory, new FakeBucket())
@@ -113,7 +112,7 @@ class BackgroundErrorsTest {
     }
 
     @Test
-    @DisplayName("S2 an error of a background probe is not printed, and the next probe is tried")
+    @DisplayName("an error of a background probe is not printed, and the next probe is tried")
     void probe() throws Exception {
         CountDownLatch uncaught = new CountDownLatch(1);
         Thread.UncaughtExceptionHandler oldHandler = Thread.getDefaultUncaughtExceptionHandler();

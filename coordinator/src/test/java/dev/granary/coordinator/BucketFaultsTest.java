@@ -70,9 +70,8 @@ class BucketFaultsTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName(
-            "R1 R2 N4 O1 with any fault at any request the caller has a correct primitive, and all"
-                    + " is counted once")
+    @DisplayName("with any fault at any request the caller has a correct primitive, and all"
+            + " is counted once")
     @Tag("exhaustive")
     void everyFault(BucketState bucketState) throws Exception {
         List<FaultPoint> points = new ArrayList<>();
@@ -277,7 +276,7 @@ class BucketFaultsTest {
 
     @Test
     @DisplayName(
-            "R3 credentials that expire and are renewed affect only the bucket, and only meanwhile")
+            "credentials that expire and are renewed affect only the bucket, and only meanwhile")
     void expired() throws Exception {
         outage(
                 FaultPlan.always(new Fault.Lost(Fault.EXPIRED)),
@@ -285,7 +284,7 @@ class BucketFaultsTest {
     }
 
     @Test
-    @DisplayName("R16 SlowDown answers and resets affect only the bucket, and only meanwhile")
+    @DisplayName("SlowDown answers and resets affect only the bucket, and only meanwhile")
     void storm() throws Exception {
         outage(
                 FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)),
@@ -325,7 +324,7 @@ class BucketFaultsTest {
 
     @Test
     @DisplayName(
-            "R3 without the permission to list, absent keys are forbidden: everything compiles and"
+            "without the permission to list, absent keys are forbidden: everything compiles and"
                     + " is published")
     void mayNotList() throws Exception {
         try (Run run = new Run(BucketState.NOTHING, "may not list", FaultyBucket.LONG);

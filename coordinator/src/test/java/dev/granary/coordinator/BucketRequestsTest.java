@@ -58,7 +58,7 @@ class BucketRequestsTest {
     }
 
     @Test
-    @DisplayName("R16 O1 the statistics of a layer show its requests and retries, and the breaker"
+    @DisplayName("the statistics of a layer show its requests and retries, and the breaker"
             + " closed, open, half-open and closed again")
     void states() throws Exception {
         TestTicker ticker = new TestTicker();
@@ -123,7 +123,7 @@ class BucketRequestsTest {
     }
 
     @Test
-    @DisplayName("O1 the requests of packs, over connections of their own, are included")
+    @DisplayName("the requests of packs, over connections of their own, are included")
     void packs() throws Exception {
         try (TestFleet fleet = new TestFleet(directory);
                 Granary granary = fleet.openInPacks("ci")) {
@@ -137,7 +137,7 @@ class BucketRequestsTest {
     }
 
     @Test
-    @DisplayName("O1 of two breakers, the state of the one that rejects more is shown")
+    @DisplayName("of two breakers, the state of the one that rejects more is shown")
     void twoBreakers() {
         LayerStatistics.Requests lookups = new LayerStatistics.Requests(5, 1, Breaker.HALF_OPEN, 2);
         LayerStatistics.Requests packs = new LayerStatistics.Requests(7, 3, Breaker.OPEN, 1);
@@ -146,7 +146,7 @@ class BucketRequestsTest {
     }
 
     @Test
-    @DisplayName("R16 a dead endpoint opens the breaker")
+    @DisplayName("a dead endpoint opens the breaker")
     void deadEndpoint() throws Exception {
         System.setProperty("aws.accessKeyId", "key");
         System.setProperty("aws.secretAccessKey", "secret");

@@ -65,7 +65,7 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("R9 the claim is held during the compile, and released when the entry is stored,"
+    @DisplayName("the claim is held during the compile, and released when the entry is stored,"
             + " uploaded or not")
     void compiled() throws Exception {
         ClaimResult[] claims = new ClaimResult[1];
@@ -80,7 +80,7 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("R9 the claim is released if nothing is stored: no binaries, compile error, broken"
+    @DisplayName("the claim is released if nothing is stored: no binaries, compile error, broken"
             + " engine or listener")
     void nothingToStore() throws Exception {
         try (Granary granary = node.open()) {
@@ -107,7 +107,7 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("R9 an entry from the bucket is claimed until the local tier has it")
+    @DisplayName("an entry from the bucket is claimed until the local tier has it")
     void fromTheBucket() throws Exception {
         bucket.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "elsewhere")));
         try (Granary granary = node.open()) {
@@ -119,7 +119,7 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("N5 the claim of a lazy driver awaits the launch, and is released by the launch, a"
+    @DisplayName("the claim of a lazy driver awaits the launch, and is released by the launch, a"
             + " flush, or the end")
     void lazyDriver() throws Exception {
         ClaimResult awaiting = new ClaimResult.Taken(Stage.AWAITING_LAUNCH);
@@ -148,7 +148,7 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("R9 O1 a waiting lookup gets the entry of the other: one local hit, no miss, one"
+    @DisplayName("a waiting lookup gets the entry of the other: one local hit, no miss, one"
             + " compile")
     void waits() throws Exception {
         CountDownLatch compiling = new CountDownLatch(1);
@@ -209,7 +209,7 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("R9 at the end of its wait a lookup compiles, counts one local miss, and stores"
+    @DisplayName("at the end of its wait a lookup compiles, counts one local miss, and stores"
             + " without the claim")
     void deadline() throws Exception {
         node.localWait = Duration.ofMillis(20);
@@ -235,8 +235,7 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName(
-            "D11 N7 an entry that the driver rejects or that is in quarantine is not waited for")
+    @DisplayName("an entry that the driver rejects or that is in quarantine is not waited for")
     void unusableEntry() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
@@ -281,7 +280,7 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("D15 if claims fail, everything else works, and it is counted")
+    @DisplayName("if claims fail, everything else works, and it is counted")
     void unavailable() throws Exception {
         Files.createDirectory(node.directory.resolve("claims"));
         try (Granary granary = node.open()) {

@@ -75,7 +75,7 @@ class CompositeCapacityTest {
     }
 
     @Test
-    @DisplayName("M1 the default capacity is 1024, the size 0")
+    @DisplayName("the default capacity is 1024, the size 0")
     void standard() throws Exception {
         try (Granary granary = open()) {
             assertEquals(List.of(0, 1024), sizeAndCapacity(granary));
@@ -83,7 +83,7 @@ class CompositeCapacityTest {
     }
 
     @Test
-    @DisplayName("M3 M13 with capacity 22 by the environment the last 22 of 30 stay; code takes"
+    @DisplayName("with capacity 22 by the environment the last 22 of 30 stay; code takes"
             + " precedence")
     void byEnvironment() throws Exception {
         try (Granary granary = open("GRANARY_PRIMITIVE_CACHE_CAPACITY", "22")) {
@@ -100,7 +100,7 @@ class CompositeCapacityTest {
     }
 
     @Test
-    @DisplayName("M4 M9 an equal or higher capacity keeps 12; a lower one of 10 keeps the 10 most"
+    @DisplayName("an equal or higher capacity keeps 12; a lower one of 10 keeps the 10 most"
             + " recently used, at once")
     void lowered() throws Exception {
         try (Granary granary = open()) {
@@ -122,7 +122,7 @@ class CompositeCapacityTest {
     }
 
     @Test
-    @DisplayName("M2 capacity 0 clears and disables, a higher one enables again; a negative one is"
+    @DisplayName("capacity 0 clears and disables, a higher one enables again; a negative one is"
             + " rejected")
     void zero() throws Exception {
         try (Granary granary = open()) {

@@ -90,7 +90,7 @@ class CompositeLookupTest {
 
     @Test
     @DisplayName(
-            "O1 primitive, nested, kernel, local and bucket hits and misses are counted separately"
+            "primitive, nested, kernel, local and bucket hits and misses are counted separately"
                     + " and exactly")
     void statistics() throws Exception {
         try (Granary other = new TestNode(directory.resolve("other machine"), bucket).open()) {
@@ -181,9 +181,8 @@ class CompositeLookupTest {
     }
 
     @Test
-    @DisplayName(
-            "M14 a primitive in memory takes precedence over binaries in any tier, without another"
-                    + " lookup")
+    @DisplayName("a primitive in memory takes precedence over binaries in any tier, without another"
+            + " lookup")
     void memoryWins() throws Exception {
         try (Granary granary = node.open()) {
             multiply(granary, 12);
@@ -233,7 +232,7 @@ class CompositeLookupTest {
     }
 
     @Test
-    @DisplayName("K13 a primitive with the empty id is compiled once per process, even with a new"
+    @DisplayName("a primitive with the empty id is compiled once per process, even with a new"
             + " engine per call")
     void notCacheable() throws Exception {
         try (Granary granary = node.open()) {
@@ -280,9 +279,8 @@ class CompositeLookupTest {
     }
 
     @Test
-    @DisplayName(
-            "M5 M7 12 threads with an engine per call: each of six primitives is created once, each"
-                    + " program compiled once")
+    @DisplayName("12 threads with an engine per call: each of six primitives is created once, each"
+            + " program compiled once")
     void enginesPerCall() throws Exception {
         try (Granary granary = node.open();
                 ExecutorService threads = Executors.newFixedThreadPool(12)) {
@@ -311,7 +309,7 @@ class CompositeLookupTest {
 
     @Test
     @DisplayName(
-            "M2 with a configured capacity of 0 each call creates a primitive, from kernels of the"
+            "with a configured capacity of 0 each call creates a primitive, from kernels of the"
                     + " local tier")
     void capacityZero() throws Exception {
         try (Granary granary = node.open(node.config().primitiveCacheCapacity(0).build())) {
@@ -332,7 +330,7 @@ class CompositeLookupTest {
     }
 
     @Test
-    @DisplayName("R9 64 threads request one composite primitive: it is created once, and each of"
+    @DisplayName("64 threads request one composite primitive: it is created once, and each of"
             + " its programs compiled once")
     void manyThreads() throws Exception {
         try (Granary granary = node.open();

@@ -69,7 +69,7 @@ class CompositeProcessTest {
     }
 
     @Test
-    @DisplayName("R9 N1 a process creates composite primitives, and another with an empty directory"
+    @DisplayName("a process creates composite primitives, and another with an empty directory"
             + " compiles nothing; damaged parts are compiled again, and only those")
     void otherMachine() throws Exception {
         try (TestFleet fleet = new TestFleet(directory.resolve("server"))) {
@@ -91,14 +91,14 @@ class CompositeProcessTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("D18 after kill -9 at an upload of its parts, a process on the same machine and"
+    @DisplayName("after kill -9 at an upload of its parts, a process on the same machine and"
             + " one on another get right results, and nothing stored is compiled again")
     void killedWhileStoring() throws Exception {
         killedAtUpload(2);
     }
 
     @Test
-    @DisplayName("D18 after kill -9 at the first or the last upload of its parts the same holds")
+    @DisplayName("after kill -9 at the first or the last upload of its parts the same holds")
     @Tag("exhaustive")
     void killedAtFirstAndLast() throws Exception {
         killedAtUpload(0);

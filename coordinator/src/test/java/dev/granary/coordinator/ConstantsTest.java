@@ -50,7 +50,7 @@ class ConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 the environment is read once, later changes have no effect; code takes"
+    @DisplayName("the environment is read once, later changes have no effect; code takes"
             + " precedence, also at run time")
     void environment() throws Exception {
         environment.put(VARIABLE, "cpu:10240;gpu:2048:COST");
@@ -81,7 +81,7 @@ class ConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 unlimited by default, on every kind of engine")
+    @DisplayName("unlimited by default, on every kind of engine")
     void unlimited() throws Exception {
         try (Granary granary = Granary.open(builder().build())) {
             for (EngineKind kind : EngineKind.values()) {
@@ -92,9 +92,8 @@ class ConstantsTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 close frees the constants, except those in use, which stay valid until they are"
-                    + " released")
+    @DisplayName("close frees the constants, except those in use, which stay valid until they are"
+            + " released")
     void closing() throws Exception {
         AtomicInteger freed = new AtomicInteger();
         ConstantTensorCaches caches;

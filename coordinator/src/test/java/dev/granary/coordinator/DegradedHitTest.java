@@ -63,7 +63,7 @@ class DegradedHitTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("N8 a binary that Intel's driver compiles again is counted and stored anew: the"
+    @DisplayName("a binary that Intel's driver compiles again is counted and stored anew: the"
             + " next process restores it")
     void recompiled(Backend backend) throws Exception {
         store(backend, "local");

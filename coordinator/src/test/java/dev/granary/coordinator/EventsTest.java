@@ -301,7 +301,7 @@ class EventsTest {
     }
 
     @Test
-    @DisplayName("O1 over a random session of several threads, events agree with all counters, and"
+    @DisplayName("over a random session of several threads, events agree with all counters, and"
             + " the flight recorder has as many of each kind")
     void agree() throws Exception {
         SplittableRandom seed = TestSeed.random("events");
@@ -597,7 +597,7 @@ class EventsTest {
     }
 
     @Test
-    @DisplayName("K16 an exception or error of a broken engine ends the event of its restore or"
+    @DisplayName("an exception or error of a broken engine ends the event of its restore or"
             + " compile, with the cause")
     void brokenEngine() throws Exception {
         Collector collector = new Collector();
@@ -627,7 +627,7 @@ class EventsTest {
     }
 
     @Test
-    @DisplayName("K7 the time of a compile ends before the rejection of an entry without a kernel")
+    @DisplayName("the time of a compile ends before the rejection of an entry without a kernel")
     void compileBeforeRejection() throws Exception {
         Collector collector = new Collector();
         FakeEngine engine = engine();

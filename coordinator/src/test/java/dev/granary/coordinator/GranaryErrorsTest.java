@@ -240,7 +240,7 @@ class GranaryErrorsTest {
     @ParameterizedTest
     @MethodSource("errors")
     @DisplayName(
-            "M1 after an error at any step of a lookup the same key works at once, and no claim is"
+            "after an error at any step of a lookup the same key works at once, and no claim is"
                     + " left")
     void anyStep(Error thrown) throws Exception {
         error = thrown;
@@ -277,7 +277,7 @@ class GranaryErrorsTest {
     }
 
     @Test
-    @DisplayName("M1 after infinitely nested lookups all keys work; a claim that the overflow left"
+    @DisplayName("after infinitely nested lookups all keys work; a claim that the overflow left"
             + " costs one wait at most")
     void endlesslyNested() throws Exception {
         BrokenEngine engine = new BrokenEngine();
@@ -330,9 +330,8 @@ class GranaryErrorsTest {
     }
 
     @Test
-    @DisplayName(
-            "M5 beyond a limit of unlaunched primitives the binaries of the oldest are taken, and"
-                    + " they are released")
+    @DisplayName("beyond a limit of unlaunched primitives the binaries of the oldest are taken, and"
+            + " they are released")
     void neverLaunched() throws Exception {
         FakeEngine engine = new FakeEngine("one");
         engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;

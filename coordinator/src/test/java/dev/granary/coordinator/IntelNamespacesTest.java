@@ -115,8 +115,8 @@ class IntelNamespacesTest {
     }
 
     @Test
-    @DisplayName("N11 real binaries in the local tier: Level Zero restores OpenCL's and stores its"
-            + " own")
+    @DisplayName(
+            "real binaries in the local tier: Level Zero restores OpenCL's and stores its" + " own")
     void local() throws Exception {
         String compiled = lookup("local", "opencl", Map.of());
         assertEquals("COMPILED", source(compiled));
@@ -140,7 +140,7 @@ class IntelNamespacesTest {
     }
 
     @Test
-    @DisplayName("N11 real binaries in the local tier and in a bucket: OpenCL never restores Level"
+    @DisplayName("real binaries in the local tier and in a bucket: OpenCL never restores Level"
             + " Zero's")
     void never() throws Exception {
         String compiled = lookup("never", "level-zero", bucket("never"));
@@ -152,7 +152,7 @@ class IntelNamespacesTest {
     }
 
     @Test
-    @DisplayName("N11 real binaries in a bucket: Level Zero restores OpenCL's unpacked entry, and"
+    @DisplayName("real binaries in a bucket: Level Zero restores OpenCL's unpacked entry, and"
             + " publishes its own for other machines")
     void unpacked() throws Exception {
         String compiled = lookup("ci", "opencl", bucket("unpacked"));
@@ -165,7 +165,7 @@ class IntelNamespacesTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N11 real binaries in a pack, read from the bucket and from a warmed directory")
+    @DisplayName("real binaries in a pack, read from the bucket and from a warmed directory")
     void packedAndWarmed() throws Exception {
         String compiled = output("packing", "opencl", true, bucket("packed"));
         assertEquals("COMPILED", source(compiled));
@@ -187,7 +187,7 @@ class IntelNamespacesTest {
     }
 
     @Test
-    @DisplayName("N14 a module of SPIR-V is compiled by OpenCL once, and another machine restores"
+    @DisplayName("a module of SPIR-V is compiled by OpenCL once, and another machine restores"
             + " its binary")
     void moduleByOpenCl() throws Exception {
         String compiled = lookupModule("module", "opencl", "module");
@@ -205,7 +205,7 @@ class IntelNamespacesTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N14 N11 a module of SPIR-V is compiled by Level Zero without a front end, and"
+    @DisplayName("a module of SPIR-V is compiled by Level Zero without a front end, and"
             + " OpenCL's binary of it is restored")
     void moduleByLevelZero() throws Exception {
         String compiled = lookupModule("module-zero", "level-zero", "module-zero");

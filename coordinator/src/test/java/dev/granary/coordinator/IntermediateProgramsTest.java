@@ -163,7 +163,7 @@ class IntermediateProgramsTest {
     }
 
     @Test
-    @DisplayName("N13 a machine without a compiler to SPIR-V builds for its own device from the"
+    @DisplayName("a machine without a compiler to SPIR-V builds for its own device from the"
             + " program that another machine has published; the binary is the same as with one")
     void withoutCompiler() throws Exception {
         withoutCompiler(false);
@@ -171,7 +171,7 @@ class IntermediateProgramsTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N13 the same with a pack")
+    @DisplayName("the same with a pack")
     void withoutCompilerFromPack() throws Exception {
         withoutCompiler(true);
     }
@@ -208,7 +208,7 @@ class IntermediateProgramsTest {
     }
 
     @Test
-    @DisplayName("N9 R12 N13 without a compiler and without an intermediate program, the message"
+    @DisplayName("without a compiler and without an intermediate program, the message"
             + " names the packages to install; the lookup costs two requests: head and entry")
     void missing() throws Exception {
         String output =
@@ -228,7 +228,7 @@ class IntermediateProgramsTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("O11 N13 the explanation of an intermediate program is what the lookup after it"
+    @DisplayName("the explanation of an intermediate program is what the lookup after it"
             + " does: compiled, from disk, from a bucket, or a failure")
     void explained() throws Exception {
         String ci = new Machine("ex-ci", TIGER_LAKE).bucket("explained").explainedLookup();
@@ -251,7 +251,7 @@ class IntermediateProgramsTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N13 a source that means another thing on another device has a program for each")
+    @DisplayName("a source that means another thing on another device has a program for each")
     void ofDevice() throws Exception {
         Machine first = new Machine("device", TIGER_LAKE).source("device");
         String compiled = first.lookup();
@@ -329,7 +329,7 @@ class IntermediateProgramsTest {
     }
 
     @Test
-    @DisplayName("N10 N13 a truncated program never reaches the driver: it is counted, compiled"
+    @DisplayName("a truncated program never reaches the driver: it is counted, compiled"
             + " again and replaced")
     void truncated() throws Exception {
         malformed(Defect.TRUNCATED);
@@ -338,7 +338,7 @@ class IntermediateProgramsTest {
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "TRUNCATED")
     @Tag("exhaustive")
-    @DisplayName("N10 N13 the same with other defects")
+    @DisplayName("the same with other defects")
     void malformed(Defect defect) throws Exception {
         List<byte[]> sound = kept("probe");
         String machine = "malformed-" + defect;
@@ -352,7 +352,7 @@ class IntermediateProgramsTest {
     }
 
     @Test
-    @DisplayName("N6 N13 a program that the driver refuses is compiled again and replaced; without"
+    @DisplayName("a program that the driver refuses is compiled again and replaced; without"
             + " a compiler the driver's reason is the failure")
     void refused() throws Exception {
         List<byte[]> sound = kept("probe");
@@ -369,7 +369,7 @@ class IntermediateProgramsTest {
     }
 
     @Test
-    @DisplayName("N6 N13 N14 a program of a later version than the device takes never reaches the"
+    @DisplayName("a program of a later version than the device takes never reaches the"
             + " driver, which would end the process: it is compiled again and replaced; without a"
             + " compiler the version is the failure")
     void laterVersion() throws Exception {
@@ -406,7 +406,7 @@ class IntermediateProgramsTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N6 N13 a program of a bucket that the driver refuses is replaced on this machine,"
+    @DisplayName("a program of a bucket that the driver refuses is replaced on this machine,"
             + " and by no single machine in the bucket")
     void refusedInBucket() throws Exception {
         List<byte[]> sound = kept("probe");
@@ -427,7 +427,7 @@ class IntermediateProgramsTest {
     }
 
     @Test
-    @DisplayName("N7 N13 a program on which the driver ends the process is in quarantine for the"
+    @DisplayName("a program on which the driver ends the process is in quarantine for the"
             + " next one, which compiles")
     void endsProcess() throws Exception {
         List<byte[]> sound = kept("probe");
@@ -458,7 +458,7 @@ class IntermediateProgramsTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("R9 N13 processes of several devices share one run of the front end")
+    @DisplayName("processes of several devices share one run of the front end")
     void compileOnce() throws Exception {
         boolean isFound = ToolPath.ofProcess().program("ocloc").isPresent();
         assumeTrue(isFound, "ocloc is not installed, on Debian: apt-get install intel-opencl-icd");
@@ -483,7 +483,7 @@ class IntermediateProgramsTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N13 a machine with another compiler uses its own program, which is kept beside"
+    @DisplayName("a machine with another compiler uses its own program, which is kept beside"
             + " the first; one without uses the first. No environment variable changes a program")
     void otherCompiler() throws Exception {
         ToolPath path = ToolPath.ofProcess();

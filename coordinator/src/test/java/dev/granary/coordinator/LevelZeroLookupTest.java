@@ -86,7 +86,7 @@ class LevelZeroLookupTest {
     }
 
     @Test
-    @DisplayName("N1 a program of Level Zero is compiled once, then restored from the local tier")
+    @DisplayName("a program of Level Zero is compiled once, then restored from the local tier")
     void localHit() throws Exception {
         LevelZeroDevice device = LevelZero.devices().getFirst();
         long compiled = driver.calls("spirv");
@@ -98,7 +98,7 @@ class LevelZeroLookupTest {
     }
 
     @Test
-    @DisplayName("N3 a driver of another version has a namespace of its own")
+    @DisplayName("a driver of another version has a namespace of its own")
     void otherDriver() throws Exception {
         assertEquals(PrimitiveSource.COMPILED, lookup(LevelZero.devices().getFirst(), 2));
         driver.set("GRANARY_ZE_DRIVER_VERSION", "0x01020004");
@@ -109,7 +109,7 @@ class LevelZeroLookupTest {
     }
 
     @Test
-    @DisplayName("N11 an entry of OpenCL, for the same device and build of the driver, is restored,"
+    @DisplayName("an entry of OpenCL, for the same device and build of the driver, is restored,"
             + " and stored in the own namespace in the driver's format")
     void crossNamespace() throws Exception {
         LevelZeroDevice device = LevelZero.devices().getFirst();
@@ -148,7 +148,7 @@ class LevelZeroLookupTest {
     }
 
     @Test
-    @DisplayName("N8 a hit that the driver compiles again is counted and stored anew")
+    @DisplayName("a hit that the driver compiles again is counted and stored anew")
     void recompiled() throws Exception {
         LevelZeroDevice device = LevelZero.devices().getFirst();
         assertEquals(PrimitiveSource.COMPILED, lookup(device, 2));

@@ -42,7 +42,7 @@ class LocalDirectoryTest {
     }
 
     @Test
-    @DisplayName("D13 a file, a link and a directory that others can write are refused with advice")
+    @DisplayName("a file, a link and a directory that others can write are refused with advice")
     void refused() throws Exception {
         Files.writeString(node.directory, "a file");
         assertRefused(node.directory.toString(), "not a directory", "Choose another");
@@ -56,7 +56,7 @@ class LocalDirectoryTest {
     }
 
     @Test
-    @DisplayName("D13 if the directory is refused, the tiers of all buckets are closed; a plugged"
+    @DisplayName("if the directory is refused, the tiers of all buckets are closed; a plugged"
             + " cache stays open, since the application closes it")
     void refusedClosesBuckets() throws Exception {
         Files.writeString(node.directory, "a file");
@@ -73,7 +73,7 @@ class LocalDirectoryTest {
     }
 
     @Test
-    @DisplayName("D13 in a volume that others can write, everything is in a private subdirectory,"
+    @DisplayName("in a volume that others can write, everything is in a private subdirectory,"
             + " which the next process uses")
     void volume() throws Exception {
         Files.createDirectories(node.directory);
@@ -93,7 +93,7 @@ class LocalDirectoryTest {
     }
 
     @Test
-    @DisplayName("D15 in a read-only directory hits are read, all else is compiled and shared, and"
+    @DisplayName("in a read-only directory hits are read, all else is compiled and shared, and"
             + " nothing throws")
     void readOnly() throws Exception {
         Files.createDirectories(node.directory);

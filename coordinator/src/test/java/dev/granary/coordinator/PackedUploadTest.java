@@ -61,9 +61,8 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName(
-            "R12 compiled entries become one pack, which the head names, written by the flush with"
-                    + " time and not before")
+    @DisplayName("compiled entries become one pack, which the head names, written by the flush with"
+            + " time and not before")
     void onePack() throws Exception {
         try (Granary granary = fleet.openInPacks("ci")) {
             compile(granary, 20);
@@ -101,9 +100,8 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName(
-            "R21 if a process ends before its pack is sealed, the outbox has all entries, and the"
-                    + " next one uploads them")
+    @DisplayName("if a process ends before its pack is sealed, the outbox has all entries, and the"
+            + " next one uploads them")
     void outbox() throws Exception {
         TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
         Granary stopped = Granary.builder()
@@ -126,7 +124,7 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName("P21 an outcome of a tuning is published unpacked, where one writer alone creates"
+    @DisplayName("an outcome of a tuning is published unpacked, where one writer alone creates"
             + " a revision")
     void outcome() throws Exception {
         Id id = Id.builder(TestFleet.kernels(1).getFirst().getId().target())
@@ -147,7 +145,7 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName("R12 D21 entries of the bucket, in packs or not, are duplicates, also from another"
+    @DisplayName("entries of the bucket, in packs or not, are duplicates, also from another"
             + " machine")
     void duplicates() throws Exception {
         for (String machine : List.of("ci", "other")) {
@@ -179,7 +177,7 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName("R15 a server without conditional writes gets each entry unpacked")
+    @DisplayName("a server without conditional writes gets each entry unpacked")
     void noConditions() throws Exception {
         fleet.server.conditions(ConditionMode.IGNORED);
         try (BucketTier bucket = TierFactory.bucket(
@@ -220,7 +218,7 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName("R6 if a pack cannot be written, its entries are published unpacked")
+    @DisplayName("if a pack cannot be written, its entries are published unpacked")
     void refused() throws Exception {
         TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());
         fleet.proxy.plan(FaultPlan.when(
@@ -237,7 +235,7 @@ class PackedUploadTest {
     }
 
     @Test
-    @DisplayName("R6 R21 if nothing can be written, listeners get the cause, and the next process"
+    @DisplayName("if nothing can be written, listeners get the cause, and the next process"
             + " uploads from the outbox")
     void refusedToo() throws Exception {
         TestNode node = new TestNode(directory.resolve("ci"), new FakeBucket());

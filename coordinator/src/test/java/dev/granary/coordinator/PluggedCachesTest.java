@@ -75,7 +75,7 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName("U15 O1 a plugged layer is filled by write-behind and is hit; all is counted")
+    @DisplayName("a plugged layer is filled by write-behind and is hit; all is counted")
     void layer() throws Exception {
         GranaryConfig config = config("first").build();
         try (Granary granary =
@@ -119,7 +119,7 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName("U15 R5 layers are requested in the order of the calls, with the buckets between")
+    @DisplayName("layers are requested in the order of the calls, with the buckets between")
     void order() throws Exception {
         try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
             System.setProperty("aws.accessKeyId", s3.accessKey());
@@ -172,7 +172,7 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName("U15 nothing is stored or discarded in a read-only layer")
+    @DisplayName("nothing is stored or discarded in a read-only layer")
     void readOnly() throws Exception {
         near.content.store(entry(A, "near"));
         far.content.store(entry(A, "far"));
@@ -199,7 +199,7 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName("U15 R16 a plugged layer that does not answer is skipped; its late answer counts")
+    @DisplayName("a plugged layer that does not answer is skipped; its late answer counts")
     void slow() throws Exception {
         GateBucket slow = new GateBucket();
         try (Granary granary = Granary.builder()
@@ -219,7 +219,7 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName("U15 T1 A7 errors and foreign entries of a plugged layer are counted misses")
+    @DisplayName("errors and foreign entries of a plugged layer are counted misses")
     void brokenContract() throws Exception {
         far.content.store(entry(A, "far"));
         far.content.store(entry(B, "far"));
@@ -255,9 +255,8 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName(
-            "U15 A9 with a layer that hangs in load and store for ever, lookups go on and close"
-                    + " ends; the next process uploads")
+    @DisplayName("with a layer that hangs in load and store for ever, lookups go on and close"
+            + " ends; the next process uploads")
     void hanging() throws Exception {
         CountDownLatch released = new CountDownLatch(1);
         near.onLoad = _ -> {
@@ -305,7 +304,7 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName("U15 an entry of a plugged layer whose restore ended a process is in quarantine")
+    @DisplayName("an entry of a plugged layer whose restore ended a process is in quarantine")
     void quarantine() throws Exception {
         Entry deadly = entry(A, "deadly");
         near.content.store(deadly);
@@ -326,7 +325,7 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName("U15 O1 a plugged local cache replaces the local tier, and other layers fill it")
+    @DisplayName("a plugged local cache replaces the local tier, and other layers fill it")
     void local() throws Exception {
         near.content.store(entry(B, "near"));
         GranaryConfig config = config("local").build();
@@ -358,9 +357,8 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName(
-            "U15 R21 uploads from a plugged local cache are left to a process with one, and not to"
-                    + " others of the directory")
+    @DisplayName("uploads from a plugged local cache are left to a process with one, and not to"
+            + " others of the directory")
     void outboxOfPluggedLocal() throws Exception {
         CountDownLatch released = new CountDownLatch(1);
         near.onStore = _ -> {
@@ -402,7 +400,7 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName("U15 D11 processes that share a plugged local cache wait for each other's entries")
+    @DisplayName("processes that share a plugged local cache wait for each other's entries")
     void claims() throws Exception {
         GranaryConfig config = config("local").build();
         CountDownLatch compiling = new CountDownLatch(1);
@@ -434,7 +432,7 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName("U15 with the capacity 0 and a plugged local cache the directory is not touched")
+    @DisplayName("with the capacity 0 and a plugged local cache the directory is not touched")
     void withoutDirectory() throws Exception {
         GranaryConfig config = config("local").capacity("0").build();
         for (PrimitiveSource expected : List.of(PrimitiveSource.COMPILED, PrimitiveSource.LOCAL)) {
@@ -451,7 +449,7 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName("U15 an application that closes its cache too early gets misses, no exceptions")
+    @DisplayName("an application that closes its cache too early gets misses, no exceptions")
     void closedTooEarly() throws Exception {
         try (Granary granary = Granary.builder()
                 .config(config("local").build())
@@ -469,7 +467,7 @@ class PluggedCachesTest {
     }
 
     @Test
-    @DisplayName("U15 names that would be ambiguous, and second settings, are refused")
+    @DisplayName("names that would be ambiguous, and second settings, are refused")
     void refused() throws Exception {
         GranaryBuilder builder = Granary.builder().layer("near", near);
         for (String wrong : List.of("", " ", "near", "s3://b", "two\nlines", "x".repeat(201))) {

@@ -67,9 +67,8 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName(
-            "R21 close waits for uploads no longer than the flush limit; the next process does the"
-                    + " rest")
+    @DisplayName("close waits for uploads no longer than the flush limit; the next process does the"
+            + " rest")
     void nextProcessUploads() throws Exception {
         String[] names = Stream.iterate(1, i -> i + 1)
                 .limit(20)
@@ -87,7 +86,7 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("A2 B6 after a temporary refusal the next process with access uploads the entry")
+    @DisplayName("after a temporary refusal the next process with access uploads the entry")
     void refusedForNow() throws Exception {
         bucket.behavior = FakeBucket.Behavior.REFUSES_WRITES;
         for (int i = 0; i < 2; i++) {
@@ -109,7 +108,7 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("R21 an upload to another bucket stays for a process with that bucket")
+    @DisplayName("an upload to another bucket stays for a process with that bucket")
     void otherBucket() throws Exception {
         closeWithPendingUploads("s3://first", "a");
         try (Granary other = node.open("s3://second", TestNode.LONG);
@@ -126,9 +125,8 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName(
-            "D17 uploads to an unconfigured bucket are removed after 30 days, unfinished sessions"
-                    + " after one day")
+    @DisplayName("uploads to an unconfigured bucket are removed after 30 days, unfinished sessions"
+            + " after one day")
     void expires() throws Exception {
         closeWithPendingUploads("s3://first", "a");
         Path sessions = node.directory.resolve("sessions");
@@ -145,9 +143,8 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName(
-            "R21 foreign files in a dead session are ignored or removed, and the valid uploads are"
-                    + " done")
+    @DisplayName("foreign files in a dead session are ignored or removed, and the valid uploads are"
+            + " done")
     void damagedSession() throws Exception {
         closeWithPendingUploads("s3://test", "a");
         Path outbox = Objects.requireNonNull(
@@ -179,8 +176,7 @@ class ProcessCrashTest {
     @ParameterizedTest
     @ValueSource(strings = {"pipe", "directory"})
     @Timeout(60)
-    @DisplayName(
-            "N7 R21 another object in the place of the marks keeps no upload from being adopted")
+    @DisplayName("another object in the place of the marks keeps no upload from being adopted")
     void noFileOfMarks(String kind) throws Exception {
         closeWithPendingUploads("s3://test", "a");
         Path marks = Objects.requireNonNull(
@@ -200,9 +196,8 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName(
-            "R21 an entry that was evicted before its upload is counted as dropped, and not tried"
-                    + " again")
+    @DisplayName("an entry that was evicted before its upload is counted as dropped, and not tried"
+            + " again")
     void evictedBeforeUpload() throws Exception {
         closeWithPendingUploads("s3://test", "a");
         try (LocalTier tier =
@@ -242,7 +237,7 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("R21 of many concurrently opened instances exactly one takes over each upload")
+    @DisplayName("of many concurrently opened instances exactly one takes over each upload")
     void manyAdoptAtOnce() throws Exception {
         closeWithPendingUploads("s3://test", "a", "b", "c", "d");
         int many = 8;
@@ -270,7 +265,7 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("R21 D18 after a process is killed with pending uploads, the next one does them")
+    @DisplayName("after a process is killed with pending uploads, the next one does them")
     void killedWithPendingUploads() throws Exception {
         InteractiveProcess child = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, node.directory);
         assertEquals(ChildProcess.WAITS_IN_UPLOAD, child.answer());
@@ -289,9 +284,8 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName(
-            "N7 an entry that ended a process is not tried for a day; other content under its id"
-                    + " is")
+    @DisplayName("an entry that ended a process is not tried for a day; other content under its id"
+            + " is")
     void quarantine() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
@@ -325,7 +319,7 @@ class ProcessCrashTest {
     }
 
     @Test
-    @DisplayName("N7 different content under the id of an entry in quarantine is tried")
+    @DisplayName("different content under the id of an entry in quarantine is tried")
     void otherContentIsTried() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);

@@ -56,7 +56,7 @@ class SlowBucketTest {
     }
 
     @Test
-    @DisplayName("R16 open and close send nothing: no connection arrives at a silent server")
+    @DisplayName("open and close send nothing: no connection arrives at a silent server")
     void openSendsNothing() throws Exception {
         try (SilentServer server = new SilentServer()) {
             Granary.open(config(
@@ -80,9 +80,8 @@ class SlowBucketTest {
     }
 
     @Test
-    @DisplayName(
-            "R5 R16 a silent layer costs one wait; the next one has the entry, and only it is used"
-                    + " from then on")
+    @DisplayName("a silent layer costs one wait; the next one has the entry, and only it is used"
+            + " from then on")
     void silentLayer() throws Exception {
         FakeDescriptor b = FakeDescriptor.of("b");
         try (MinimalS3Server company = new MinimalS3Server();
@@ -123,8 +122,7 @@ class SlowBucketTest {
     }
 
     @Test
-    @DisplayName(
-            "R23 O1 a slow bucket without hits is skipped, counted, and used again when it is fast")
+    @DisplayName("a slow bucket without hits is skipped, counted, and used again when it is fast")
     void slowBucket() throws Exception {
         int threads = 16;
         try (MinimalS3Server server = new MinimalS3Server();
@@ -176,9 +174,8 @@ class SlowBucketTest {
     }
 
     @Test
-    @DisplayName(
-            "R3 without write permission the local tier is used, one line is logged, and the next"
-                    + " process has local hits")
+    @DisplayName("without write permission the local tier is used, one line is logged, and the next"
+            + " process has local hits")
     void refusedWrites() throws Exception {
         PrintStream standardError = System.err;
         ByteArrayOutputStream log = new ByteArrayOutputStream();
@@ -220,9 +217,8 @@ class SlowBucketTest {
     }
 
     @Test
-    @DisplayName(
-            "R3 if all buckets are read-only, compiled entries are stored locally and reported as"
-                    + " stored")
+    @DisplayName("if all buckets are read-only, compiled entries are stored locally and reported as"
+            + " stored")
     void onlyRead() throws Exception {
         try (MinimalS3Server server = new MinimalS3Server()) {
             List<StoreResult> results = new ArrayList<>();

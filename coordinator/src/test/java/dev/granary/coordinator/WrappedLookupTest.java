@@ -64,7 +64,7 @@ class WrappedLookupTest {
     }
 
     @Test
-    @DisplayName("K16 an engine over the application's context compiles nothing that an engine of"
+    @DisplayName("an engine over the application's context compiles nothing that an engine of"
             + " its own has stored, on this machine and on others, and the other way round")
     void share() throws Exception {
         SpyDriver own = new SpyDriver();

@@ -30,7 +30,7 @@ class PlugPageTest {
     private static final int MAX_LINES = 100;
 
     @Test
-    @DisplayName("U15 the example is a layer of two machines")
+    @DisplayName("the example is a layer of two machines")
     void twoMachines(@TempDir Path home) throws Exception {
         Path rackDirectory = home.resolve("rack");
         FakeDescriptor descriptor = FakeDescriptor.of("a");
@@ -54,7 +54,7 @@ class PlugPageTest {
     }
 
     @Test
-    @DisplayName("U15 docs/plug.md quotes the examples exactly; the cache has under 100 lines")
+    @DisplayName("docs/plug.md quotes the examples exactly; the cache has under 100 lines")
     void quotes() throws IOException {
         String cache = Files.readString(SOURCES.resolve("DirectoryCache.java"));
         List<String> quoted = PROGRAM.matcher(Files.readString(PAGE))

@@ -17,8 +17,7 @@ import java.util.SplittableRandom;
 /** Tests of the parser of build options and of its inverse. */
 class BuildOptionsTest {
     @Test
-    @DisplayName(
-            "K5 options are tokens: white space separates, quotes group, a value may be separate")
+    @DisplayName("options are tokens: white space separates, quotes group, a value may be separate")
     void tokens() {
         assertEquals(
                 List.of("-DX=1", "-cl-mad-enable"),
@@ -52,7 +51,7 @@ class BuildOptionsTest {
                 "-U A -I'a \"b'",
                 "\u001cX"
             })
-    @DisplayName("F8 format is the inverse of parse for any quotes and white space")
+    @DisplayName("format is the inverse of parse for any quotes and white space")
     void inverse(String options) {
         List<String> tokens = BuildOptions.parse(options);
         assertEquals(
@@ -62,7 +61,7 @@ class BuildOptionsTest {
     }
 
     @Test
-    @DisplayName("F8 format is the inverse of parse for random options")
+    @DisplayName("format is the inverse of parse for random options")
     void inverseOfRandomOptions() {
         SplittableRandom random = TestSeed.random(getClass().getName());
         String letters = "-DIUX=ab'\"\\ \t\u3000";
@@ -82,7 +81,7 @@ class BuildOptionsTest {
     }
 
     @Test
-    @DisplayName("F8 the driver's string has double quotes around white space and no others")
+    @DisplayName("the driver's string has double quotes around white space and no others")
     void forDriver() {
         assertEquals(
                 "-DX=1 -DY=\"a b\" -DS=\"ab\" -I\"a dir\"",
@@ -92,7 +91,7 @@ class BuildOptionsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"-U \"\" -DFOO", "-I \"\"", "-D ''", "\"\"", "-DX '' -DY"})
-    @DisplayName("F6, F8 an empty option or value is refused with a reason")
+    @DisplayName("an empty option or value is refused with a reason")
     void empty(String options) {
         assertTrue(message(options).contains("is empty"), message(options));
     }

@@ -29,7 +29,7 @@ class CompilerVariablesTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M7 docs/operations.md has the prefixes and the source of each driver")
+    @DisplayName("docs/operations.md has the prefixes and the source of each driver")
     void page(CompilerVariables variables) throws Exception {
         List<String> cells = Files.readAllLines(PAGE).stream()
                 .filter(line -> line.startsWith("| " + variables.words() + " | `"))
@@ -48,7 +48,7 @@ class CompilerVariablesTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("M7 a harmless variable has a prefix of its driver, and counts for no other one")
+    @DisplayName("a harmless variable has a prefix of its driver, and counts for no other one")
     void harmless(CompilerVariables variables) {
         for (String name : variables.harmless()) {
             assertTrue(variables.prefixes().stream().anyMatch(name::startsWith), name);
@@ -60,7 +60,7 @@ class CompilerVariablesTest {
     }
 
     @Test
-    @DisplayName("M7 a known driver has its own variables in both backends, another one all")
+    @DisplayName("a known driver has its own variables in both backends, another one all")
     void families() {
         Map<String, String> environment = new HashMap<>(Map.of("PATH", "/bin"));
         for (CompilerVariables variables : CompilerVariables.values()) {

@@ -58,7 +58,7 @@ class IncludeDirectivesTest {
                 "#warning it's\n#include <x>",
                 "char* s = \"\\\"/*\";\n#include \"x\"\n/* */"
             })
-    @DisplayName("K7 directives are found in any spelling, in skipped branches, and after text that"
+    @DisplayName("directives are found in any spelling, in skipped branches, and after text that"
             + " only resembles a comment")
     void found(String source) {
         assertEquals(List.of("x"), names(source));
@@ -97,7 +97,7 @@ class IncludeDirectivesTest {
                 "#include <x",
                 "#include \"\""
             })
-    @DisplayName("K7 a name made by a macro is reported as computed")
+    @DisplayName("a name made by a macro is reported as computed")
     void computed(String source) {
         assertTrue(IncludeDirectives.of(source).hasComputed());
     }
@@ -119,15 +119,14 @@ class IncludeDirectivesTest {
                 "#warning see /* there\n#include \"x\"\n/* */",
                 "#pragma mark - /*\n#include \"x\"\n/* */"
             })
-    @DisplayName(
-            "F5 a line that compilers, languages or branches read differently is unclear, with a"
-                    + " reason")
+    @DisplayName("a line that compilers, languages or branches read differently is unclear, with a"
+            + " reason")
     void unclear(String source) {
         assertFalse(IncludeDirectives.of(source).unclear().orElseThrow().isEmpty());
     }
 
     @Test
-    @DisplayName("F5 comment marks inside angle brackets belong to the name")
+    @DisplayName("comment marks inside angle brackets belong to the name")
     void commentMarksInNames() {
         assertEquals(List.of("a//b", "c"), names("#include <a//b>\n#include \"c\""));
         assertEquals(
@@ -136,8 +135,7 @@ class IncludeDirectivesTest {
     }
 
     @Test
-    @DisplayName(
-            "F12 on a line of many unclosed names, each character is searched only a few times")
+    @DisplayName("on a line of many unclosed names, each character is searched only a few times")
     void longLine() {
         for (String part : List.of(
                 "__has_include(<",

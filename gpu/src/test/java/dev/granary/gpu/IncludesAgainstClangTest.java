@@ -217,7 +217,7 @@ class IncludesAgainstClangTest {
     }
 
     @Test
-    @DisplayName("F5 includes that an earlier scan missed are found, or the source is unclear")
+    @DisplayName("includes that an earlier scan missed are found, or the source is unclear")
     void knownSources() throws Exception {
         assumeTrue(SystemTool.run("clang", "--version"), "clang is not installed");
         Path all = all();
@@ -229,7 +229,7 @@ class IncludesAgainstClangTest {
     }
 
     @Test
-    @DisplayName("F5 each header that clang reads is among the names, or the source is unclear")
+    @DisplayName("each header that clang reads is among the names, or the source is unclear")
     void random() throws Exception {
         assumeTrue(SystemTool.run("clang", "--version"), "clang is not installed");
         SplittableRandom random = TestSeed.random(getClass().getName());

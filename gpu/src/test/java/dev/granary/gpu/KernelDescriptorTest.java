@@ -58,7 +58,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K1 equal descriptors have equal id bytes in all threads")
+    @DisplayName("equal descriptors have equal id bytes in all threads")
     void sameInThreads() throws Exception {
         KernelDescriptor shared = IdPrinter.everyField();
         try (ExecutorService threads = Executors.newFixedThreadPool(8)) {
@@ -76,8 +76,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName(
-            "N11 the ids of one kernel for OpenCL and for Level Zero differ only in the target")
+    @DisplayName("the ids of one kernel for OpenCL and for Level Zero differ only in the target")
     void backends() {
         Target openCl = new Target(Backend.OPENCL, "intel", "gpu id 0x1", "22.43.24595.41");
         Target levelZero = new Target(Backend.LEVEL_ZERO, "intel", "gpu id 0x1", "1.3.24595");
@@ -101,9 +100,8 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName(
-            "K1 K12 the id is the same in a JVM with another directory, locale, encoding and time"
-                    + " zone")
+    @DisplayName("the id is the same in a JVM with another directory, locale, encoding and time"
+            + " zone")
     void sameInProcesses(@TempDir Path directory) throws Exception {
         String output = DriverProcess.of(IdPrinter.class, directory)
                 .flags(
@@ -119,7 +117,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K2 a change of any single field changes id and equality")
+    @DisplayName("a change of any single field changes id and equality")
     void everyFieldCounts() {
         List<KernelDescriptor> all = new ArrayList<>();
         all.add(base(LAZY).build());
@@ -153,7 +151,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K3 text moved across the border of two fields changes the id, also with NULs")
+    @DisplayName("text moved across the border of two fields changes the id, also with NULs")
     void fieldBorders() {
         assertDifferent(
                 with(b -> b.source("int a;int b;").source("int c;")),
@@ -182,7 +180,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K4 the display name does not enter the id")
+    @DisplayName("the display name does not enter the id")
     void displayName() {
         assertSame(
                 KernelDescriptor.builder(LAZY, "one").source("a").build(),
@@ -190,9 +188,8 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName(
-            "K5 equivalent options, orders of headers and entries, and repeated entries give the"
-                    + " same id")
+    @DisplayName("equivalent options, orders of headers and entries, and repeated entries give the"
+            + " same id")
     void equivalentSpellings() {
         assertSame(
                 with(b -> b.source("a").options("-DX=1 -DY")),
@@ -212,7 +209,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K5 the order of options and of include directories counts, since a later one may"
+    @DisplayName("the order of options and of include directories counts, since a later one may"
             + " override")
     void orderedLists() {
         assertDifferent(with(b -> b.source("a").options("-DX -UX")), with(b -> b.source("a")
@@ -223,7 +220,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K5 the order and repetition of flags do not count, unless another option could"
+    @DisplayName("the order and repetition of flags do not count, unless another option could"
             + " depend on them")
     void flags() {
         KernelDescriptor flags = with(
@@ -250,7 +247,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K9 a header edited between two builds of the same source misses")
+    @DisplayName("a header edited between two builds of the same source misses")
     void editedHeader() {
         assertDifferent(
                 with(b -> b.source("#include \"n.clh\"").header("n.clh", "#define N 1")),
@@ -258,7 +255,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K12 line endings in sources and headers do not count")
+    @DisplayName("line endings in sources and headers do not count")
     void lineEndings() {
         KernelDescriptor unix = with(b -> b.source("a\nb\n").header("h", "c\nd"));
         assertSame(unix, with(b -> b.source("a\r\nb\r\n").header("h", "c\r\nd")));
@@ -267,7 +264,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K5 line endings after the last line of a program do not count, unless that line"
+    @DisplayName("line endings after the last line of a program do not count, unless that line"
             + " continues")
     void finalNewline() {
         KernelDescriptor plain = with(b -> b.source("a"));
@@ -297,7 +294,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K5 entries do not enter the id; each launch of every kernel becomes one launch"
+    @DisplayName("entries do not enter the id; each launch of every kernel becomes one launch"
             + " for each entry")
     void entries() {
         assertOnlyEntriesDiffer(base(LAZY).build(), base(LAZY).entry("k").build());
@@ -315,7 +312,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K14 a tag enters the id")
+    @DisplayName("a tag enters the id")
     void tag() {
         assertDifferent(
                 with(b -> b.source("a").tag("x")), with(b -> b.source("a").tag("y")));
@@ -323,7 +320,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K15 a key of many KiB works; its name has a fixed length")
+    @DisplayName("a key of many KiB works; its name has a fixed length")
     void longKeys() {
         Id id = with(b -> b.source("int a;\n".repeat(1 << 17))).getId();
         assertTrue(id.length() > 7 << 17);
@@ -331,7 +328,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("K2 announced launches enter the id only if the driver compiles at launch")
+    @DisplayName("announced launches enter the id only if the driver compiles at launch")
     void launchesOfLazyDrivers() {
         assertSame(base(EAGER).launch(Geometry.of(8)).build(), base(EAGER).build());
         assertDifferent(base(LAZY).launch(Geometry.of(8)).build(), base(LAZY).build());
@@ -339,7 +336,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("O4 the readable key names the fields of the id")
+    @DisplayName("the readable key names the fields of the id")
     void readableKey() {
         String key = IdPrinter.everyField().readableKey();
         for (String part : List.of(
@@ -404,7 +401,7 @@ class KernelDescriptorTest {
         "another, LP_NATIVE_VECTOR_WIDTH",
         "another, OCLGRIND_BUILD_OPTIONS"
     })
-    @DisplayName("M7 the name and value of a variable that changes the compiled code change the id")
+    @DisplayName("the name and value of a variable that changes the compiled code change the id")
     void compilerEnvironment(String vendor, String variable) {
         Target target = new Target(Backend.OPENCL, vendor, "device", "driver");
         KernelDescriptor without = in(target, Map.of("PATH", "/bin"));
@@ -440,16 +437,15 @@ class KernelDescriptorTest {
         "another, NEO_CACHE_DIR",
         "pocl, NEOReadDebugKeys"
     })
-    @DisplayName("M7 K4 variables of caches, logs, devices and other drivers do not change the id")
+    @DisplayName("variables of caches, logs, devices and other drivers do not change the id")
     void harmlessEnvironment(String vendor, String variable) {
         Target target = new Target(Backend.OPENCL, vendor, "device", "driver");
         assertSame(in(target, Map.of()), in(target, Map.of(variable, "1")));
     }
 
     @Test
-    @DisplayName(
-            "M7 K7 if Intel's driver reads any variable, a descriptor is cacheable only with an"
-                    + " extra digest")
+    @DisplayName("if Intel's driver reads any variable, a descriptor is cacheable only with an"
+            + " extra digest")
     void intelDebugKeys() {
         Target intel = new Target(Backend.OPENCL, "intel", "device", "driver");
         Id refused = in(intel, Map.of("NEOReadDebugKeys", "1")).getId();
@@ -476,7 +472,7 @@ class KernelDescriptorTest {
 
     @Test
     @DisplayName(
-            "M7 each driver's variables in the environment that the process was started with count")
+            "each driver's variables in the environment that the process was started with count")
     void environmentOfProcess(@TempDir Path directory) throws Exception {
         String plain = DriverProcess.of(IdPrinter.class, directory).run().output();
         String set = DriverProcess.of(IdPrinter.class, directory)
@@ -491,9 +487,8 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName(
-            "M8 K2 texts with equal hash codes give different keys in every part: launches, header"
-                    + " paths and all others")
+    @DisplayName("texts with equal hash codes give different keys in every part: launches, header"
+            + " paths and all others")
     void equalHashes() {
         String[] twins = {"Aa", "BB"};
         assertEquals(twins[0].hashCode(), twins[1].hashCode());
@@ -519,7 +514,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName("M8 K2 the path of a header counts, not only its content")
+    @DisplayName("the path of a header counts, not only its content")
     void pathOfHeader() {
         UnaryOperator<KernelDescriptor.Builder> source =
                 builder -> builder.source("#include \"a.h\"\n#include \"b.h\"\nkernel void k() {}");
@@ -534,8 +529,7 @@ class KernelDescriptorTest {
     }
 
     @Test
-    @DisplayName(
-            "M8 a build time macro in a comment leaves a source cacheable; elsewhere it does not")
+    @DisplayName("a build time macro in a comment leaves a source cacheable; elsewhere it does not")
     void buildTimeInComment() {
         assertFalse(
                 with(builder -> builder.source("/* __DATE__ */ // __TIME__\nkernel void k() {}"))

@@ -39,7 +39,7 @@ class SourcePortabilityTest {
                 "/* double: 1.0, half 2.0 */ kernel void k() {} // cl_khr_fp64 ## 5.",
                 "float f(float4 v) { return v.x + v.s3 + vload_half(0, (global void*) 0); }"
             })
-    @DisplayName("N13 a source without tokens of a device is portable")
+    @DisplayName("a source without tokens of a device is portable")
     void portable(String source) {
         assertTrue(isPortable(source), source);
     }
@@ -71,14 +71,14 @@ class SourcePortabilityTest {
                 "// a \\\ncomment\nfloat f = 1.0;",
                 "constant char* s = \"/*\"; double d; /* */"
             })
-    @DisplayName("N13 a source with a token that may depend on the device is not portable")
+    @DisplayName("a source with a token that may depend on the device is not portable")
     void ofDevice(String source) {
         assertFalse(isPortable(source + "\nkernel void k() {}"), source);
         assertFalse(isPortable(builder("kernel void k() {}").header("a.clh", source)));
     }
 
     @Test
-    @DisplayName("N13 options of a version from 2.0 on, of extensions, and values of a device are"
+    @DisplayName("options of a version from 2.0 on, of extensions, and values of a device are"
             + " not portable")
     void options() {
         for (String portable : List.of("-cl-std=CL1.2", "-D N=4", "-DF=1.5f", "-cl-mad-enable")) {

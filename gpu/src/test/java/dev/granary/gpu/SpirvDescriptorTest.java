@@ -51,7 +51,7 @@ class SpirvDescriptorTest {
     }
 
     @Test
-    @DisplayName("K2 N14 module, options, digest, tag and launches of lazy drivers enter the id; no"
+    @DisplayName("module, options, digest, tag and launches of lazy drivers enter the id; no"
             + " id of a source is equal")
     void fields() {
         Target lazy = new Target(Backend.OPENCL, DriverTraits.POCL, "device", "driver");
@@ -82,7 +82,7 @@ class SpirvDescriptorTest {
     }
 
     @Test
-    @DisplayName("K1 N14 the id of a module is what it was in every version, and its length does"
+    @DisplayName("the id of a module is what it was in every version, and its length does"
             + " not grow with the module")
     void golden() {
         assertEquals(
@@ -103,7 +103,7 @@ class SpirvDescriptorTest {
     }
 
     @Test
-    @DisplayName("N14 a descriptor has a copy of its module, which is read-only")
+    @DisplayName("a descriptor has a copy of its module, which is read-only")
     void copied() {
         byte[] given = MODULE.clone();
         KernelDescriptor descriptor = builder(INTEL).spirv(given).build();
@@ -119,7 +119,7 @@ class SpirvDescriptorTest {
     }
 
     @Test
-    @DisplayName("T1 N14 a module of big-endian words is recognized, and refused by its byte order")
+    @DisplayName("a module of big-endian words is recognized, and refused by its byte order")
     void bigEndian() {
         byte[] swapped = new byte[MODULE.length];
         for (int i = 0; i < swapped.length; i++) {
@@ -139,7 +139,7 @@ class SpirvDescriptorTest {
     }
 
     @Test
-    @DisplayName("T1 N14 a truncated or extended module, other bytes and shaders are refused")
+    @DisplayName("a truncated or extended module, other bytes and shaders are refused")
     void unsound() {
         for (int length = 0; length < MODULE.length; length += 3) {
             int end = length;
@@ -158,7 +158,7 @@ class SpirvDescriptorTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"-DX=1", "-D X", "-I dir", "-Idir", "-U X", "-include x.h"})
-    @DisplayName("N14 options of a preprocessor, which would have no effect, are refused")
+    @DisplayName("options of a preprocessor, which would have no effect, are refused")
     void preprocessor(String options) {
         String message = refusal(b -> b.options("-cl-mad-enable " + options));
         assertTrue(
@@ -171,7 +171,7 @@ class SpirvDescriptorTest {
     }
 
     @Test
-    @DisplayName("N14 sources, headers and include directories beside a module are refused")
+    @DisplayName("sources, headers and include directories beside a module are refused")
     void beside() {
         List<UnaryOperator<KernelDescriptor.Builder>> texts = List.of(
                 b -> b.source("kernel void k() {}"),
@@ -184,7 +184,7 @@ class SpirvDescriptorTest {
     }
 
     @Test
-    @DisplayName("N14 all options of a module are for the driver; of a source those of Level Zero")
+    @DisplayName("all options of a module are for the driver; of a source those of Level Zero")
     void options() {
         String options = "-ze-opt-disable -cl-mad-enable";
         assertEquals(
@@ -197,7 +197,7 @@ class SpirvDescriptorTest {
     }
 
     @Test
-    @DisplayName("K7 N14 a module is cacheable beside every file of the working directory; an"
+    @DisplayName("a module is cacheable beside every file of the working directory; an"
             + " environment that the key cannot cover prevents it")
     void cacheable() {
         assertFalse(with(b -> b).getId().isEmpty());

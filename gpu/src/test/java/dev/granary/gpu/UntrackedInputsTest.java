@@ -44,9 +44,8 @@ class UntrackedInputsTest {
                 "-Xclang",
                 "@file"
             })
-    @DisplayName(
-            "K7 an option that includes files makes the descriptor not cacheable, unless there is"
-                    + " an extra digest")
+    @DisplayName("an option that includes files makes the descriptor not cacheable, unless there is"
+            + " an extra digest")
     void options(String option) {
         KernelDescriptor.Builder builder =
                 KernelDescriptor.builder(IdPrinter.LAZY, "k").source("int x;").options(option);
@@ -67,9 +66,8 @@ class UntrackedInputsTest {
                 "int d = sizeof(__TIME__);",
                 "#define D __DATE__"
             })
-    @DisplayName(
-            "K7 an input outside the key makes the descriptor not cacheable, unless there is an"
-                    + " extra digest")
+    @DisplayName("an input outside the key makes the descriptor not cacheable, unless there is an"
+            + " extra digest")
     void sources(String source) {
         KernelDescriptor.Builder builder =
                 KernelDescriptor.builder(IdPrinter.LAZY, "k").source("int x;\n" + source);
@@ -84,7 +82,7 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName("K7 an included but unlisted file of the working directory is untracked")
+    @DisplayName("an included but unlisted file of the working directory is untracked")
     void unlistedFile() throws Exception {
         assertEquals(Optional.empty(), reason("#include \"a.clh\"", Map.of()));
         write("a.clh", "int a;");
@@ -94,9 +92,8 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName(
-            "K7 a file of the working directory is untracked if it differs from the listed header"
-                    + " of its name")
+    @DisplayName("a file of the working directory is untracked if it differs from the listed header"
+            + " of its name")
     void shadowedHeader() throws Exception {
         write("a.clh", "int a;\r\n");
         assertEquals(Optional.empty(), reason("#include \"a.clh\"", Map.of("a.clh", "int a;\n")));
@@ -111,7 +108,7 @@ class UntrackedInputsTest {
 
     @Test
     @DisplayName(
-            "K7 includes of a file in the working directory are searched beside it, so a file that"
+            "includes of a file in the working directory are searched beside it, so a file that"
                     + " shadows a header is found")
     void shadowBehindEqualHeader() throws Exception {
         Map<String, String> headers =
@@ -125,7 +122,7 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName("K7 absolute includes and symbolic links are followed")
+    @DisplayName("absolute includes and symbolic links are followed")
     void absoluteAndLinked() throws Exception {
         write("elsewhere/deep/x.clh", "#include \"../y.clh\"\n");
         write("elsewhere/y.clh", "int y;");
@@ -138,7 +135,7 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName("F5 a name with a NUL character, at which some systems end it, is unclear")
+    @DisplayName("a name with a NUL character, at which some systems end it, is unclear")
     void nulInName() {
         assertTrue(reason("#include \"a\0b\"", Map.of()).orElseThrow().contains("NUL"));
     }
@@ -153,7 +150,7 @@ class UntrackedInputsTest {
                 "-fmodule-map-file=x"
             })
     @DisplayName(
-            "F5 options with a build time macro, a has-include operator or another access to files"
+            "options with a build time macro, a has-include operator or another access to files"
                     + " are untracked")
     void optionsThatReachFiles(String option) {
         assertTrue(new UntrackedInputs(directory)
@@ -162,9 +159,8 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName(
-            "F5 a directive across two sources is found, since drivers join them without a line"
-                    + " end")
+    @DisplayName("a directive across two sources is found, since drivers join them without a line"
+            + " end")
     void directiveAcrossSources() throws Exception {
         write("a.clh", "int a;");
         for (List<String> sources : List.of(
@@ -180,13 +176,13 @@ class UntrackedInputsTest {
     }
 
     @Test
-    @DisplayName("F7 an included name that is not a valid file name is not searched")
+    @DisplayName("an included name that is not a valid file name is not searched")
     void invalidFileName() {
         assertEquals(Optional.empty(), reason("#include \"a\ud800b\"", Map.of()));
     }
 
     @Test
-    @DisplayName("F5 an include outside of the directory of headers is untracked")
+    @DisplayName("an include outside of the directory of headers is untracked")
     void outsideOfHeaders() {
         assertEquals(Optional.empty(), reason("#include \"../../../../../../../../x\"", Map.of()));
         assertTrue(reason("#include \"../../../../../../../../../x\"", Map.of())
@@ -199,7 +195,7 @@ class UntrackedInputsTest {
 
     @Test
     @DisplayName(
-            "F5 with all files listed, a computed include is cacheable, but no absolute one, build"
+            "with all files listed, a computed include is cacheable, but no absolute one, build"
                     + " time or file of the working directory")
     void everyFileListed() throws Exception {
         KernelDescriptor.Builder builder = KernelDescriptor.builder(IdPrinter.LAZY, "k")

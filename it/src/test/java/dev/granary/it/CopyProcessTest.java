@@ -25,7 +25,7 @@ class CopyProcessTest {
 
     @Test
     @DisplayName(
-            "R7 copy, clear, copy back: in a new process all lookups hit, and nothing is compiled")
+            "copy, clear, copy back: in a new process all lookups hit, and nothing is compiled")
     void copyClearCopy() throws Exception {
         String local = directory.resolve("one").toString();
         String tree = directory.resolve("tree").toString();

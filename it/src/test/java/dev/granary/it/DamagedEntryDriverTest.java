@@ -41,9 +41,8 @@ class DamagedEntryDriverTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName(
-            "D6 N4 damaged entries in the local tier are misses, never reach the driver, and are"
-                    + " replaced")
+    @DisplayName("damaged entries in the local tier are misses, never reach the driver, and are"
+            + " replaced")
     @Tag("exhaustive")
     void damagedLocalEntries() throws Exception {
         run(Map.of(), "machine");
@@ -60,7 +59,7 @@ class DamagedEntryDriverTest {
     }
 
     @Test
-    @DisplayName("D6 N4 damaged objects in the bucket are misses, never reach the driver, and are"
+    @DisplayName("damaged objects in the bucket are misses, never reach the driver, and are"
             + " replaced")
     void damagedObjects() throws Exception {
         Map<String, String> online = TestS3.server().environment();
@@ -78,7 +77,7 @@ class DamagedEntryDriverTest {
     }
 
     @Test
-    @DisplayName("D6 N4 damaged packs in the bucket are misses, never reach the driver, and their"
+    @DisplayName("damaged packs in the bucket are misses, never reach the driver, and their"
             + " entries are published unpacked")
     @Tag("exhaustive")
     void damagedPacks() throws Exception {
@@ -140,7 +139,7 @@ class DamagedEntryDriverTest {
     }
 
     @Test
-    @DisplayName("D6 an object with another entry's bytes is a miss")
+    @DisplayName("an object with another entry's bytes is a miss")
     @Tag("exhaustive")
     void swappedObjects() throws Exception {
         run(Map.of(), "machine");
@@ -155,9 +154,8 @@ class DamagedEntryDriverTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName(
-            "R16 a bucket that accepts connections and stays silent: everything is compiled, exit"
-                    + " code 0")
+    @DisplayName("a bucket that accepts connections and stays silent: everything is compiled, exit"
+            + " code 0")
     void silentBucket() throws Exception {
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
             Map<String, String> stores = Map.of(

@@ -126,7 +126,7 @@ class DeadlyEntryTest {
     }
 
     @Test
-    @DisplayName("N7 an entry that ends processes costs one on each machine, which compiles then,"
+    @DisplayName("an entry that ends processes costs one on each machine, which compiles then,"
             + " and stays in the bucket")
     void onePerMachine() throws Exception {
         Entry deadly = deadly(compiled());

@@ -29,9 +29,8 @@ class EndToEndPacksTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName(
-            "R7 R11 R12 populated in a pack: a warmed node sends no request; a cold one sends one"
-                    + " per kernel, and reads the pack list once per interval")
+    @DisplayName("populated in a pack: a warmed node sends no request; a cold one sends one"
+            + " per kernel, and reads the pack list once per interval")
     void populateWarmRun() throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null);
                 FaultyS3 proxy = FaultyS3.inFrontOf(server)) {

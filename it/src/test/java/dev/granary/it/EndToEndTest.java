@@ -34,16 +34,15 @@ class EndToEndTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName(
-            "R1 R7 N1 what CI compiled, a node gets from the bucket and a laptop from its disk; no"
-                    + " machine compiles again")
+    @DisplayName("what CI compiled, a node gets from the bucket and a laptop from its disk; no"
+            + " machine compiles again")
     void compiledOnce() throws Exception {
         compiledOnce("aws");
     }
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("R1 R7 N1 the same with the MinIO client")
+    @DisplayName("the same with the MinIO client")
     void compiledOnceWithMinio() throws Exception {
         compiledOnce("minio");
     }
@@ -86,16 +85,15 @@ class EndToEndTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName(
-            "R12 unpacked: at the server, a publish is one PUT and one GET of the hint, a bucket"
-                    + " hit one GET, and a process reads packs and marker once")
+    @DisplayName("unpacked: at the server, a publish is one PUT and one GET of the hint, a bucket"
+            + " hit one GET, and a process reads packs and marker once")
     void requests() throws Exception {
         requests("aws");
     }
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("R12 unpacked: the same requests with the MinIO client")
+    @DisplayName("unpacked: the same requests with the MinIO client")
     void requestsWithMinio() throws Exception {
         requests("minio");
     }
@@ -190,9 +188,8 @@ class EndToEndTest {
     }
 
     @Test
-    @DisplayName(
-            "O8 U3 run with a bucket that does not exist gets all kernels, ends with 0, and its"
-                    + " error output is one line with the cause")
+    @DisplayName("run with a bucket that does not exist gets all kernels, ends with 0, and its"
+            + " error output is one line with the cause")
     void missingBucket() throws Exception {
         Map<String, String> online = new HashMap<>(TestS3.server().environment());
         online.put(
@@ -207,8 +204,7 @@ class EndToEndTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName(
-            "R9 D5 two processes populate the same manifest at once: one entry per id, no error")
+    @DisplayName("two processes populate the same manifest at once: one entry per id, no error")
     void twoPopulateAtOnce() throws Exception {
         Map<String, String> online = TestS3.server().environment();
         GranaryProcess first = GranaryProcess.start(
@@ -264,7 +260,7 @@ class EndToEndTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("K9 a header edited between two builds of the same source does not hit")
+    @DisplayName("a header edited between two builds of the same source does not hit")
     void editedHeader() throws Exception {
         Path copy = directory.resolve("copy");
         Files.createDirectories(copy.resolve("detail"));

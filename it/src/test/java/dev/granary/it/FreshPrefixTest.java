@@ -32,8 +32,7 @@ class FreshPrefixTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName(
-            "O2 8 machines on a fresh prefix: no process probes, and each publication is one PUT")
+    @DisplayName("8 machines on a fresh prefix: no process probes, and each publication is one PUT")
     void fleet() throws Exception {
         StringBuilder manifest = new StringBuilder();
         for (int i = 0; i < KERNELS; i++) {

@@ -55,7 +55,7 @@ class HeterogeneousFleetTest {
     }
 
     @Test
-    @DisplayName("N3 R5 two identities of one machine share a bucket and a directory, no entry")
+    @DisplayName("two identities of one machine share a bucket and a directory, no entry")
     void two() throws Exception {
         List<String> all = identities();
         assumeTrue(all.size() >= 2, "this processor has fewer than two identities in PoCL");
@@ -64,7 +64,7 @@ class HeterogeneousFleetTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N3 R5 all identities of this processor share a bucket and a directory, no entry")
+    @DisplayName("all identities of this processor share a bucket and a directory, no entry")
     void all() throws Exception {
         List<String> all = identities();
         assumeTrue(all.size() >= 2, "this processor has fewer than two identities in PoCL");

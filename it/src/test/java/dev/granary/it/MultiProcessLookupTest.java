@@ -33,16 +33,15 @@ class MultiProcessLookupTest {
     private Path directory = Path.of("");
 
     @Test
-    @DisplayName(
-            "R9 three processes look up the same kernels at once: each kernel is compiled once,"
-                    + " all results are right")
+    @DisplayName("three processes look up the same kernels at once: each kernel is compiled once,"
+            + " all results are right")
     void compiledOnce() throws Exception {
         compiledOnce(3);
     }
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("R9 the same with eight processes")
+    @DisplayName("the same with eight processes")
     void compiledOnceByEight() throws Exception {
         compiledOnce(8);
     }
@@ -55,16 +54,15 @@ class MultiProcessLookupTest {
     }
 
     @Test
-    @DisplayName(
-            "R9 R12 three processes look up the same kernels of the bucket at once: one GET per"
-                    + " kernel from the machine, and at most one for packs from each process")
+    @DisplayName("three processes look up the same kernels of the bucket at once: one GET per"
+            + " kernel from the machine, and at most one for packs from each process")
     void fetchedOnce() throws Exception {
         fetchedOnce(3);
     }
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("R9 R12 the same with eight processes")
+    @DisplayName("the same with eight processes")
     void fetchedOnceByEight() throws Exception {
         fetchedOnce(8);
     }
@@ -98,8 +96,8 @@ class MultiProcessLookupTest {
     }
 
     @Test
-    @DisplayName("D18 R9 the compiling process is killed: another compiles, and the others get its"
-            + " entry")
+    @DisplayName(
+            "the compiling process is killed: another compiles, and the others get its" + " entry")
     void killedHolder() throws Exception {
         Map<String, String> machine = on("machine", Map.of());
         try (LookupProcess holder = holder(machine);
@@ -119,7 +117,7 @@ class MultiProcessLookupTest {
     }
 
     @Test
-    @DisplayName("D18 R9 the compiling process is suspended: the others continue at their deadline")
+    @DisplayName("the compiling process is suspended: the others continue at their deadline")
     void suspendedHolder() throws Exception {
         Map<String, String> machine = on("machine", Map.of("GRANARY_LOCAL_WAIT", "200ms"));
         try (LookupProcess holder = holder(machine);

@@ -195,7 +195,7 @@ class PlanLookupTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("P4 R7 a plan is compiled once: on another machine, and offline, the same plan in"
+    @DisplayName("a plan is compiled once: on another machine, and offline, the same plan in"
             + " another order comes from the bucket and from the directory")
     void tiers() throws Exception {
         Result ci;

@@ -106,7 +106,7 @@ class RecordingTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("U1 R7 populate of a recording of the demo's programs, then these on an empty"
+    @DisplayName("populate of a recording of the demo's programs, then these on an empty"
             + " machine: nothing is compiled")
     void demo() throws Exception {
         int kernels = Programs.all().size();
@@ -119,7 +119,7 @@ class RecordingTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("U1 R7 the same for four programs of the demo")
+    @DisplayName("the same for four programs of the demo")
     void fourOfDemo() throws Exception {
         String node = recordedAndPopulated("quick", 4);
         assertEquals(
@@ -127,7 +127,7 @@ class RecordingTest {
     }
 
     @Test
-    @DisplayName("U1 R7 populate of the recording of the README's program, then this program on an"
+    @DisplayName("populate of the recording of the README's program, then this program on an"
             + " empty machine: nothing is compiled")
     void readme() throws Exception {
         String node = recordedAndPopulated("readme", 1);
@@ -137,7 +137,7 @@ class RecordingTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("U1 R7 populate of the recording of composite primitives, then the same program on"
+    @DisplayName("populate of the recording of composite primitives, then the same program on"
             + " an empty machine: nothing is compiled")
     void composite() throws Exception {
         String node = recordedAndPopulated("composite", 2);

@@ -62,7 +62,7 @@ class TuningFleetTest {
     }
 
     @Test
-    @DisplayName("P12 P14 one machine tunes: the others get outcome and kernel from the bucket, and"
+    @DisplayName("one machine tunes: the others get outcome and kernel from the bucket, and"
             + " later from their disks")
     void onlyOnce() throws Exception {
         // the name keeps the outcomes of other runs apart, on a server that stays

@@ -82,7 +82,7 @@ class GranaryMetricsTest {
     }
 
     @Test
-    @DisplayName("O1 each counter is a meter with its value, in base units, and each counter of"
+    @DisplayName("each counter is a meter with its value, in base units, and each counter of"
             + " layers has a meter of the layer")
     void counters() throws Exception {
         SimpleMeterRegistry registry = new SimpleMeterRegistry();

@@ -115,14 +115,14 @@ class GoldenPlansTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("P4 the emitted kernel is that of the file")
+    @DisplayName("the emitted kernel is that of the file")
     void source(Golden golden) throws Exception {
         assertFile(golden.file(".cl"), golden.plan().source());
     }
 
     @ParameterizedTest
     @EnumSource(names = {"TILED", "CONVERTED"})
-    @DisplayName("P9 the picture is that of the file")
+    @DisplayName("the picture is that of the file")
     void picture(Golden golden) throws Exception {
         assertFile(golden.file(".svg"), PlanPicture.svg(golden.plan()));
     }

@@ -37,13 +37,13 @@ class OclgrindTest {
     }
 
     @Test
-    @DisplayName("P7 Oclgrind finds no access outside of memory and no race in random plans")
+    @DisplayName("Oclgrind finds no access outside of memory and no race in random plans")
     void sample() throws Exception {
         checkRandom(0, 8);
     }
 
     @Test
-    @DisplayName("P7 Oclgrind finds nothing in other nests, and in shapes in which long runs found"
+    @DisplayName("Oclgrind finds nothing in other nests, and in shapes in which long runs found"
             + " faults")
     void otherNests() throws Exception {
         for (KernelPlan plan : OtherPlans.all()) {
@@ -53,13 +53,13 @@ class OclgrindTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("P7 Oclgrind finds nothing in hundreds of random plans")
+    @DisplayName("Oclgrind finds nothing in hundreds of random plans")
     void hundreds() throws Exception {
         checkRandom(0, Integer.getInteger("granary.plans.runs", 300));
     }
 
     @Test
-    @DisplayName("P7 Oclgrind would find a missing barrier and a missing limit")
+    @DisplayName("Oclgrind would find a missing barrier and a missing limit")
     void judge() throws Exception {
         Products products = Products.of(7, 9, 5);
         KernelPlan plan = products.bound(4, 4, 4)

@@ -41,7 +41,7 @@ class PlanIdentityTest {
     }
 
     @Test
-    @DisplayName("P4 plans written in another order are equal and have one id")
+    @DisplayName("plans written in another order are equal and have one id")
     void order() {
         ArrayCache a = ArrayCache.of(products.a())
                 .level(3)
@@ -73,7 +73,7 @@ class PlanIdentityTest {
     }
 
     @Test
-    @DisplayName("P4 plans that differ in a cache, a tile, an axis or an order have other ids")
+    @DisplayName("plans that differ in a cache, a tile, an axis or an order have other ids")
     void differences() {
         KernelPlan plan = products.bound(16, 8, 4);
         List<KernelPlan> all = List.of(
@@ -102,7 +102,7 @@ class PlanIdentityTest {
     }
 
     @Test
-    @DisplayName("P4 the geometry has the counts of the bound loops")
+    @DisplayName("the geometry has the counts of the bound loops")
     void geometry() {
         assertEquals(
                 new Geometry(List.of(256L, 144L), List.of(8L, 16L)),
@@ -133,7 +133,7 @@ class PlanIdentityTest {
     }
 
     @Test
-    @DisplayName("P4 another process emits the same sources")
+    @DisplayName("another process emits the same sources")
     void otherProcess() throws Exception {
         ChildJvm.Result result = ChildJvm.of(Printer.class).run();
         assertEquals(0, result.exitCode(), result::err);

@@ -71,7 +71,7 @@ class PlanPictureTest {
     }
 
     @Test
-    @DisplayName("P9 the copy stands before the loop that triggers it, the fetch inside of the loop"
+    @DisplayName("the copy stands before the loop that triggers it, the fetch inside of the loop"
             + " that is buffered")
     void trigger() throws Exception {
         Products products = Products.of(64, 64, 64);
@@ -107,7 +107,7 @@ class PlanPictureTest {
     }
 
     @Test
-    @DisplayName("P9 a block has its part of the array, at its place; the next one is beside it")
+    @DisplayName("a block has its part of the array, at its place; the next one is beside it")
     void places() throws Exception {
         Products products = Products.of(64, 64, 64);
         KernelPlan plan = KernelPlan.of(products.tiled(16, 16, 8))
@@ -125,7 +125,7 @@ class PlanPictureTest {
     }
 
     @Test
-    @DisplayName("P9 an elided cache is an outline, without a copy")
+    @DisplayName("an elided cache is an outline, without a copy")
     void elided() throws Exception {
         Products products = Products.of(32, 32, 32);
         KernelPlan plan = KernelPlan.of(products.nest()
@@ -139,7 +139,7 @@ class PlanPictureTest {
     }
 
     @Test
-    @DisplayName("P9 pictures of random plans are XML, the same each time and in each language, and"
+    @DisplayName("pictures of random plans are XML, the same each time and in each language, and"
             + " within their frame")
     void random() throws Exception {
         Locale before = Locale.getDefault();

@@ -40,7 +40,7 @@ class PlanResultsTest {
     }
 
     @Test
-    @DisplayName("P5 sizes that no tile divides: a sample of the caches by level, index and budget,"
+    @DisplayName("sizes that no tile divides: a sample of the caches by level, index and budget,"
             + " hierarchical, multiple and double buffered, of each layout and type")
     void sample() throws Exception {
         List<KernelPlan> plans = new ArrayList<>(ProductPlans.of(UNEVEN));
@@ -52,14 +52,14 @@ class PlanResultsTest {
     }
 
     @Test
-    @DisplayName("P5 a convolution with a cache of a cache, a reduction, and functions on vectors")
+    @DisplayName("a convolution with a cache of a cache, a reduction, and functions on vectors")
     void otherNests() throws Exception {
         harness.check(OtherPlans.all());
     }
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("P5 all caches on sizes that no tile divides, primes, one, and even sizes")
+    @DisplayName("all caches on sizes that no tile divides, primes, one, and even sizes")
     void everything() throws Exception {
         harness.check(ProductPlans.of(UNEVEN));
         for (int[] size : SIZES) {
@@ -69,9 +69,8 @@ class PlanResultsTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName(
-            "P5 the example of Accera's manual: 1024 x 1024 x 1024 in tiles of 32, 64, 128 with"
-                    + " a double buffer")
+    @DisplayName("the example of Accera's manual: 1024 x 1024 x 1024 in tiles of 32, 64, 128 with"
+            + " a double buffer")
     void manual() throws Exception {
         int n = 1024;
         Products products = Products.of(n, n, n);

@@ -50,7 +50,7 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName("P2 exactly one of index, level and maximum of elements, each positive")
+    @DisplayName("exactly one of index, level and maximum of elements, each positive")
     void place() {
         refused(() -> a().build(), "cache of A needs exactly one of index, level", "it has none");
         refused(() -> a().level(1).index(KK).build(), "it has 2");
@@ -67,7 +67,7 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName("P2 at most one trigger, not inside of the cache, on inputs and constants only")
+    @DisplayName("at most one trigger, not inside of the cache, on inputs and constants only")
     void trigger() {
         refused(
                 () -> a().level(2).triggerLevel(3).triggerIndex(K).build(),
@@ -96,7 +96,7 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName("P2 a double buffer on inputs and constants only; its location needs it and suits"
+    @DisplayName("a double buffer on inputs and constants only; its location needs it and suits"
             + " the cache")
     void doubleBuffer() {
         refused(() -> c().level(2).doubleBuffered().build(), "have a double buffer", "role");
@@ -125,7 +125,7 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName("P2 no cache in global memory; constant memory for whole constants only")
+    @DisplayName("no cache in global memory; constant memory for whole constants only")
     void locations() {
         refused(
                 () -> a().level(2).location(MemoryLocation.GLOBAL).build(),
@@ -154,7 +154,7 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName("P2 a cache of a cache has a lower level, a trigger inside of its source, and the"
+    @DisplayName("a cache of a cache has a lower level, a trigger inside of its source, and the"
             + " same kind of place")
     void hierarchy() {
         ArrayCache outer = a().level(3).build();
@@ -184,8 +184,7 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName(
-            "P2 a budget in private memory, where blocks are smaller, stays inside of the source")
+    @DisplayName("a budget in private memory, where blocks are smaller, stays inside of the source")
     void budgetInSource() {
         Products products = Products.of(31, 37, 41);
         ArrayCache shared = ArrayCache.of(products.a())
@@ -203,7 +202,7 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName("P2 layouts suit the block, and give each element a place of its own")
+    @DisplayName("layouts suit the block, and give each element a place of its own")
     void layouts() {
         refused(
                 () -> plan.cache(
@@ -224,7 +223,7 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName("P1 a nest stays inside of its arrays, and does not depend on the order of loops")
+    @DisplayName("a nest stays inside of its arrays, and does not depend on the order of loops")
     void nests() {
         KernelArray x = KernelArray.input("X", ElementType.FLOAT, 9);
         KernelArray y = KernelArray.inputOutput("Y", ElementType.FLOAT, 9);
@@ -257,9 +256,8 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName(
-            "P1 a schedule refuses unknown loops, bad sizes, names and orders, and vectors that"
-                    + " do not fit")
+    @DisplayName("a schedule refuses unknown loops, bad sizes, names and orders, and vectors that"
+            + " do not fit")
     void schedules() {
         LoopNest nest = products.nest();
         refused(() -> nest.schedule().split(II, 2), "There is no loop ii; the loops are [i, j, k]");
@@ -282,8 +280,8 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName("P1 loops are bound once, to one axis each, and never to two writers of one"
-            + " element")
+    @DisplayName(
+            "loops are bound once, to one axis each, and never to two writers of one" + " element")
     void bindings() {
         refused(() -> plan.bind(K, ParallelAxis.GROUP_Z), "work-items would write one element");
         refused(() -> plan.bind(I, ParallelAxis.GROUP_Z), "The loop i is bound already");
@@ -302,7 +300,7 @@ class PlanRulesTest {
     }
 
     @Test
-    @DisplayName("P4 a plan that exceeds a limit of the device is refused before the driver")
+    @DisplayName("a plan that exceeds a limit of the device is refused before the driver")
     void limits() {
         KernelPlan cached =
                 plan.cache(a().level(3).location(MemoryLocation.LOCAL).build());

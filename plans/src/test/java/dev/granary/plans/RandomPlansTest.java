@@ -47,7 +47,7 @@ class RandomPlansTest {
     private Path directory;
 
     @Test
-    @DisplayName("P6 plans drawn once compute what their nests say, and change nothing else")
+    @DisplayName("plans drawn once compute what their nests say, and change nothing else")
     void sample() throws Exception {
         try (PlanHarness harness = new PlanHarness()) {
             harness.check(RandomPlans.fixed(25));
@@ -56,7 +56,7 @@ class RandomPlansTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("P6 thousands of random plans compute what their nests say, and change nothing"
+    @DisplayName("thousands of random plans compute what their nests say, and change nothing"
             + " else, but for faults of PoCL's optimizer in at most one of 200")
     void thousands() throws Exception {
         List<String> faults = new ArrayList<>();

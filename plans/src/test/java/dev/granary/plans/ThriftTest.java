@@ -68,7 +68,7 @@ class ThriftTest {
     }
 
     @Test
-    @DisplayName("P3 the copy of a contiguous block is left out, for inputs and outputs")
+    @DisplayName("the copy of a contiguous block is left out, for inputs and outputs")
     void contiguous() {
         assertElided(true, List.of(4, 32), plan(4, 32), cache(input));
         assertElided(false, List.of(32, 16), plan(32, 16), cache(input));
@@ -78,7 +78,7 @@ class ThriftTest {
     }
 
     @Test
-    @DisplayName("P3 another order, gaps or another type need a copy")
+    @DisplayName("another order, gaps or another type need a copy")
     void layouts() {
         assertElided(
                 false, List.of(4, 32), plan(4, 32), cache(input).layout(ArrayLayout.LAST_MAJOR));
@@ -106,7 +106,7 @@ class ThriftTest {
     }
 
     @Test
-    @DisplayName("P3 a budget selects the block, and with it the copy")
+    @DisplayName("a budget selects the block, and with it the copy")
     void budget() {
         KernelPlan plan = plan(4, 8);
         assertElided(true, List.of(4, 32), plan, ArrayCache.of(input).maxElements(128));
@@ -117,7 +117,7 @@ class ThriftTest {
     }
 
     @Test
-    @DisplayName("P3 another memory needs a copy; a part of a cache in the same memory does not")
+    @DisplayName("another memory needs a copy; a part of a cache in the same memory does not")
     void memories() {
         assertElided(
                 false, List.of(4, 32), plan(4, 32), cache(input).location(MemoryLocation.LOCAL));
@@ -142,7 +142,7 @@ class ThriftTest {
     }
 
     @Test
-    @DisplayName("P3 without a copy the kernel uses the array")
+    @DisplayName("without a copy the kernel uses the array")
     void source() {
         KernelPlan plan = plan(4, 32);
         assertEquals(plan.source(), plan.cache(cache(input).build()).source());
@@ -177,7 +177,7 @@ class ThriftTest {
     }
 
     @Test
-    @DisplayName("P3 an incomplete tile of one row is contiguous and has no copy")
+    @DisplayName("an incomplete tile of one row is contiguous and has no copy")
     void sections() {
         assertSection("i >= 32", blocks(33, 48, ArrayLayout.FIRST_MAJOR, cache -> cache));
         assertSection("", blocks(34, 48, ArrayLayout.FIRST_MAJOR, cache -> cache));
@@ -203,9 +203,8 @@ class ThriftTest {
     }
 
     @Test
-    @DisplayName(
-            "P3 a tile of tiles and several dimensions: a copy is left out where one element is"
-                    + " left in each dimension that has gaps")
+    @DisplayName("a tile of tiles and several dimensions: a copy is left out where one element is"
+            + " left in each dimension that has gaps")
     void sectionsOfTiles() {
         KernelArray from = KernelArray.input("A", ElementType.FLOAT, 9, 13, 10);
         KernelArray to = KernelArray.output("C", ElementType.FLOAT, 9, 13, 10);
@@ -226,9 +225,8 @@ class ThriftTest {
     }
 
     @Test
-    @DisplayName(
-            "P3 at most two caches of a nest are left out in tiles, since each doubles the loops;"
-                    + " none outside of a barrier")
+    @DisplayName("at most two caches of a nest are left out in tiles, since each doubles the loops;"
+            + " none outside of a barrier")
     void boundedSections() {
         Products products = Products.of(33, 33, 33);
         KernelPlan plan = KernelPlan.of(products.tiled(4, 4, 4));
@@ -251,7 +249,7 @@ class ThriftTest {
     }
 
     @Test
-    @DisplayName("P7 a block in several incomplete tiles ends at the end of its array")
+    @DisplayName("a block in several incomplete tiles ends at the end of its array")
     void endOfArray() {
         String source = OtherPlans.interleaved().source();
         assertTrue(source.contains("if (c0 + ii < 12)"), source);

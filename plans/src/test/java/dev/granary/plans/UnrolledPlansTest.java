@@ -133,7 +133,7 @@ class UnrolledPlansTest {
     }
 
     @Test
-    @DisplayName("P4 a compiler is to unroll loops with a constant number of iterations only, of"
+    @DisplayName("a compiler is to unroll loops with a constant number of iterations only, of"
             + " which there are not too many")
     void hints() {
         assertEquals(1, hints(ROWS), ROWS::source);
@@ -149,7 +149,7 @@ class UnrolledPlansTest {
 
     @Test
     @NeedsPocl
-    @DisplayName("P5 unrolled loops compute what their nests say, also in incomplete tiles")
+    @DisplayName("unrolled loops compute what their nests say, also in incomplete tiles")
     void results() throws Exception {
         try (PlanHarness harness = new PlanHarness()) {
             harness.check(SHORT);
@@ -163,7 +163,7 @@ class UnrolledPlansTest {
 
     @Test
     @NeedsPocl
-    @DisplayName("P4 PoCL's compiler has no warning for unrolled loops, and for kernels of other"
+    @DisplayName("PoCL's compiler has no warning for unrolled loops, and for kernels of other"
             + " nests")
     void silent() {
         assertSilent(SHORT);
@@ -173,7 +173,7 @@ class UnrolledPlansTest {
     @Test
     @NeedsPocl
     @Tag("exhaustive")
-    @DisplayName("P4 P5 PoCL compiles unrolled loops of many iterations, which compute what their"
+    @DisplayName("PoCL compiles unrolled loops of many iterations, which compute what their"
             + " nests say, and has no warning")
     void many() throws Exception {
         List<KernelPlan> plans = List.of(LONG, LONGEST_UNROLLED, ITERATIONS_THAT_END_POCL);
@@ -186,8 +186,8 @@ class UnrolledPlansTest {
     @Test
     @NeedsPocl
     @Tag("exhaustive")
-    @DisplayName("P4 PoCL's compiler has no warning for all caches, and for hundreds of random"
-            + " plans")
+    @DisplayName(
+            "PoCL's compiler has no warning for all caches, and for hundreds of random" + " plans")
     void everythingSilent() {
         assertSilent(ProductPlans.of(new int[] {13, 19, 11}));
         IntStream.range(0, Integer.getInteger("granary.plans.runs", 300))

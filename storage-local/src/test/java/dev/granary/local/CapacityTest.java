@@ -66,9 +66,8 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName(
-            "E1 M9 the least recently used entries are evicted; a used one stays, although it was"
-                    + " stored first")
+    @DisplayName("the least recently used entries are evicted; a used one stays, although it was"
+            + " stored first")
     void leastRecentlyUsedLeaves() throws Exception {
         List<Entry> ten;
         try (LocalTier tier = StoreInvariants.openRegular(config().build())) {
@@ -96,7 +95,7 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E1 FIFO: the entries stored first are evicted, used or not")
+    @DisplayName("FIFO: the entries stored first are evicted, used or not")
     void firstStoredLeaves() throws Exception {
         try (LocalTier tier =
                 StoreInvariants.openRegular(config().policy(EvictionPolicy.FIFO).build())) {
@@ -118,7 +117,7 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E2 larger than the capacity: refused, evicts nothing")
+    @DisplayName("larger than the capacity: refused, evicts nothing")
     void tooLarge() throws Exception {
         try (LocalTier tier = StoreInvariants.openRegular(config().build())) {
             List<Entry> ten = storeTen(tier);
@@ -135,7 +134,7 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E3 while another process sweeps, loads and stores continue; the sweep that is due"
+    @DisplayName("while another process sweeps, loads and stores continue; the sweep that is due"
             + " runs later")
     void evictionDoesNotDisturb() throws Exception {
         try (LocalTier tier = StoreInvariants.openRegular(config().build());
@@ -158,9 +157,8 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName(
-            "E3 L4 a store succeeds although its sweep is rejected, or the system has no thread"
-                    + " for it; it runs in close")
+    @DisplayName("a store succeeds although its sweep is rejected, or the system has no thread"
+            + " for it; it runs in close")
     void noThreadForTheSweep() throws Exception {
         for (Throwable reason : List.of(
                 new RejectedExecutionException("a test"),
@@ -185,9 +183,8 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName(
-            "E1 stores that outrun the background sweep themselves, once 1/4 of the capacity is"
-                    + " due")
+    @DisplayName("stores that outrun the background sweep themselves, once 1/4 of the capacity is"
+            + " due")
     void storesOutrunTheBackground() throws Exception {
         long capacity = 64 * BLOCKS;
         try (LocalTier tier = StoreInvariants.openRegular(
@@ -204,7 +201,7 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E4 two open tiers agree after one evicted")
+    @DisplayName("two open tiers agree after one evicted")
     void twoAgree() throws Exception {
         try (LocalTier one = StoreInvariants.openRegular(config().build());
                 LocalTier two = StoreInvariants.openRegular(config().build())) {
@@ -219,7 +216,7 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E9 lowering the capacity takes effect at once, down to nothing")
+    @DisplayName("lowering the capacity takes effect at once, down to nothing")
     void lowering() throws Exception {
         try (LocalTier tier = StoreInvariants.openRegular(config().build())) {
             List<Entry> ten = storeTen(tier);
@@ -234,9 +231,8 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName(
-            "E1 the first sweep of a process is due after a random part of 1/16 of the capacity,"
-                    + " the others after 1/16 each")
+    @DisplayName("the first sweep of a process is due after a random part of 1/16 of the capacity,"
+            + " the others after 1/16 each")
     void due() throws Exception {
         long capacity = 16 * 10L * BLOCKS;
         for (int part : new int[] {0, 4, 10}) {
@@ -259,9 +255,8 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName(
-            "E1 a long random run: exactly the least recently used are evicted, within 1/16; disk"
-                    + " usage stays below its bound")
+    @DisplayName("a long random run: exactly the least recently used are evicted, within 1/16; disk"
+            + " usage stays below its bound")
     void longLife() throws Exception {
         long capacity = 60L * BLOCKS;
         List<Entry> byUse = new ArrayList<>(); // least recently used first
@@ -301,7 +296,7 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E3 after each sweep, usage is at most the capacity, whatever was stored, used and"
+    @DisplayName("after each sweep, usage is at most the capacity, whatever was stored, used and"
             + " removed before")
     void afterEachSweep() throws Exception {
         SplittableRandom random = new SplittableRandom(TestSeed.VALUE);
@@ -343,7 +338,7 @@ final class CapacityTest {
     }
 
     @Test
-    @DisplayName("E1 an entry that is used after the scan of a sweep stays")
+    @DisplayName("an entry that is used after the scan of a sweep stays")
     void usedDuringSweep() throws Exception {
         try (LocalTier user = StoreInvariants.openRegular(config().build())) {
             List<Entry> ten = storeTen(user);

@@ -43,10 +43,10 @@ final class ContentionTest {
         StoreInvariants.check(directory());
     }
 
-    @ParameterizedTest(name = "A8 L4 threads, capacity {0}")
+    @ParameterizedTest(name = "threads, capacity {0}")
     @ValueSource(longs = {ROOM, FULL})
-    @DisplayName("A8 L4 200 threads of one process store at once: no store fails, all hit or are"
-            + " evicted")
+    @DisplayName(
+            "200 threads of one process store at once: no store fails, all hit or are" + " evicted")
     void threads(long capacity) throws Exception {
         try (LocalTier tier = LocalTier.open(
                 LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
@@ -65,16 +65,16 @@ final class ContentionTest {
         }
     }
 
-    @ParameterizedTest(name = "A8 L4 8 processes, capacity {0}")
+    @ParameterizedTest(name = "8 processes, capacity {0}")
     @ValueSource(longs = {ROOM, FULL})
-    @DisplayName("A8 L4 many processes store at once: no store fails, and the capacity holds")
+    @DisplayName("many processes store at once: no store fails, and the capacity holds")
     void someProcesses(long capacity) throws Exception {
         processes(8, capacity);
     }
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("A8 L4 64 processes store at once: no store fails, and the capacity holds")
+    @DisplayName("64 processes store at once: no store fails, and the capacity holds")
     void processes() throws Exception {
         processes(64, FULL);
     }

@@ -85,7 +85,7 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 a flipped bit in any byte is a miss, healed by the next store")
+    @DisplayName("a flipped bit in any byte is a miss, healed by the next store")
     void anyByte() throws IOException {
         for (int bit = 0; bit < 8; bit++) {
             // bit 0 of every byte, each other bit of a ninth of the bytes
@@ -100,9 +100,8 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName(
-            "D6 any truncation, any length of junk behind it, zeros from any byte on, as a torn"
-                    + " write leaves them: a miss, healed by the next store")
+    @DisplayName("any truncation, any length of junk behind it, zeros from any byte on, as a torn"
+            + " write leaves them: a miss, healed by the next store")
     void tornAtAnyByte() throws IOException {
         for (int at = 0; at < sound.length; at++) {
             assertHeals(Arrays.copyOf(sound, at), at);
@@ -115,9 +114,8 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName(
-            "D6 an extreme value in any field of header and table is a miss, healed by the next"
-                    + " store")
+    @DisplayName("an extreme value in any field of header and table is a miss, healed by the next"
+            + " store")
     void extremes() throws IOException {
         for (int at = 16; at + Long.BYTES <= 180; at++) {
             for (byte extreme : new byte[] {0, 0x7f, (byte) 0xff}) {
@@ -131,7 +129,7 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 foreign content in place of an entry: a miss, healed by the next store")
+    @DisplayName("foreign content in place of an entry: a miss, healed by the next store")
     void foreignContent() throws IOException {
         assertHeals("<html>404 not found</html>".getBytes(StandardCharsets.UTF_8), 0);
         assertHeals(entries.bytes(sound.length), 1);
@@ -141,7 +139,7 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 T5 bytes that cannot be an entry take no memory, whatever the file's length")
+    @DisplayName("bytes that cannot be an entry take no memory, whatever the file's length")
     void hugeFiles() throws IOException {
         for (long length : new long[] {1 << 20, 1L << 30, (1L << 30) + 1, 1L << 40}) {
             for (int from : new int[] {0, 20}) { // without and with a header
@@ -165,7 +163,7 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 D9 two entries swapped: two misses, both healed")
+    @DisplayName("two entries swapped: two misses, both healed")
     void swapped() throws IOException {
         Entry other = entries.entry(TestEntries.id("two"), 40);
         tier.store(other);
@@ -182,7 +180,7 @@ final class CorruptionTest {
     }
 
     @Test
-    @DisplayName("D6 the lookup that finds a damaged entry removes it; an entry of another version"
+    @DisplayName("the lookup that finds a damaged entry removes it; an entry of another version"
             + " stays for that version, until a store replaces it")
     void removedByLookup() throws IOException {
         Files.write(file(entry), new byte[] {1});

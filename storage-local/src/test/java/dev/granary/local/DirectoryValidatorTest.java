@@ -39,7 +39,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D13 the directory is created with its parents, private to the user")
+    @DisplayName("the directory is created with its parents, private to the user")
     void created() throws Exception {
         Path directory = temporary.resolve("a/b/c");
         try (LocalTier tier = open(directory)) {
@@ -58,9 +58,8 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName(
-            "D13 a link, a file, a directory that others can write: refused with a remedy in the"
-                    + " message; nothing is written")
+    @DisplayName("a link, a file, a directory that others can write: refused with a remedy in the"
+            + " message; nothing is written")
     void refused() throws Exception {
         Path real = Files.createDirectory(temporary.resolve("real"));
         Path link = Files.createSymbolicLink(temporary.resolve("link"), real);
@@ -81,9 +80,8 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName(
-            "D13 a directory of another user is refused, even if private; root's and this user's"
-                    + " own are accepted")
+    @DisplayName("a directory of another user is refused, even if private; root's and this user's"
+            + " own are accepted")
     void stranger() throws Exception {
         Path directory = Files.createDirectory(
                 temporary.resolve("cache"), DirectoryValidator.privateDirectory(temporary));
@@ -103,7 +101,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D13 parents may be writable by others, as /tmp is, and may be links: only the"
+    @DisplayName("parents may be writable by others, as /tmp is, and may be links: only the"
             + " directory itself is checked")
     void parents() throws Exception {
         Path sticky = Files.createDirectory(temporary.resolve("sticky"));
@@ -126,7 +124,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("E8 there is a capacity by default")
+    @DisplayName("there is a capacity by default")
     void defaultLimit() throws Exception {
         try (LocalTier tier = open(temporary.resolve("cache"))) {
             assertEquals(4L << 30, LocalTierConfig.DEFAULT_CAPACITY_BYTES);
@@ -161,7 +159,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D15 O8 a read-only directory opens, reads hit, writes are refused and counted")
+    @DisplayName("a read-only directory opens, reads hit, writes are refused and counted")
     void readOnly() throws Exception {
         Path directory = Files.createDirectory(temporary.resolve("disk"));
         mount(directory, "size=4m,mode=700");
@@ -183,9 +181,8 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName(
-            "D15 O8 a full disk: reads hit, writes fail softly and are counted, no partial entry"
-                    + " stays")
+    @DisplayName("a full disk: reads hit, writes fail softly and are counted, no partial entry"
+            + " stays")
     void fullDisk() throws Exception {
         Path directory = Files.createDirectory(temporary.resolve("disk"));
         mount(directory, "size=1m,mode=700");
@@ -204,7 +201,7 @@ final class DirectoryValidatorTest {
     }
 
     @Test
-    @DisplayName("D15 a directory without write permission, for users to whom permissions apply")
+    @DisplayName("a directory without write permission, for users to whom permissions apply")
     void noPermission() throws Exception {
         Path directory = temporary.resolve("cache");
         Entry entry = entries.entry(1000);

@@ -142,7 +142,7 @@ final class FileErrorsTest {
     @ParameterizedTest
     @CsvSource({"LOOP, v3", "PERMISSION, v3", "LOOP, v3/opencl", "PERMISSION, v3/opencl"})
     @DisplayName(
-            "L7 files hidden for a while are not lost: lookups fail meanwhile, remove nothing, and"
+            "files hidden for a while are not lost: lookups fail meanwhile, remove nothing, and"
                     + " hit afterwards")
     void passingError(Fault fault, String hidden) throws Exception {
         try (LocalTier tier = open()) {
@@ -180,8 +180,7 @@ final class FileErrorsTest {
     }
 
     @Test
-    @DisplayName(
-            "L7 a sweep passes over directories that it cannot read or change, and counts them")
+    @DisplayName("a sweep passes over directories that it cannot read or change, and counts them")
     void sweepPassesOver() throws Exception {
         try (LocalTier tier = open()) {
             List<Entry> all = fill(tier);
@@ -203,7 +202,7 @@ final class FileErrorsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"pipe", "link", "loop", "directory", "full directory", "device"})
-    @DisplayName("F10 an object other than a file in the place of an entry is not opened: a miss,"
+    @DisplayName("an object other than a file in the place of an entry is not opened: a miss,"
             + " and the next store replaces it or moves a directory aside")
     void objectInPlaceOfEntry(String kind) throws Exception {
         try (LocalTier tier = open()) {
@@ -227,7 +226,7 @@ final class FileErrorsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"pipe", "link", "loop", "file", "device"})
-    @DisplayName("F10 an object in the place of a directory of the tree: misses and failed stores"
+    @DisplayName("an object in the place of a directory of the tree: misses and failed stores"
             + " until it is removed")
     void objectInPlaceOfDirectory(String kind) throws Exception {
         Path precious = Files.createDirectory(temporary.resolve("precious"));
@@ -254,7 +253,7 @@ final class FileErrorsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"pipe", "link", "directory", "device"})
-    @DisplayName("F10 an object in the place of the file of claims or sweeps is not opened: no"
+    @DisplayName("an object in the place of the file of claims or sweeps is not opened: no"
             + " claims and no sweeps until it is removed, and everything else works")
     void objectInPlaceOfLock(String kind) throws Exception {
         try (LocalTier tier = open();
@@ -309,9 +308,8 @@ final class FileErrorsTest {
     }
 
     @Test
-    @DisplayName(
-            "L7 a stale handle, as file servers report it, is read again once; after two in a row"
-                    + " the lookup is a miss, and the entry stays")
+    @DisplayName("a stale handle, as file servers report it, is read again once; after two in a row"
+            + " the lookup is a miss, and the entry stays")
     void staleHandle() throws Exception {
         Path stale = temporary.resolve("stale");
         Map<String, String> variables = preloaded("""
@@ -351,7 +349,7 @@ final class FileErrorsTest {
     }
 
     @Test
-    @DisplayName("D18 where file locks do not work, claims are unavailable, everything else works,"
+    @DisplayName("where file locks do not work, claims are unavailable, everything else works,"
             + " and of 16 due sweeps about one runs")
     void noLocks() throws Exception {
         Map<String, String> variables = preloaded("""

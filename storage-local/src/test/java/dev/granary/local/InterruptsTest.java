@@ -63,9 +63,8 @@ final class InterruptsTest {
 
     @ParameterizedTest
     @EnumSource(StoreStep.class)
-    @DisplayName(
-            "A7 an interrupt at a step: the call completes, the status is kept, nothing is left"
-                    + " behind")
+    @DisplayName("an interrupt at a step: the call completes, the status is kept, nothing is left"
+            + " behind")
     void atEachStep(StoreStep step) throws Exception {
         for (KillScenario.Work work : KillScenario.Work.values()) {
             if (KillScenario.all().contains(new KillScenario(work, step))) {
@@ -121,9 +120,8 @@ final class InterruptsTest {
     }
 
     @Test
-    @DisplayName(
-            "L1 A7 an interrupt at a random moment of each public call: each completes and keeps"
-                    + " the status, without side effects")
+    @DisplayName("an interrupt at a random moment of each public call: each completes and keeps"
+            + " the status, without side effects")
     void onceInEachCall() throws Exception {
         Caller caller = new Caller(random.split());
         try (Interrupter interrupter = new Interrupter(Thread.currentThread(), random.split())) {
@@ -140,7 +138,7 @@ final class InterruptsTest {
     }
 
     @Test
-    @DisplayName("L1 A7 continuous interrupts of all threads that use one directory: afterwards the"
+    @DisplayName("continuous interrupts of all threads that use one directory: afterwards the"
             + " same process stores, sweeps and claims")
     void storm() throws Exception {
         // keeps the files open: they are opened once

@@ -50,7 +50,7 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 one holder has the claim, another id is free, and closing releases it once")
+    @DisplayName("one holder has the claim, another id is free, and closing releases it once")
     void oneHasIt() {
         try (LocalClaims one = LocalClaims.open(directory);
                 LocalClaims two = LocalClaims.open(directory)) {
@@ -68,7 +68,7 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 threads and processes see that a holder awaits a launch")
+    @DisplayName("threads and processes see that a holder awaits a launch")
     void awaitingLaunch() throws Exception {
         try (LocalClaims here = LocalClaims.open(directory);
                 InteractiveProcess there = ClaimProcess.start(directory)) {
@@ -90,8 +90,7 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName(
-            "O11 R9 a claim of another process is seen without claiming, and no file is created")
+    @DisplayName("a claim of another process is seen without claiming, and no file is created")
     void peek() throws Exception {
         try (LocalClaims here = LocalClaims.open(directory)) {
             assertEquals(Optional.empty(), here.peek(A));
@@ -113,7 +112,7 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("D18 the claims of a killed process are free, and nothing is left to clean up")
+    @DisplayName("the claims of a killed process are free, and nothing is left to clean up")
     void killed() throws Exception {
         try (LocalClaims here = LocalClaims.open(directory);
                 InteractiveProcess there = ClaimProcess.start(directory)) {
@@ -211,7 +210,7 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 of many threads, each a user of its own, one holds each claim at a time")
+    @DisplayName("of many threads, each a user of its own, one holds each claim at a time")
     void threads() throws Exception {
         int threads = 8;
         int[] inside = new int[1]; // guarded by the claim alone
@@ -267,7 +266,7 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("D15 without a directory or permission, or with something other than a file:"
+    @DisplayName("without a directory or permission, or with something other than a file:"
             + " unavailable, with a reason")
     void unavailable() throws Exception {
         Path missing = directory.resolve("missing");
@@ -289,7 +288,7 @@ final class LocalClaimsTest {
     }
 
     @Test
-    @DisplayName("D15 a read-only disk: unavailable, with a reason")
+    @DisplayName("a read-only disk: unavailable, with a reason")
     void readOnly() throws Exception {
         assumeTrue(
                 "root".equals(System.getProperty("user.name")), "mounting a small disk needs root");

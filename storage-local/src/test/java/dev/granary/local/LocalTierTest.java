@@ -67,8 +67,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName(
-            "D1 other content replaces an entry, and survives a reopening; clear leaves nothing")
+    @DisplayName("other content replaces an entry, and survives a reopening; clear leaves nothing")
     void replaceAndClear() throws Exception {
         Entry first = entries.entry(100);
         Entry second = entries.entry(first.id(), 5000);
@@ -89,7 +88,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("D10 discard removes the content that was read; remove removes the listed entry")
+    @DisplayName("discard removes the content that was read; remove removes the listed entry")
     void discardAndRemove() throws Exception {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(500);
@@ -114,9 +113,8 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName(
-            "D10 an entry that replaces a damaged one while that is removed stays, and one that"
-                    + " proves sound is put back")
+    @DisplayName("an entry that replaces a damaged one while that is removed stays, and one that"
+            + " proves sound is put back")
     void replacedWhileRemoved() throws Exception {
         Entry first = entries.entry(500);
         Entry newer = entries.entry(first.id(), 700);
@@ -157,7 +155,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("D16 directories removed under an open tier are created by the next store; foreign"
+    @DisplayName("directories removed under an open tier are created by the next store; foreign"
             + " files stay and do not count")
     void removedDirectories() throws Exception {
         Path foreign = directory.resolve("outbox/queued.bin");
@@ -197,7 +195,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("D21 a duplicate writes nothing")
+    @DisplayName("a duplicate writes nothing")
     void duplicateWritesNothing() throws Exception {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(500);
@@ -247,7 +245,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("T5 a namespace that leads out of the directory matches no entry")
+    @DisplayName("a namespace that leads out of the directory matches no entry")
     void pathTraversal() throws Exception {
         try (LocalTier tier = open()) {
             Entry entry = entries.entry(10);
@@ -304,8 +302,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName(
-            "E10 opening and lookups start no background work, whatever the state of the store")
+    @DisplayName("opening and lookups start no background work, whatever the state of the store")
     void openScansNothing() throws Exception {
         Entry entry = entries.entry(3000);
         try (LocalTier tier = open()) {
@@ -335,7 +332,7 @@ final class LocalTierTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"cp -p", "cp", "rsync -a"})
-    @DisplayName("D2 entries that another program copies in hit, and are evicted like others")
+    @DisplayName("entries that another program copies in hit, and are evicted like others")
     void copied(String tool) throws Exception {
         Path other = Files.createDirectory(directory.resolve("other"));
         List<Entry> all = List.of(entries.entry(300), entries.entry(70_000), entries.entry(0));

@@ -55,7 +55,7 @@ final class MultiProcessTest {
     }
 
     @Test
-    @DisplayName("D2 two processes see each other's writes without a restart")
+    @DisplayName("two processes see each other's writes without a restart")
     void seeEachOther() throws Exception {
         try (LocalTier here = LocalTier.open(config().build());
                 InteractiveProcess there = TierProcess.start(directory(), Long.MAX_VALUE)) {
@@ -78,9 +78,8 @@ final class MultiProcessTest {
     }
 
     @Test
-    @DisplayName(
-            "D5 racing writers and a looping reader: entries are whole or absent, stay once seen,"
-                    + " none is lost or left over")
+    @DisplayName("racing writers and a looping reader: entries are whole or absent, stay once seen,"
+            + " none is lost or left over")
     void writersAndReader() throws Exception {
         int count = 60;
         List<Entry> all = new ArrayList<>();
@@ -128,7 +127,7 @@ final class MultiProcessTest {
     }
 
     @Test
-    @DisplayName("D5 of two processes that replace one entry by turns, a looping reader sees whole"
+    @DisplayName("of two processes that replace one entry by turns, a looping reader sees whole"
             + " versions and nothing else")
     void replacingAndReader() throws Exception {
         List<Entry> versions =
@@ -159,7 +158,7 @@ final class MultiProcessTest {
     }
 
     @Test
-    @DisplayName("E1 the capacity holds across many short processes that store one entry each, half"
+    @DisplayName("the capacity holds across many short processes that store one entry each, half"
             + " of which end abruptly")
     void shortProcesses() throws Exception {
         long capacity = 16 * CapacitySweeper.onDisk(SIZE + 600);
@@ -182,8 +181,8 @@ final class MultiProcessTest {
     }
 
     @Test
-    @DisplayName("E3 D18 a sweeping process is suspended: others load and store, and sweep after"
-            + " a while")
+    @DisplayName(
+            "a sweeping process is suspended: others load and store, and sweep after" + " a while")
     void stalledSweeper() throws Exception {
         long capacity = 20 * CapacitySweeper.onDisk(SIZE + 600);
         try (LocalTier tier = StoreInvariants.openRegular(
@@ -205,7 +204,7 @@ final class MultiProcessTest {
     }
 
     @Test
-    @DisplayName("D4 there is a scenario for every step")
+    @DisplayName("there is a scenario for every step")
     void allSteps() {
         assertEquals(
                 EnumSet.allOf(StoreStep.class),
@@ -216,9 +215,9 @@ final class MultiProcessTest {
         return KillScenario.all();
     }
 
-    @ParameterizedTest(name = "D4 D18 killed after {0}")
+    @ParameterizedTest(name = "killed after {0}")
     @MethodSource("scenarios")
-    @DisplayName("D4 D18 a process stopped, then killed after each step of each operation: no wait,"
+    @DisplayName("a process stopped, then killed after each step of each operation: no wait,"
             + " no old entry is lost, the new one is visible after the commit")
     void killedAfter(KillScenario scenario) throws Exception {
         Entry other = SharedEntries.entry("other", SIZE);
@@ -251,10 +250,10 @@ final class MultiProcessTest {
         }
     }
 
-    @ParameterizedTest(name = "D5 continues after {0}")
+    @ParameterizedTest(name = "continues after {0}")
     @MethodSource("scenarios")
     @DisplayName(
-            "D5 a process stalls after each step while another removes everything, then continues:"
+            "a process stalls after each step while another removes everything, then continues:"
                     + " stored entries are present and whole")
     @Tag("exhaustive")
     void continuesAfter(KillScenario scenario) throws Exception {

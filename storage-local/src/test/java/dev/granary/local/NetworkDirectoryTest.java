@@ -33,7 +33,7 @@ final class NetworkDirectoryTest {
     private boolean mounted;
 
     @Test
-    @DisplayName("D2 D13 a directory on a network file system is used like any other, by two"
+    @DisplayName("a directory on a network file system is used like any other, by two"
             + " processes at once")
     void works() throws Exception {
         Path served = Files.createDirectory(temporary.resolve("served"));

@@ -53,9 +53,8 @@ final class PowerCutTest {
     /** Parameters: entries of at most {@code bytes} for {@code ids} ids, in so many KiB. */
     @ParameterizedTest
     @CsvSource({"60, 30000, 1200, 600", "200, 3000, 700, 900"})
-    @DisplayName(
-            "D4 after a power cut: right bytes or a miss, never an exception, and everything can"
-                    + " be stored again")
+    @DisplayName("after a power cut: right bytes or a miss, never an exception, and everything can"
+            + " be stored again")
     void powerCut(int ids, int bytes, int kibibytes, int operations) throws Exception {
         random = TestSeed.random("PowerCutTest " + ids);
         work(ids, bytes, kibibytes << 10, operations);

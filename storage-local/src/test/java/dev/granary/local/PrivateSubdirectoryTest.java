@@ -47,7 +47,7 @@ final class PrivateSubdirectoryTest {
     @ParameterizedTest
     @ValueSource(strings = {"0777", "2775", "1777", "0770"})
     @DisplayName(
-            "D13 a volume that others can write, as clusters mount it, gets a private subdirectory")
+            "a volume that others can write, as clusters mount it, gets a private subdirectory")
     void volume(String mode) throws Exception {
         Path volume = Files.createDirectory(temporary.resolve("a volume"));
         assumeTrue(
@@ -81,7 +81,7 @@ final class PrivateSubdirectoryTest {
     }
 
     @Test
-    @DisplayName("D13 a directory with the sticky bit gets a private subdirectory, and another"
+    @DisplayName("a directory with the sticky bit gets a private subdirectory, and another"
             + " object in its place is refused")
     void sticky() throws Exception {
         Path shared = directory("shared", OTHERS_WRITE);
@@ -98,7 +98,7 @@ final class PrivateSubdirectoryTest {
     }
 
     @Test
-    @DisplayName("D13 other directories that others can write are refused as before, since others"
+    @DisplayName("other directories that others can write are refused as before, since others"
             + " could replace the subdirectory")
     void refused() throws Exception {
         for (String permissions : new String[] {OTHERS_WRITE, "rwxrwxr-x"}) {
@@ -109,8 +109,8 @@ final class PrivateSubdirectoryTest {
     }
 
     @Test
-    @DisplayName("D13 a private, a missing and a linked directory and a file stay what was"
-            + " configured")
+    @DisplayName(
+            "a private, a missing and a linked directory and a file stay what was" + " configured")
     void unchanged() throws Exception {
         Path file = Files.writeString(temporary.resolve("file"), "");
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-rw-rw-"));
@@ -128,7 +128,7 @@ final class PrivateSubdirectoryTest {
     }
 
     @Test
-    @DisplayName("D13 a shared directory of another user stays refused")
+    @DisplayName("a shared directory of another user stays refused")
     void stranger() throws Exception {
         assumeTrue(
                 "root".equals(System.getProperty("user.name")),

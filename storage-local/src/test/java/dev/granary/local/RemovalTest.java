@@ -37,9 +37,8 @@ final class RemovalTest {
     private Path temporary;
 
     @Test
-    @DisplayName(
-            "D16 R18 anything may be removed at any time: lookups hit or miss, a few stores fail"
-                    + " softly, and everything works afterwards")
+    @DisplayName("anything may be removed at any time: lookups hit or miss, a few stores fail"
+            + " softly, and everything works afterwards")
     void anything() throws Exception {
         SplittableRandom random = TestSeed.random("RemovalTest");
         Path directory = temporary.resolve("cache");

@@ -70,9 +70,8 @@ final class WrongClockTest {
 
     @ParameterizedTest
     @CsvSource({"LRU, 1", "LRU, 8760", "FIFO, 1", "FIFO, 8760"})
-    @DisplayName(
-            "E1 L3 a clock was ahead and is right again: entries stored since stay, and those with"
-                    + " wrong times are evicted before them")
+    @DisplayName("a clock was ahead and is right again: entries stored since stay, and those with"
+            + " wrong times are evicted before them")
     void wasAhead(EvictionPolicy policy, int hours) throws Exception {
         clock.advance(Duration.ofHours(hours));
         List<Entry> wrong;
@@ -94,7 +93,7 @@ final class WrongClockTest {
     }
 
     @Test
-    @DisplayName("E1 L3 of the entries with wrong times, those used since outlast the unused ones")
+    @DisplayName("of the entries with wrong times, those used since outlast the unused ones")
     void usedSince() throws Exception {
         clock.advance(Duration.ofDays(365));
         List<Entry> wrong;

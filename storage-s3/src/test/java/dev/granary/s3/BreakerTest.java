@@ -66,7 +66,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 S5 two listings without a response open it, as any requests do")
+    @DisplayName("two listings without a response open it, as any requests do")
     void silentListing() {
         bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
         store.list("", _ -> {});
@@ -76,9 +76,8 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName(
-            "R16 S5 silence caused by a thread's own interrupt does not count against the bucket,"
-                    + " nor for listings")
+    @DisplayName("silence caused by a thread's own interrupt does not count against the bucket,"
+            + " nor for listings")
     void ownInterrupt() {
         bucket.plan(FaultPlan.always(new Fault.AnswerLostThen(Fault.TIMEOUT, () -> {
             Thread.currentThread().interrupt();
@@ -92,9 +91,8 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName(
-            "R16 S5 two reads without a response open it at once, if nothing was received between"
-                    + " them; writes do not, which may take a server long")
+    @DisplayName("two reads without a response open it at once, if nothing was received between"
+            + " them; writes do not, which may take a server long")
     void silentMeanwhile() {
         assertThat(store.get("key", 10)).isFound();
         bucket.script(new Fault.Lost(Fault.TIMEOUT));
@@ -121,9 +119,8 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName(
-            "R16 S5 half-open: one request without a response opens it again, and the other two"
-                    + " test requests are not sent")
+    @DisplayName("half-open: one request without a response opens it again, and the other two"
+            + " test requests are not sent")
     void silentAgain() {
         bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
         store.get("key", 10);
@@ -136,7 +133,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("L9 one read without a response among others does not open it")
+    @DisplayName("one read without a response among others does not open it")
     void oneHangs() {
         for (int i = 0; i < 10; i++) {
             bucket.plan(FaultPlan.always(new Fault.Lost(Fault.TIMEOUT)));
@@ -150,9 +147,8 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName(
-            "R16 five failed lookups open it, whatever they retried; then nothing is sent for the"
-                    + " whole pause")
+    @DisplayName("five failed lookups open it, whatever they retried; then nothing is sent for the"
+            + " whole pause")
     void opens() {
         bucket.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
         for (int i = 0; i < MINIMUM; i++) {
@@ -170,7 +166,7 @@ class BreakerTest {
 
     @Test
     @DisplayName(
-            "R6 one unreadable object among the first five of a process does not affect the others")
+            "one unreadable object among the first five of a process does not affect the others")
     void oneObject() {
         bucket.plan(
                 FaultPlan.when(request -> request.key().equals("bad"), new Fault.Lost(ERROR_500)));
@@ -182,9 +178,8 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName(
-            "R16 a failure that a retry heals does not count: a bucket with every other response"
-                    + " an error is used")
+    @DisplayName("a failure that a retry heals does not count: a bucket with every other response"
+            + " an error is used")
     void healedByRetry() {
         int[] count = {0};
         bucket.plan(_ -> count[0]++ % 2 == 0 ? new Fault.Lost(ERROR_500) : new Fault.None());
@@ -195,7 +190,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 half-open: if still failing, it opens again after three requests, for another"
+    @DisplayName("half-open: if still failing, it opens again after three requests, for another"
             + " pause, as often as needed")
     void failingAgain() {
         open();
@@ -212,7 +207,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 half-open: if recovered, it closes after three requests")
+    @DisplayName("half-open: if recovered, it closes after three requests")
     void recovers() {
         open();
         bucket.plan(FaultPlan.SOUND);
@@ -224,7 +219,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 half-open: if recovered, it closes after three requests, however long the"
+    @DisplayName("half-open: if recovered, it closes after three requests, however long the"
             + " pauses between them are")
     void recoversSlowly() {
         Duration pause = Duration.ofMillis(1);
@@ -249,7 +244,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 half-open: a listing in progress is none of the three requests")
+    @DisplayName("half-open: a listing in progress is none of the three requests")
     void listingInProgress() {
         open();
         bucket.plan(FaultPlan.SOUND);
@@ -267,7 +262,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 half-open: of 100 concurrent threads three are admitted, and the others are"
+    @DisplayName("half-open: of 100 concurrent threads three are admitted, and the others are"
             + " rejected at once")
     void halfOpenRequests() throws Exception {
         CountDownLatch leave = new CountDownLatch(1);
@@ -306,9 +301,8 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName(
-            "R23 responses slower than the limit open it, slightly faster ones do not; time in the"
-                    + " queue does not count")
+    @DisplayName("responses slower than the limit open it, slightly faster ones do not; time in the"
+            + " queue does not count")
     void slow() {
         for (Duration elapsed : List.of(Duration.ofMillis(2999), Duration.ofMillis(3001))) {
             MemoryObjectStore slow = new MemoryObjectStore() {
@@ -329,7 +323,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R2 404, 409, 412, refusals, unsupported and too large responses never open it")
+    @DisplayName("404, 409, 412, refusals, unsupported and too large responses never open it")
     void responses() {
         bucket.place("large", new byte[100]);
         for (int i = 0; i < 50; i++) {
@@ -356,7 +350,7 @@ class BreakerTest {
     }
 
     @Test
-    @DisplayName("R16 R17 requests that queued before it opened are not sent after it has")
+    @DisplayName("requests that queued before it opened are not sent after it has")
     void queued() throws Exception {
         CountDownLatch active = new CountDownLatch(1);
         CountDownLatch leave = new CountDownLatch(1);

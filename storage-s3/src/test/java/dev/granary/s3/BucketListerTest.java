@@ -53,9 +53,8 @@ class BucketListerTest {
     }
 
     @Test
-    @DisplayName(
-            "R11 an entry that is unpacked, in a pack, in two packs, or both is listed once, with"
-                    + " its length and the time of its object")
+    @DisplayName("an entry that is unpacked, in a pack, in two packs, or both is listed once, with"
+            + " its length and the time of its object")
     void once() throws Exception {
         assertEquals(List.of(), list());
         tier.store(one);
@@ -74,9 +73,8 @@ class BucketListerTest {
     }
 
     @Test
-    @DisplayName(
-            "S12 S1 no target has a name outside of the layout: keys with only dots, and foreign"
-                    + " keys, are no entries")
+    @DisplayName("no target has a name outside of the layout: keys with only dots, and foreign"
+            + " keys, are no entries")
     void targets() throws Exception {
         String name = one.id().hash().hex();
         for (String target : List.of(
@@ -94,7 +92,7 @@ class BucketListerTest {
     }
 
     @Test
-    @DisplayName("S6 an exception of the visitor ends the listing and propagates")
+    @DisplayName("an exception of the visitor ends the listing and propagates")
     void throwingVisitor() throws Exception {
         tier.store(one);
         tier.store(two);
@@ -113,7 +111,7 @@ class BucketListerTest {
     }
 
     @Test
-    @DisplayName("R18 a missing pack has no entries, and all others are listed")
+    @DisplayName("a missing pack has no entries, and all others are listed")
     void lostPack() throws Exception {
         PackInfo missing = packs.publish(one, two);
         packs.publish(three);
@@ -124,7 +122,7 @@ class BucketListerTest {
 
     @Test
     @DisplayName(
-            "O9 a bucket that cannot be listed, and unreadable packs, are reported in one sentence")
+            "a bucket that cannot be listed, and unreadable packs, are reported in one sentence")
     void unreadable() throws Exception {
         packs.publish(one);
         packs.store.plan(FaultPlan.when(
@@ -145,7 +143,7 @@ class BucketListerTest {
     }
 
     @Test
-    @DisplayName("S6 packs of more than 10,000 targets are reported, not left out in silence")
+    @DisplayName("packs of more than 10,000 targets are reported, not left out in silence")
     void manyTargets() {
         for (int i = 0; i <= 10_000; i++) {
             packs.store.place("v2/opencl/t" + i + "/head", new byte[10]);
@@ -155,7 +153,7 @@ class BucketListerTest {
     }
 
     @Test
-    @DisplayName("D6 with a damaged head or a missing base the listing fails with the cause")
+    @DisplayName("with a damaged head or a missing base the listing fails with the cause")
     void damagedHead() throws Exception {
         do {
             packs.publish(entries.entry(1));

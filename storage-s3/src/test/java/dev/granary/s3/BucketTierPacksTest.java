@@ -53,7 +53,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R12 a hit from a pack is one range; an id in no pack takes one request")
+    @DisplayName("a hit from a pack is one range; an id in no pack takes one request")
     void requests() {
         packs.publish(one);
         assertThat(load(one.id())).isHitOf(one);
@@ -71,7 +71,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R18 an entry of a removed pack is stored again")
+    @DisplayName("an entry of a removed pack is stored again")
     void removedPack() {
         PackInfo pack = packs.publish(one);
         assertThat(load(one.id())).isHitOf(one);
@@ -82,9 +82,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName(
-            "D6 an entry damaged in a pack: damaged, published unpacked by the next store, then"
-                    + " a hit, also in other processes")
+    @DisplayName("an entry damaged in a pack: damaged, published unpacked by the next store, then"
+            + " a hit, also in other processes")
     void damaged() {
         PackInfo pack = packs.publish(one, two);
         packs.damage(pack, one);
@@ -97,9 +96,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName(
-            "R18 a missing pack: a miss, published unpacked by the next store, then a hit, also"
-                    + " in other processes")
+    @DisplayName("a missing pack: a miss, published unpacked by the next store, then a hit, also"
+            + " in other processes")
     void lostPack() {
         PackInfo pack = packs.publish(one, two);
         assertThat(load(two.id())).isHitOf(two);
@@ -111,7 +109,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R18 packs compacted by another process, and removed: hit")
+    @DisplayName("packs compacted by another process, and removed: hit")
     void compacted() throws Exception {
         PackInfo first = packs.publish(one);
         PackInfo second = packs.publish(two);
@@ -125,9 +123,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName(
-            "R16 with slow requests, a lookup of several ends within its deadline, whichever of"
-                    + " them are slow")
+    @DisplayName("with slow requests, a lookup of several ends within its deadline, whichever of"
+            + " them are slow")
     void deadline() {
         packs.publish(one);
         for (int millis = 100; millis <= 2000; millis += 100) {
@@ -148,7 +145,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R16 with a silent bucket, the first lookup of a process ends within its deadline,"
+    @DisplayName("with a silent bucket, the first lookup of a process ends within its deadline,"
             + " too")
     void silence() {
         packs.publish(one);
@@ -180,7 +177,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("P1 a reader without a cache finds what a new machine finds, whatever this process"
+    @DisplayName("a reader without a cache finds what a new machine finds, whatever this process"
             + " knows")
     void uncached() {
         PackInfo pack = packs.publish(one);
@@ -198,7 +195,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("D6 an entry that a reader without a cache finds damaged is published again by the"
+    @DisplayName("an entry that a reader without a cache finds damaged is published again by the"
             + " next store of its tier")
     void uncachedDamage() {
         assertThat(tier.store(one)).isStored();
@@ -212,7 +209,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A5 the head was never read: an id without an unpacked entry is unavailable, not"
+    @DisplayName("the head was never read: an id without an unpacked entry is unavailable, not"
             + " absent")
     void headNeverRead() {
         packs.publish(one);
@@ -227,7 +224,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A1 S3 an unpacked entry is damaged: replaced, then a duplicate for the next")
+    @DisplayName("an unpacked entry is damaged: replaced, then a duplicate for the next")
     void damagedUnpacked() {
         assertThat(tier.store(one)).isStored();
         String key = PackFixture.unpackedKey(one);
@@ -248,7 +245,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("A5 D6 a listed entry is read from a pack, else unpacked; it is absent only if the"
+    @DisplayName("a listed entry is read from a pack, else unpacked; it is absent only if the"
             + " bucket says so")
     void readListed() {
         PackInfo pack = packs.publish(one);
@@ -265,9 +262,8 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName(
-            "D6 an entry in a pack under the hash of another, or of another target, is damaged,"
-                    + " also in a listing")
+    @DisplayName("an entry in a pack under the hash of another, or of another target, is damaged,"
+            + " also in a listing")
     void misplaced() {
         Entry other = entries.entry(
                 Id.builder(TestEntries.OTHER_TARGET).field("test", "misplaced").build(), 100);
@@ -282,7 +278,7 @@ class BucketTierPacksTest {
     }
 
     @Test
-    @DisplayName("R11 the packs of one target are not used for another")
+    @DisplayName("the packs of one target are not used for another")
     void targets() {
         packs.publish(one);
         Entry other = entries.entry(

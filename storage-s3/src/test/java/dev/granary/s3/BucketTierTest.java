@@ -61,9 +61,8 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName(
-            "R12 on a fresh prefix a publication is one PUT under the key of the layout, a hit is"
-                    + " one GET, a miss is a read: nothing probes and nothing reads the marker")
+    @DisplayName("on a fresh prefix a publication is one PUT under the key of the layout, a hit is"
+            + " one GET, a miss is a read: nothing probes and nothing reads the marker")
     void requests() {
         Entry entry = entries.entry(1000);
         tier.store(entry);
@@ -83,7 +82,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R12 an absent id is requested once in 5 s, and a store makes it known at once")
+    @DisplayName("an absent id is requested once in 5 s, and a store makes it known at once")
     void absenceIsCached() {
         Entry entry = entries.entry(10);
         for (int i = 0; i < 100; i++) {
@@ -120,7 +119,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("D6 any changed byte, any truncation, trailing bytes: damaged, healed by the next"
+    @DisplayName("any changed byte, any truncation, trailing bytes: damaged, healed by the next"
             + " store")
     void corruptionMatrix() {
         Entry entry = entries.entry(40);
@@ -159,7 +158,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R22 the first entry stays, and the difference is reported")
+    @DisplayName("the first entry stays, and the difference is reported")
     void divergent() {
         Entry first = entries.entry(100);
         tier.store(first);
@@ -168,8 +167,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName(
-            "R5 a read-only bucket never receives a write, neither from a store nor from a check")
+    @DisplayName("a read-only bucket never receives a write, neither from a store nor from a check")
     void readOnlyConfiguration() {
         Entry known = entries.entry(10);
         tier.store(known);
@@ -187,9 +185,8 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName(
-            "R16 a failing bucket receives no requests for a while, lookups fail at once, and it"
-                    + " recovers after the pause")
+    @DisplayName("a failing bucket receives no requests for a while, lookups fail at once, and it"
+            + " recovers after the pause")
     void breaker() {
         Entry entry = entries.entry(10);
         tier.store(entry);
@@ -215,7 +212,7 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName("R2 absent, refused and present are responses: they never open the breaker")
+    @DisplayName("absent, refused and present are responses: they never open the breaker")
     void responsesAreNoFailures() {
         Entry entry = entries.entry(10);
         for (int i = 0; i < 50; i++) {
@@ -228,9 +225,8 @@ class BucketTierTest {
     }
 
     @Test
-    @DisplayName(
-            "R16 opening sends no request and creates no client; a client that cannot be created"
-                    + " is a miss")
+    @DisplayName("opening sends no request and creates no client; a client that cannot be created"
+            + " is a miss")
     void opening() {
         assertEquals(List.of(), store.requests());
         BucketTier broken = new BucketTier(

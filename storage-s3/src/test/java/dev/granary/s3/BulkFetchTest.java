@@ -112,9 +112,8 @@ class BulkFetchTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName(
-            "R17 10,000 concurrent lookups over 50 connections, in a heap of 192 MiB: all hit, one"
-                    + " request each, at most 50 at the server")
+    @DisplayName("10,000 concurrent lookups over 50 connections, in a heap of 192 MiB: all hit, one"
+            + " request each, at most 50 at the server")
     @Tag("exhaustive")
     void unpacked(S3ClientLibrary client) throws Exception {
         publishUnpacked();
@@ -127,7 +126,7 @@ class BulkFetchTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R17 R12 the same with packed entries: the head and the index are read once")
+    @DisplayName("the same with packed entries: the head and the index are read once")
     @Tag("exhaustive")
     void packs(S3ClientLibrary client) throws Exception {
         publishInPacks();
@@ -138,15 +137,14 @@ class BulkFetchTest {
     }
 
     @Test
-    @DisplayName(
-            "R17 with a short deadline, lookups that cannot be served in time are misses, and none"
-                    + " takes longer")
+    @DisplayName("with a short deadline, lookups that cannot be served in time are misses, and none"
+            + " takes longer")
     void shortDeadline() throws Exception {
         shortDeadline(S3ClientLibrary.AWS);
     }
 
     @Test
-    @DisplayName("R17 with a short deadline the same holds for the MinIO client")
+    @DisplayName("with a short deadline the same holds for the MinIO client")
     @Tag("exhaustive")
     void shortDeadlineWithMinio() throws Exception {
         shortDeadline(S3ClientLibrary.MINIO);

@@ -139,7 +139,7 @@ abstract class CredentialSourcesContract {
     }
 
     @Test
-    @DisplayName("O1 a web identity: its token becomes a session of the role")
+    @DisplayName("a web identity: its token becomes a session of the role")
     void webIdentityToken() throws Exception {
         assertEquals("a body", read(webIdentity()));
         assertEquals(
@@ -148,7 +148,7 @@ abstract class CredentialSourcesContract {
     }
 
     @Test
-    @DisplayName("O1 a profile with a role: the keys of its source become a session of the role")
+    @DisplayName("a profile with a role: the keys of its source become a session of the role")
     void role() throws Exception {
         Files.writeString(home.resolve("config"), """
             [profile base]
@@ -185,7 +185,7 @@ abstract class CredentialSourcesContract {
     }
 
     @Test
-    @DisplayName("O1 a profile of an SSO session: the token of the sign-in becomes a session")
+    @DisplayName("a profile of an SSO session: the token of the sign-in becomes a session")
     void sso() throws Exception {
         signIn("2100-01-01T00:00:00Z");
         assertEquals("a body", read(Map.of("AWS_PROFILE", "reader")));
@@ -193,7 +193,7 @@ abstract class CredentialSourcesContract {
     }
 
     @Test
-    @DisplayName("O1 an expired token of an SSO session is renewed")
+    @DisplayName("an expired token of an SSO session is renewed")
     void renewedSso() throws Exception {
         signIn("2020-01-01T00:00:00Z");
         assertEquals("a body", read(Map.of("AWS_PROFILE", "reader")));
@@ -203,7 +203,7 @@ abstract class CredentialSourcesContract {
     }
 
     @Test
-    @DisplayName("O1 the cause names an STS that cannot be reached")
+    @DisplayName("the cause names an STS that cannot be reached")
     void unreachable() throws Exception {
         int closed;
         try (ServerSocket released = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
@@ -224,7 +224,7 @@ abstract class CredentialSourcesContract {
     }
 
     @Test
-    @DisplayName("O1 the cause has the refusal of STS")
+    @DisplayName("the cause has the refusal of STS")
     void refused() throws Exception {
         Map<String, String> variables = new HashMap<>(webIdentity());
         variables.put("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/forbidden");
@@ -235,7 +235,7 @@ abstract class CredentialSourcesContract {
     }
 
     @Test
-    @DisplayName("O1 the cause names a profile that is missing; without any the cure is in it")
+    @DisplayName("the cause names a profile that is missing; without any the cure is in it")
     void missing() throws Exception {
         String result = read(Map.of("AWS_PROFILE", "nobody"));
         assertTrue(

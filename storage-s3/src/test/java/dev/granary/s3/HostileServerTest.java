@@ -115,9 +115,8 @@ class HostileServerTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName(
-            "T5 endless bodies, errors, listings and declared lengths: a result in 64 MiB and in"
-                    + " time, for every request")
+    @DisplayName("endless bodies, errors, listings and declared lengths: a result in 64 MiB and in"
+            + " time, for every request")
     @Tag("exhaustive")
     void endless(S3ClientLibrary client) throws Exception {
         List<String> arguments =

@@ -147,9 +147,8 @@ class InterruptTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName(
-            "A7 a storm of interrupts on every call of the bucket tier: no exception, the status"
-                    + " is kept; afterwards all works at once, and all permits are free")
+    @DisplayName("a storm of interrupts on every call of the bucket tier: no exception, the status"
+            + " is kept; afterwards all works at once, and all permits are free")
     void tier(S3ClientLibrary client) throws Exception {
         List<Entry> stored = new ArrayList<>();
         try (BucketTier tier = BucketTier.open(config(client).build())) {
@@ -189,9 +188,8 @@ class InterruptTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName(
-            "A7 a storm of interrupts on every call of a transport: results, the status is kept;"
-                    + " afterwards all connections are usable at once")
+    @DisplayName("a storm of interrupts on every call of a transport: results, the status is kept;"
+            + " afterwards all connections are usable at once")
     void transport(S3ClientLibrary client) throws Exception {
         S3Config config = config(client).build();
         String prefix = config.location().prefix() + "/";

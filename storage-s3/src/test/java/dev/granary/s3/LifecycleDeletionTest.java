@@ -167,9 +167,8 @@ class LifecycleDeletionTest {
     }
 
     @Test
-    @DisplayName(
-            "R18 any object is deleted between any two requests: misses, never wrong bytes, never"
-                    + " an exception; then all is complete again")
+    @DisplayName("any object is deleted between any two requests: misses, never wrong bytes, never"
+            + " an exception; then all is complete again")
     void anything() {
         long hits = 0;
         long deleted = 0;

@@ -66,7 +66,7 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R2 each status of a write has its meaning, and takes one request")
+    @DisplayName("each status of a write has its meaning, and takes one request")
     void writes(S3ClientLibrary client) {
         Map<ScriptedHttpServer.Answer, Class<? extends WriteResult>> meanings = Map.ofEntries(
                 Map.entry(
@@ -153,7 +153,7 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R2 a write without a condition: no status means a failed precondition")
+    @DisplayName("a write without a condition: no status means a failed precondition")
     void plainWrites(S3ClientLibrary client) {
         Map<ScriptedHttpServer.Answer, Class<? extends WriteResult>> meanings = Map.of(
                 ScriptedHttpServer.error(412, "PreconditionFailed"), WriteResult.NotAllowed.class,
@@ -177,7 +177,7 @@ class MalformedResponseTest {
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
     @DisplayName(
-            "R2 one retry layer: neither client retries after 500, 503, 503 with Retry-After, or a"
+            "one retry layer: neither client retries after 500, 503, 503 with Retry-After, or a"
                     + " broken connection")
     void noRetriesBelow(S3ClientLibrary client) throws IOException {
         try (ObjectStore store = transport(client)) {
@@ -225,7 +225,7 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("T5 a declared length of gigabytes allocates no memory")
+    @DisplayName("a declared length of gigabytes allocates no memory")
     void hugeDeclaredLength(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
             server.answer(ScriptedHttpServer.hugeDeclaredLength(1L << 40));
@@ -255,7 +255,7 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R16 a silent bucket: each lookup ends, then none is sent; a store ends, too")
+    @DisplayName("a silent bucket: each lookup ends, then none is sent; a store ends, too")
     void silence(S3ClientLibrary client) {
         server.answer(server.silence());
         try (BucketTier tier = BucketTier.open(config(client, server.endpoint()).build())) {
@@ -280,7 +280,7 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R16 no server: unreachable, for every request")
+    @DisplayName("no server: unreachable, for every request")
     void unreachable(S3ClientLibrary client) {
         URI gone = server.endpoint();
         server.close();
@@ -301,7 +301,7 @@ class MalformedResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("T4 no secret in messages of failures or settings")
+    @DisplayName("no secret in messages of failures or settings")
     void secrets(S3ClientLibrary client) {
         String secret = "a-very-secret-key";
         S3Config config =

@@ -148,7 +148,7 @@ class NetworkTest {
     }
 
     @Test
-    @DisplayName("O5 an https server is reached by CONNECT through HTTPS_PROXY, with its password,"
+    @DisplayName("an https server is reached by CONNECT through HTTPS_PROXY, with its password,"
             + " though HTTP_PROXY names another one")
     void connect() throws Exception {
         String address = "http://me:p%40ss@127.0.0.1:" + proxy.getLocalPort();
@@ -165,7 +165,7 @@ class NetworkTest {
     }
 
     @Test
-    @DisplayName("O5 a proxy that refuses the password is named in the cause, the password is not")
+    @DisplayName("a proxy that refuses the password is named in the cause, the password is not")
     void refused() throws Exception {
         Map<String, String> variables = Map.of(
                 "https_proxy",
@@ -181,7 +181,7 @@ class NetworkTest {
     }
 
     @Test
-    @DisplayName("O5 an http server is reached through HTTP_PROXY, unless NO_PROXY has its domain")
+    @DisplayName("an http server is reached through HTTP_PROXY, unless NO_PROXY has its domain")
     void plainProxy() throws Exception {
         String address = "http://127.0.0.1:" + port(plain);
         String endpoint = "http://" + HOST + ":9000";
@@ -196,7 +196,7 @@ class NetworkTest {
     }
 
     @Test
-    @DisplayName("O5 a server with an own certificate is trusted by AWS_CA_BUNDLE only")
+    @DisplayName("a server with an own certificate is trusted by AWS_CA_BUNDLE only")
     void certificate() throws Exception {
         String endpoint = URI.create("https://127.0.0.1:" + port(tls)).toString();
         String unused = "http://127.0.0.1:1"; // this machine needs no proxy

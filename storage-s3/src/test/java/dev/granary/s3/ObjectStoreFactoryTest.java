@@ -18,7 +18,7 @@ class ObjectStoreFactoryTest {
     private static final List<String> CLIENTS = List.of("s3-", "apache5-client", "minio-");
 
     @Test
-    @DisplayName("U6 without a client library, the factory, each load and each store have the"
+    @DisplayName("without a client library, the factory, each load and each store have the"
             + " artifact to add, and a tier throws nothing")
     void missing() throws Exception {
         List<String> lines = ChildJvm.of(MissingClientProcess.class)

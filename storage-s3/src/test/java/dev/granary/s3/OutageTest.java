@@ -79,9 +79,8 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName(
-            "R16 a black hole: lookups end within the deadline, the breaker opens, probes in vain,"
-                    + " and closes when the server is back")
+    @DisplayName("a black hole: lookups end within the deadline, the breaker opens, probes in vain,"
+            + " and closes when the server is back")
     void blackHole(S3ClientLibrary client) throws Exception {
         Entry entry = placed();
         try (BucketTier tier = open(client, REQUEST, DEADLINE)) {
@@ -113,7 +112,7 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R16 a storm of SlowDown: few requests are sent, and half-open detects its end")
+    @DisplayName("a storm of SlowDown: few requests are sent, and half-open detects its end")
     void storm(S3ClientLibrary client) {
         Entry entry = placed();
         try (BucketTier tier = open(client, LONG, LONG.multipliedBy(2))) {
@@ -141,7 +140,7 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R6 one failing object does not fail the others of a bulk fetch")
+    @DisplayName("one failing object does not fail the others of a bulk fetch")
     void oneFails(S3ClientLibrary client) throws Exception {
         List<Entry> all = new ArrayList<>();
         for (int i = 0; i < 40; i++) {
@@ -168,7 +167,7 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R3 credentials that expire and are renewed: misses and refusals meanwhile,"
+    @DisplayName("credentials that expire and are renewed: misses and refusals meanwhile,"
             + " then all is as before")
     void expired(S3ClientLibrary client) {
         Entry entry = placed();

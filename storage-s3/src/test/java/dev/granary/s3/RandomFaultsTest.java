@@ -56,9 +56,8 @@ class RandomFaultsTest {
     }
 
     @Test
-    @DisplayName(
-            "R2 R13 R14 R18 R22 N4 thousands of random histories: right bytes, true results, exact"
-                    + " counters, and recovery")
+    @DisplayName("thousands of random histories: right bytes, true results, exact"
+            + " counters, and recovery")
     void histories() {
         long start = System.nanoTime();
         for (int run = FIRST_RUN; run < FIRST_RUN + RUNS; run++) {
@@ -77,7 +76,7 @@ class RandomFaultsTest {
     }
 
     @Test
-    @DisplayName("R2 R13 R22 N4 two concurrent writers and two readers through both clients, on the"
+    @DisplayName("two concurrent writers and two readers through both clients, on the"
             + " wire: the same")
     void rounds() throws Exception {
         long start = System.nanoTime();

@@ -84,9 +84,8 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName(
-            "S9 a missing or malformed Last-Modified counts as unknown: the object is found, by"
-                    + " every request")
+    @DisplayName("a missing or malformed Last-Modified counts as unknown: the object is found, by"
+            + " every request")
     void dates(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
             for (String date : WRONG_DATES) {
@@ -113,7 +112,7 @@ class RawResponseTest {
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
     @DisplayName(
-            "S9 headers that a client library reads and Granary does not cause no failure; without"
+            "headers that a client library reads and Granary does not cause no failure; without"
                     + " an ETag a read is found and a write unknown")
     void headers(S3ClientLibrary client) {
         String malformed = String.join(
@@ -140,7 +139,7 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S1 F4 a listing passes on only what was requested: no key outside of the prefix,"
+    @DisplayName("a listing passes on only what was requested: no key outside of the prefix,"
             + " nothing without a key")
     void foreignKeys(S3ClientLibrary client) {
         String more = "<Size>3</Size>" + ETAG_AND_TIME;
@@ -176,9 +175,8 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName(
-            "F3 S9 dates and sizes of a listing outside of any number range: a result, whatever"
-                    + " they are")
+    @DisplayName("dates and sizes of a listing outside of any number range: a result, whatever"
+            + " they are")
     void listedDates(S3ClientLibrary client) {
         try (ObjectStore store = transport(client)) {
             for (String date : List.of(
@@ -222,7 +220,7 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S2 5 GiB are declared and streamed: reported as too large, without reading them")
+    @DisplayName("5 GiB are declared and streamed: reported as too large, without reading them")
     void huge(S3ClientLibrary client) {
         server.reply(RawHttpServer.flood(5368709120L));
         try (ObjectStore store = transport(client)) {
@@ -234,7 +232,7 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S10 a redirect to a page is one request for a lookup, and its status is reported")
+    @DisplayName("a redirect to a page is one request for a lookup, and its status is reported")
     void redirect(S3ClientLibrary client) {
         server.reply(RawHttpServer.response(
                 "302 Found", "Location: http://127.0.0.1:1/sign-in\r\n", ""));
@@ -252,9 +250,8 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName(
-            "S10 T4 after a reset the cause is reported, also for requests rejected afterwards,"
-                    + " and in no client library's internal terms")
+    @DisplayName("after a reset the cause is reported, also for requests rejected afterwards,"
+            + " and in no client library's internal terms")
     void reset(S3ClientLibrary client) throws IOException {
         try (ResettingServer resetting = new ResettingServer(ResettingServer.At.FIRST);
                 BucketTier tier = BucketTier.open(S3Config.builder("bucket")
@@ -274,7 +271,7 @@ class RawResponseTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S11 A10 a server that echoes the secret key, a token or a signature: no result"
+    @DisplayName("a server that echoes the secret key, a token or a signature: no result"
             + " contains it, for any request and response form")
     void echo(S3ClientLibrary client) {
         String error = "<Error><Code>AccessDenied</Code><Message>you sent " + SECRET

@@ -88,7 +88,7 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a server that accepts and is silent, or falls silent after a head: each"
+    @DisplayName("a server that accepts and is silent, or falls silent after a head: each"
             + " request ends at the stall limit, and reports it")
     void silent(S3ClientLibrary client) {
         try (ObjectStore store = ObjectStoreFactory.open(config(client, SHORT))) {
@@ -122,9 +122,8 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName(
-            "S5 A9 a server that drips single bytes, or does not read a body: each request ends at"
-                    + " its deadline")
+    @DisplayName("a server that drips single bytes, or does not read a body: each request ends at"
+            + " its deadline")
     void deadline(S3ClientLibrary client) {
         try (ObjectStore store = ObjectStoreFactory.open(config(client, LONG, SHORT))) {
             for (RawHttpServer.Reply reply : List.of(
@@ -146,7 +145,7 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a body that is not read to its end is not read when it is closed either: an"
+    @DisplayName("a body that is not read to its end is not read when it is closed either: an"
             + " object, a listing and the answer to a write, each of 5 GiB")
     void unreadRest(S3ClientLibrary client) {
         TrafficCounter traffic = new TrafficCounter();
@@ -162,7 +161,7 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 a slow server that sends is not aborted, far beyond the stall limit, and its"
+    @DisplayName("a slow server that sends is not aborted, far beyond the stall limit, and its"
             + " bytes are counted while they arrive")
     void slow(S3ClientLibrary client) {
         int pieces = 20;
@@ -191,7 +190,7 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 the time of a PUT grows with its body: a server that takes longer than the"
+    @DisplayName("the time of a PUT grows with its body: a server that takes longer than the"
             + " request timeout gets a large entry, and no small one")
     void largeBody(S3ClientLibrary client) {
         server.reply(out -> {
@@ -227,7 +226,7 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("S5 A9 a bucket is quiet while a request waits for it, and never without one")
+    @DisplayName("a bucket is quiet while a request waits for it, and never without one")
     void quiet(S3ClientLibrary client) throws Exception {
         S3Config config = config(client, LONG);
         TrafficCounter traffic = new TrafficCounter();
@@ -261,9 +260,8 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName(
-            "S5 A9 a silent bucket: one lookup detects it, and later ones fail at once with the"
-                    + " cause")
+    @DisplayName("a silent bucket: one lookup detects it, and later ones fail at once with the"
+            + " cause")
     void silentBucket(S3ClientLibrary client) {
         server.reply(server.silence());
         try (BucketTier tier = BucketTier.open(config(client, SHORT))) {
@@ -287,9 +285,8 @@ class StallTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName(
-            "S5 A9 a bucket for packs that falls silent after 100 responses: 100 successive reads"
-                    + " send six requests")
+    @DisplayName("a bucket for packs that falls silent after 100 responses: 100 successive reads"
+            + " send six requests")
     void packsFallSilent(S3ClientLibrary client) throws Exception {
         AtomicInteger count = new AtomicInteger();
         RawHttpServer.Reply well = RawHttpServer.response(

@@ -81,7 +81,7 @@ class StrayBytesTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R2 a last chunk after the response to a HEAD is not taken for the next response")
+    @DisplayName("a last chunk after the response to a HEAD is not taken for the next response")
     void head(S3ClientLibrary client) {
         S3Config config = S3Config.builder("bucket")
                 .endpoint(URI.create("http://127.0.0.1:" + server.getLocalPort()))

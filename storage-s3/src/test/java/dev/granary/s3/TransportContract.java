@@ -64,7 +64,7 @@ abstract class TransportContract extends ObjectStoreContract {
     }
 
     @Test
-    @DisplayName("B1 a HEAD response without a length is a failure that names the header")
+    @DisplayName("a HEAD response without a length is a failure that names the header")
     void headWithoutLength() throws IOException {
         try (RawHttpServer raw = new RawHttpServer();
                 ObjectStore store = ObjectStoreFactory.open(S3Config.builder("bucket")
@@ -84,7 +84,7 @@ abstract class TransportContract extends ObjectStoreContract {
     }
 
     @Test
-    @DisplayName("P22 a read of a known version that has not changed transfers no body")
+    @DisplayName("a read of a known version that has not changed transfers no body")
     void unchanged() {
         TrafficCounter traffic = new TrafficCounter();
         String key = prefix() + "unchanged-" + UUID.randomUUID();

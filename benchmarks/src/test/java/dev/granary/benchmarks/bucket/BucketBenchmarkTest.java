@@ -47,9 +47,8 @@ class BucketBenchmarkTest {
     }
 
     @Test
-    @DisplayName(
-            "O10 warm: the command and a running JVM install everything, by each way; the proxy"
-                    + " counts the requests")
+    @DisplayName("warm: the command and a running JVM install everything, by each way; the proxy"
+            + " counts the requests")
     void warm() throws Exception {
         JsonArray sections = sections(
                 "--entries", "40", "--rounds", "1", "--delays", "5", "--content", "kernels");
@@ -65,7 +64,7 @@ class BucketBenchmarkTest {
     }
 
     @Test
-    @DisplayName("O10 an unknown server or delay, or a count out of range: usage, exit code 2,"
+    @DisplayName("an unknown server or delay, or a count out of range: usage, exit code 2,"
             + " nothing written")
     void wrongUsage() {
         Path work = directory.resolve("work");

@@ -71,7 +71,7 @@ class RestoreBenchmarkTest {
     }
 
     @Test
-    @DisplayName("O10 OpenCL: compiled, restored by the driver, by the local tier and a bucket")
+    @DisplayName("OpenCL: compiled, restored by the driver, by the local tier and a bucket")
     void openCl() throws Exception {
         JsonObject row =
                 row("opencl", List.of("compile", "driver", "local", "getDriver", "bucket"));
@@ -82,7 +82,7 @@ class RestoreBenchmarkTest {
     }
 
     @Test
-    @DisplayName("O10 N14 Intel's OpenCL, simulated: the same, and from SPIR-V")
+    @DisplayName("Intel's OpenCL, simulated: the same, and from SPIR-V")
     void intelOpenCl() throws Exception {
         assumeTrue(
                 Files.exists(INTEL), "Intel's driver, on Debian: apt-get install intel-opencl-icd");
@@ -94,13 +94,13 @@ class RestoreBenchmarkTest {
     }
 
     @Test
-    @DisplayName("O10 Level Zero, simulated without a device: the same, and from SPIR-V")
+    @DisplayName("Level Zero, simulated without a device: the same, and from SPIR-V")
     void levelZero() throws Exception {
         row("level-zero", WITH_SPIRV);
     }
 
     @Test
-    @DisplayName("O10 a wrong backend, program or bucket, a bucket of another client than the bare"
+    @DisplayName("a wrong backend, program or bucket, a bucket of another client than the bare"
             + " reads, or an endpoint without a bucket: exit code 2")
     void wrongUsage() {
         assertRefused("--backend must be opencl or level-zero, not cuda", "--backend", "cuda");

@@ -48,7 +48,7 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M1 keys are equal if all four parts are equal")
+    @DisplayName("keys are equal if all four parts are equal")
     void equalKeys() {
         ConstantTensorCache.Key<Piece> key =
                 new ConstantTensorCache.Key<>(Piece.class, "test", List.of("c"), List.of("k"));
@@ -72,9 +72,8 @@ class ConstantErrorsTest {
     private record Context(String name) {}
 
     @Test
-    @DisplayName(
-            "M8 contexts are compared by equality: an equal context shares tensors, and removing"
-                    + " it removes them")
+    @DisplayName("contexts are compared by equality: an equal context shares tensors, and removing"
+            + " it removes them")
     void equalContexts() {
         ConstantTensorCache.Key<Piece> one =
                 new ConstantTensorCache.Key<>(Piece.class, "test", new Context("c"), "k");
@@ -91,7 +90,7 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M1 factories with endless recursion: all constants are available afterwards")
+    @DisplayName("factories with endless recursion: all constants are available afterwards")
     void endlesslyNested() throws InterruptedException {
         for (int round = 0; round < 4 * ROUNDS; round++) {
             int first = round * 100_000;
@@ -116,9 +115,8 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName(
-            "M1 a completed tensor that cannot be returned is freed, and the next caller computes"
-                    + " it")
+    @DisplayName("a completed tensor that cannot be returned is freed, and the next caller computes"
+            + " it")
     void notReturned() {
         AtomicInteger clockReads = new AtomicInteger();
         ConstantTensorCache failing = new ConstantTensorCaches(
@@ -151,7 +149,7 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M2 a cycle of constants through two threads is an error for both, not a deadlock")
+    @DisplayName("a cycle of constants through two threads is an error for both, not a deadlock")
     void cycle() throws Exception {
         CyclicBarrier bothBuild = new CyclicBarrier(2);
         try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -174,9 +172,8 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName(
-            "M2 a cycle through a constant and a primitive of two threads is an error for both,"
-                    + " not a deadlock")
+    @DisplayName("a cycle through a constant and a primitive of two threads is an error for both,"
+            + " not a deadlock")
     void cycleWithPrimitive() throws Exception {
         PrimitiveCache<String, String> primitives = new PrimitiveCache<>(4);
         CyclicBarrier bothBuild = new CyclicBarrier(2);
@@ -211,7 +208,7 @@ class ConstantErrorsTest {
     }
 
     @Test
-    @DisplayName("M4 another size for a cached or promised key is an error that names both sizes,"
+    @DisplayName("another size for a cached or promised key is an error that names both sizes,"
             + " without side effects")
     void anotherSize() {
         get(1).close();

@@ -51,9 +51,8 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 LRU: the least recently used tensors are evicted, no more than needed; a hit is a"
-                    + " use")
+    @DisplayName("LRU: the least recently used tensors are evicted, no more than needed; a hit is a"
+            + " use")
     void leastRecentlyUsed() {
         caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.LRU);
         for (String name : List.of("a", "b", "c", "d")) {
@@ -67,9 +66,8 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 LRU: promised tensors are not evicted; a tensor that does not fit beside them is"
-                    + " not cached and evicts nothing")
+    @DisplayName("LRU: promised tensors are not evicted; a tensor that does not fit beside them is"
+            + " not cached and evicts nothing")
     void promisesStay() {
         caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.LRU);
         use("a", 1, 1);
@@ -88,9 +86,8 @@ class ConstantEvictionTest {
 
     @ParameterizedTest
     @EnumSource(ConstantPolicy.class)
-    @DisplayName(
-            "M15 a tensor larger than the whole budget is never cached and evicts nothing, under"
-                    + " any policy and cost")
+    @DisplayName("a tensor larger than the whole budget is never cached and evicts nothing, under"
+            + " any policy and cost")
     void tooLarge(ConstantPolicy policy) {
         caches.setCapacity(EngineKind.CPU, 4, policy);
         use("a", 2, 1);
@@ -101,7 +98,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 COST keeps expensive tensors: the lowest cost per byte is evicted first")
+    @DisplayName("COST keeps expensive tensors: the lowest cost per byte is evicted first")
     void cheapestFirst() {
         caches.setCapacity(EngineKind.CPU, 6, ConstantPolicy.COST);
         use("a", 1, 50);
@@ -114,8 +111,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 COST never evicts tensors that together took as long as the new one or longer")
+    @DisplayName("COST never evicts tensors that together took as long as the new one or longer")
     void expensiveStays() {
         caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.COST);
         use("a", 2, 100);
@@ -133,7 +129,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 COST: a small cheap tensor stays if a larger one must be evicted anyway")
+    @DisplayName("COST: a small cheap tensor stays if a larger one must be evicted anyway")
     void unneeded() {
         caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.COST);
         use("small", 1, 10);
@@ -143,7 +139,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 COST: of equally cheap tensors the least recently used is evicted")
+    @DisplayName("COST: of equally cheap tensors the least recently used is evicted")
     void equallyCheap() {
         caches.setCapacity(EngineKind.CPU, 6, ConstantPolicy.COST);
         List<String> names = List.of("a", "b", "c", "d", "e", "f");
@@ -158,7 +154,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 COST: a failed computation evicts nothing, since victims are selected at its"
+    @DisplayName("COST: a failed computation evicts nothing, since victims are selected at its"
             + " completion")
     void failedComputation() {
         caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.COST);
@@ -171,7 +167,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 NO_EVICT: cached tensors stay, however cheap and unused")
+    @DisplayName("NO_EVICT: cached tensors stay, however cheap and unused")
     void noEviction() {
         caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.NO_EVICT);
         use("a", 1, 1);
@@ -181,9 +177,8 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 a tensor evicted while in use stays valid until released; its callback runs once,"
-                    + " outside all locks")
+    @DisplayName("a tensor evicted while in use stays valid until released; its callback runs once,"
+            + " outside all locks")
     void callback() {
         caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.LRU);
         ConstantHold<Piece> held = memory.take(cache, "a", 1);
@@ -214,7 +209,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 a holder with a callback reuses its hold in later executions without another"
+    @DisplayName("a holder with a callback reuses its hold in later executions without another"
             + " lookup")
     void holder() {
         caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.LRU);
@@ -239,7 +234,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 a callback on a tensor that is not cached runs at once; one of a closed hold"
+    @DisplayName("a callback on a tensor that is not cached runs at once; one of a closed hold"
             + " never runs")
     void callbackAfterwards() {
         List<String> events = new ArrayList<>();
@@ -260,7 +255,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 a callback that throws does not affect other callbacks, the eviction, or the"
+    @DisplayName("a callback that throws does not affect other callbacks, the eviction, or the"
             + " release of memory")
     void throwingCallback() {
         caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.LRU);
@@ -280,7 +275,7 @@ class ConstantEvictionTest {
     }
 
     @Test
-    @DisplayName("M15 memory that cannot be freed does not affect the cache")
+    @DisplayName("memory that cannot be freed does not affect the cache")
     void throwingFree() {
         record Stuck(List<String> log) implements AutoCloseable {
             @Override

@@ -52,9 +52,8 @@ class ConstantHistoriesTest {
             long start) {}
 
     @Test
-    @DisplayName(
-            "M15 40 random histories of 1,000 steps: contents, sizes and reservations equal the"
-                    + " model's, memory is freed exactly once after use")
+    @DisplayName("40 random histories of 1,000 steps: contents, sizes and reservations equal the"
+            + " model's, memory is freed exactly once after use")
     void histories() {
         int hits = 0;
         for (int history = 0; history < HISTORIES; history++) {

@@ -29,7 +29,7 @@ class ConstantLimitsTest {
                 "cpu:10240:NO_EVICT;gpu:2048:no_evict",
                 ";;cpu:10240;;gpu:2048;;"
             })
-    @DisplayName("M15 kinds and sizes, in any order and case, with or without a policy")
+    @DisplayName("kinds and sizes, in any order and case, with or without a policy")
     void right(String text) {
         assertEquals(
                 new ConstantLimits.Parsed(
@@ -39,7 +39,7 @@ class ConstantLimitsTest {
     }
 
     @Test
-    @DisplayName("M15 a policy is the third part; a missing kind has no limit")
+    @DisplayName("a policy is the third part; a missing kind has no limit")
     void policy() {
         ConstantLimits limits = ConstantLimits.parse("cpu:10240:COST").limits();
         assertEquals(Optional.of(new Limit(10240, ConstantPolicy.COST)), limits.of(EngineKind.CPU));
@@ -72,7 +72,7 @@ class ConstantLimitsTest {
                 "cpu=1",
                 "10240"
             })
-    @DisplayName("M15 M13 an invalid part is reported as it was written")
+    @DisplayName("an invalid part is reported as it was written")
     void wrong(String text) {
         assertEquals(
                 new ConstantLimits.Parsed(ConstantLimits.NONE, List.of(text)),
@@ -80,8 +80,8 @@ class ConstantLimitsTest {
     }
 
     @Test
-    @DisplayName("M15 M13 in a partly valid text, the valid parts apply and all invalid ones are"
-            + " reported")
+    @DisplayName(
+            "in a partly valid text, the valid parts apply and all invalid ones are" + " reported")
     void partly() {
         ConstantLimits.Parsed parsed = ConstantLimits.parse("cpu:10240; tpu:5 ;gpu:much");
         assertEquals(new ConstantLimits(Map.of(EngineKind.CPU, CPU)), parsed.limits());
@@ -95,7 +95,7 @@ class ConstantLimitsTest {
     }
 
     @Test
-    @DisplayName("M15 the limit of each kind is that of the first source with one")
+    @DisplayName("the limit of each kind is that of the first source with one")
     void orElse() {
         ConstantLimits cpu = new ConstantLimits(Map.of(EngineKind.CPU, CPU));
         ConstantLimits both = new ConstantLimits(Map.of(EngineKind.CPU, GPU, EngineKind.GPU, GPU));
@@ -115,13 +115,13 @@ class ConstantLimitsTest {
         "8796093022208, 9223372036854775807",
         "9223372036854775807, 9223372036854775807"
     })
-    @DisplayName("M15 a MB is 1,048,576 bytes; a budget beyond a long of bytes is unlimited")
+    @DisplayName("a MB is 1,048,576 bytes; a budget beyond a long of bytes is unlimited")
     void bytes(long megabytes, long bytes) {
         assertEquals(bytes, new Limit(megabytes, ConstantPolicy.LRU).bytes());
     }
 
     @Test
-    @DisplayName("M15 a negative capacity is rejected, with the valid range in the message")
+    @DisplayName("a negative capacity is rejected, with the valid range in the message")
     void negative() {
         IllegalArgumentException refused = assertThrows(
                 IllegalArgumentException.class, () -> new Limit(-1, ConstantPolicy.LRU));

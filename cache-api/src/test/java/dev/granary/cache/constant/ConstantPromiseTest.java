@@ -95,9 +95,8 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 one of many callers misses and computes the tensor; the others wait and share it;"
-                    + " its bytes are reserved meanwhile")
+    @DisplayName("one of many callers misses and computes the tensor; the others wait and share it;"
+            + " its bytes are reserved meanwhile")
     void fulfilled() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         assertEquals(MEGABYTE, cache.statistics().promisedBytes());
@@ -117,7 +116,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a failure reaches all waiting threads, nothing is cached, the next caller"
+    @DisplayName("a failure reaches all waiting threads, nothing is cached, the next caller"
             + " computes the tensor")
     void failed() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
@@ -131,9 +130,8 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 get throws the factory's own exception in all waiting threads: checked, unchecked"
-                    + " and Error")
+    @DisplayName("get throws the factory's own exception in all waiting threads: checked, unchecked"
+            + " and Error")
     void failedGet() throws Exception {
         for (Throwable cause : List.of(
                 new IOException("checked"),
@@ -150,7 +148,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a factory that fails while another thread waits: both get its exception, and"
+    @DisplayName("a factory that fails while another thread waits: both get its exception, and"
             + " neither repeats it")
     void failedFactory() throws Exception {
         IOException cause = new IOException("disk");
@@ -168,7 +166,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a promise closed unfulfilled: one waiting thread gets the miss, the others"
+    @DisplayName("a promise closed unfulfilled: one waiting thread gets the miss, the others"
             + " continue to wait")
     void closed() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
@@ -179,8 +177,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 an unreachable promise is abandoned by the garbage collector: no thread hangs")
+    @DisplayName("an unreachable promise is abandoned by the garbage collector: no thread hangs")
     void unreachable() throws Exception {
         Thread forgetful =
                 Thread.ofPlatform().start(() -> cache.<Piece>getOrAdd(key("k"), MEGABYTE));
@@ -211,9 +208,8 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 an interrupted waiter computes the tensor for itself and keeps its status; others"
-                    + " are not affected")
+    @DisplayName("an interrupted waiter computes the tensor for itself and keeps its status; others"
+            + " are not affected")
     void interrupted() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         List<String> end = new ArrayList<>();
@@ -234,7 +230,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a thread that has waited for the maximum wait computes the tensor for itself")
+    @DisplayName("a thread that has waited for the maximum wait computes the tensor for itself")
     void timedOut() throws Exception {
         try (ConstantTensorCaches hasty = new ConstantTensorCaches(
                 ConstantLimits.NONE, System::nanoTime, Duration.ofNanos(1))) {
@@ -248,7 +244,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a promised tensor that is removed, or whose context is, reaches its waiting"
+    @DisplayName("a promised tensor that is removed, or whose context is, reaches its waiting"
             + " threads but is not cached")
     void removedWhileMaking() throws Exception {
         for (Runnable removal : List.<Runnable>of(
@@ -273,9 +269,8 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 a removed promise does not prevent another computation of the tensor, which is"
-                    + " cached")
+    @DisplayName("a removed promise does not prevent another computation of the tensor, which is"
+            + " cached")
     void anewWhileMaking() {
         ConstantPromise<Piece> old = promise(cache);
         cache.removeIfExist(key("k"));
@@ -289,7 +284,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a promise ends once: a later tensor is rejected and stays the caller's")
+    @DisplayName("a promise ends once: a later tensor is rejected and stays the caller's")
     void endsOnce() {
         ConstantPromise<Piece> promise = promise(cache);
         promise.close();
@@ -306,7 +301,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 a lookup of a tensor promised by the same thread fails instead of hanging;"
+    @DisplayName("a lookup of a tensor promised by the same thread fails instead of hanging;"
             + " another thread may fulfil it")
     void ownPromise() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
@@ -318,7 +313,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 full: each caller gets a private promise, none waits")
+    @DisplayName("full: each caller gets a private promise, none waits")
     void full() throws Exception {
         caches.setCapacity(EngineKind.GPU, 0);
         ConstantPromise<Piece> first = promise(cache);
@@ -331,7 +326,7 @@ class ConstantPromiseTest {
     }
 
     @Test
-    @DisplayName("M15 two promises together never exceed the budget")
+    @DisplayName("two promises together never exceed the budget")
     void reserved() {
         caches.setCapacity(EngineKind.GPU, 3);
         ConstantPromise<Piece> first = promise(cache);

@@ -41,7 +41,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 5 MB: 1 + 2 are cached, 3 is not, and the cached ones still hit")
+    @DisplayName("5 MB: 1 + 2 are cached, 3 is not, and the cached ones still hit")
     void full() {
         caches.setCapacity(EngineKind.GPU, 5);
         memory.use(cache, "one", 1);
@@ -59,8 +59,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 a tensor that fills the budget to the last byte is cached; one byte more is not")
+    @DisplayName("a tensor that fills the budget to the last byte is cached; one byte more is not")
     void exact() {
         caches.setCapacity(EngineKind.GPU, 5);
         memory.use(cache, "two", 2);
@@ -72,7 +71,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 unlimited by default: everything is cached")
+    @DisplayName("unlimited by default: everything is cached")
     void unlimited() {
         assertEquals(Limit.UNLIMITED, cache.getCapacity());
         for (int i = 0; i < 50; i++) {
@@ -83,7 +82,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 capacity 0: nothing is cached, every caller computes its own tensor")
+    @DisplayName("capacity 0: nothing is cached, every caller computes its own tensor")
     void disabled() {
         caches.setCapacity(EngineKind.GPU, 0);
         try (ConstantHold<Piece> first = memory.take(cache, "k", 1);
@@ -96,9 +95,8 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 back-end ids never collide: one key of two back-ends with equal hashes denotes"
-                    + " two tensors")
+    @DisplayName("back-end ids never collide: one key of two back-ends with equal hashes denotes"
+            + " two tensors")
     void backends() {
         record Colliding(String name) {
             @Override
@@ -126,7 +124,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 all back-ends of a device share one budget")
+    @DisplayName("all back-ends of a device share one budget")
     void oneBudget() {
         caches.setCapacity(EngineKind.GPU, 2);
         for (String backend : List.of("one", "other", "third")) {
@@ -142,7 +140,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 a tensor that one user keeps and another requests at each use is the same,"
+    @DisplayName("a tensor that one user keeps and another requests at each use is the same,"
             + " and limits treat both alike")
     void keptAndRequested() {
         caches.setCapacity(EngineKind.GPU, 2);
@@ -165,8 +163,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 contexts of one device do not share tensors; one is removed without the other")
+    @DisplayName("contexts of one device do not share tensors; one is removed without the other")
     void contexts() {
         ConstantTensorCache.Key<Piece> here =
                 new ConstantTensorCache.Key<>(Piece.class, "test", "here", "k");
@@ -186,9 +183,8 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 a removed tensor is freed once, after its last hold is closed; a second close has"
-                    + " no effect")
+    @DisplayName("a removed tensor is freed once, after its last hold is closed; a second close has"
+            + " no effect")
     void coOwned() {
         ConstantHold<Piece> first = memory.take(cache, "k", 1);
         ConstantHold<Piece> second = uncached(cache, "k", 1);
@@ -206,7 +202,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 a cached tensor without users stays; a flush frees it at once")
+    @DisplayName("a cached tensor without users stays; a flush frees it at once")
     void cachedWithoutUsers() {
         memory.use(cache, "k", 1);
         assertEquals(1, memory.live());
@@ -215,7 +211,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 a removed tensor is computed again; its old holds stay valid")
+    @DisplayName("a removed tensor is computed again; its old holds stay valid")
     void madeAgain() {
         try (ConstantHold<Piece> old = memory.take(cache, "k", 1)) {
             cache.removeIfExist(key("k"));
@@ -229,7 +225,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 a factory that fails, checked, unchecked or by null: the caller gets the"
+    @DisplayName("a factory that fails, checked, unchecked or by null: the caller gets the"
             + " exception, nothing is cached or reserved, the next one computes")
     void failures() {
         caches.setCapacity(EngineKind.GPU, 1);
@@ -264,9 +260,8 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 a constant may be computed from others; one that needs itself is an error, not a"
-                    + " deadlock")
+    @DisplayName("a constant may be computed from others; one that needs itself is an error, not a"
+            + " deadlock")
     void nested() {
         cache.get(key("folded"), MEGABYTE, () -> {
                     try (ConstantHold<Piece> part =
@@ -294,7 +289,7 @@ class ConstantTensorCacheTest {
     }
 
     @Test
-    @DisplayName("M15 closed caches cache nothing more, and open holds stay valid")
+    @DisplayName("closed caches cache nothing more, and open holds stay valid")
     void closed() {
         ConstantHold<Piece> held = memory.take(cache, "k", 1);
         caches.close();

@@ -51,7 +51,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 each device of each kind has its own cache, the same for all callers")
+    @DisplayName("each device of each kind has its own cache, the same for all callers")
     void dedicated() {
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
         assertSame(cache, caches.of(EngineKind.GPU, 0));
@@ -63,7 +63,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 the budget of a kind applies to each device separately")
+    @DisplayName("the budget of a kind applies to each device separately")
     void eachDevice() {
         caches.setCapacity(EngineKind.GPU, 1);
         assertTrue(isFilled(filled(EngineKind.GPU, 0)));
@@ -74,7 +74,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 the first limit flushes, however high")
+    @DisplayName("the first limit flushes, however high")
     void firstSetting() {
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
         ConstantTensorCache other = filled(EngineKind.CPU, 0);
@@ -84,9 +84,8 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 a higher or equal limit does not flush, a lower one does: completely, even if all"
-                    + " would fit")
+    @DisplayName("a higher or equal limit does not flush, a lower one does: completely, even if all"
+            + " would fit")
     void raisingAndLowering() {
         caches.setCapacity(EngineKind.GPU, 5);
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
@@ -106,7 +105,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 setting unlimited again does not flush; the first limit afterwards does")
+    @DisplayName("setting unlimited again does not flush; the first limit afterwards does")
     void unlimitedFirst() {
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
         caches.setCapacity(EngineKind.GPU, Limit.UNLIMITED);
@@ -116,7 +115,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 0 clears and disables; a higher limit enables again")
+    @DisplayName("0 clears and disables; a higher limit enables again")
     void zero() {
         caches.setCapacity(EngineKind.GPU, 5);
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
@@ -129,9 +128,8 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 a configured limit counts as the first, and code overrides it: a higher limit in"
-                    + " code does not flush, a lower one does")
+    @DisplayName("a configured limit counts as the first, and code overrides it: a higher limit in"
+            + " code does not flush, a lower one does")
     void configured() {
         caches = new ConstantTensorCaches(configured(EngineKind.GPU, 5, ConstantPolicy.COST));
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
@@ -145,8 +143,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 another policy with the same limit does not flush and applies to later tensors")
+    @DisplayName("another policy with the same limit does not flush and applies to later tensors")
     void policyAlone() {
         caches.setCapacity(EngineKind.GPU, 1);
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
@@ -158,9 +155,8 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 a device may have its own capacity, set before or after its first use; the others"
-                    + " keep the kind's")
+    @DisplayName("a device may have its own capacity, set before or after its first use; the others"
+            + " keep the kind's")
     void ofDevice() {
         caches.setCapacity(EngineKind.GPU, 5);
         caches.setCapacity(EngineKind.GPU, 1, 0);
@@ -188,7 +184,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 a capacity is set and read by the device object as by kind and index, and"
+    @DisplayName("a capacity is set and read by the device object as by kind and index, and"
             + " eviction keeps to both")
     void byDeviceObject() {
         Gpu first = new Gpu(0);
@@ -229,7 +225,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 the first limit of a device flushes that device, and no other")
+    @DisplayName("the first limit of a device flushes that device, and no other")
     void firstSettingOfDevice() {
         ConstantTensorCache first = filled(EngineKind.GPU, 0);
         ConstantTensorCache second = filled(EngineKind.GPU, 1);
@@ -241,7 +237,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 the cache that back-ends use has no method that changes a limit")
+    @DisplayName("the cache that back-ends use has no method that changes a limit")
     void noSetter() {
         assertEquals(
                 Set.of(
@@ -260,7 +256,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 of a limit for the kind and one for the device, the one set last applies")
+    @DisplayName("of a limit for the kind and one for the device, the one set last applies")
     void lastOne() {
         caches.setCapacity(EngineKind.GPU, 0, 7);
         caches.setCapacity(EngineKind.GPU, 5);
@@ -274,9 +270,8 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 a capacity set before the first use counts as the first limit: raising it later"
-                    + " does not flush")
+    @DisplayName("a capacity set before the first use counts as the first limit: raising it later"
+            + " does not flush")
     void setBeforeUse() {
         caches.setCapacity(EngineKind.GPU, 0, 5);
         caches.setCapacity(EngineKind.CPU, 5);
@@ -289,7 +284,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 a flush affects promised tensors: waiting threads get them, but they are not"
+    @DisplayName("a flush affects promised tensors: waiting threads get them, but they are not"
             + " cached")
     void flushWhileMaking() {
         caches.setCapacity(EngineKind.GPU, 5);
@@ -307,7 +302,7 @@ class ConstantTensorCachesTest {
     }
 
     @Test
-    @DisplayName("M15 a callback may change the limits: it runs outside of all locks")
+    @DisplayName("a callback may change the limits: it runs outside of all locks")
     void settingInCallback() {
         caches.setCapacity(EngineKind.GPU, 5);
         ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);

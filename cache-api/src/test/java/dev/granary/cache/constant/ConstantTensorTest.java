@@ -16,8 +16,7 @@ class ConstantTensorTest {
     private final FakeDeviceMemory memory = new FakeDeviceMemory();
 
     @Test
-    @DisplayName(
-            "M15 opening a tensor just after its last release returns null and does not revive it")
+    @DisplayName("opening a tensor just after its last release returns null and does not revive it")
     void tooLate() {
         ConstantTensor<Piece> tensor = new ConstantTensor<>(memory.allocate("k", 1));
         tensor.share(1, false);
@@ -31,8 +30,7 @@ class ConstantTensorTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 the cache is an owner: a cached tensor without users stays until it is removed")
+    @DisplayName("the cache is an owner: a cached tensor without users stays until it is removed")
     void cacheOwns() {
         ConstantTensor<Piece> tensor = new ConstantTensor<>(memory.allocate("k", 1));
         tensor.share(1, true);

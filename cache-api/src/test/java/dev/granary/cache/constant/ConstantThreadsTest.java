@@ -38,8 +38,7 @@ class ConstantThreadsTest {
     private final ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
 
     @Test
-    @DisplayName(
-            "M15 1,000 threads on one absent key: one computes it, all share it, it is freed once")
+    @DisplayName("1,000 threads on one absent key: one computes it, all share it, it is freed once")
     void thousand() throws Exception {
         AtomicInteger makings = new AtomicInteger();
         Callable<ConstantHold<Piece>> lookup = () -> cache.get(key("k"), MEGABYTE, () -> {
@@ -59,7 +58,7 @@ class ConstantThreadsTest {
     }
 
     @Test
-    @DisplayName("M15 a hit completes while another thread has the cache's lock, under each policy")
+    @DisplayName("a hit completes while another thread has the cache's lock, under each policy")
     void hitTakesNoLock() throws Exception {
         Field lock = ConstantTensorCache.class.getDeclaredField("lock");
         lock.setAccessible(true);
@@ -83,9 +82,8 @@ class ConstantThreadsTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 random lookups, holds, removals, resizes and flushes: never freed in use, never"
-                    + " beyond the budget, no leak")
+    @DisplayName("random lookups, holds, removals, resizes and flushes: never freed in use, never"
+            + " beyond the budget, no leak")
     void random() throws Exception {
         caches.setCapacity(EngineKind.GPU, 1, ConstantPolicy.LRU);
         SplittableRandom seeds = TestSeed.random(getClass().getName());

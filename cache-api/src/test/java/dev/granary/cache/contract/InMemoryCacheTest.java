@@ -43,8 +43,7 @@ class InMemoryCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "D6, D10 damage is a miss, discard does not remove it, and the next store replaces it")
+    @DisplayName("damage is a miss, discard does not remove it, and the next store replaces it")
     void heals() {
         for (OtherContent otherContent : OtherContent.values()) {
             try (InMemoryCache store = new InMemoryCache(otherContent)) {

@@ -71,15 +71,14 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D1 an entry that was never stored is absent")
+    @DisplayName("an entry that was never stored is absent")
     void absent() {
         assertThat(cache().load(entries.id())).isAbsent();
     }
 
     @Test
-    @DisplayName(
-            "D1 an entry is loaded as it was stored, from one byte to megabytes, with one or many"
-                    + " binaries")
+    @DisplayName("an entry is loaded as it was stored, from one byte to megabytes, with one or many"
+            + " binaries")
     void roundTrip() {
         for (int size : new int[] {1, 2, 63, 4096, 65_537, 3_000_000}) {
             Entry entry = entries.entry(size);
@@ -98,7 +97,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D1 metadata and compile time are loaded as stored")
+    @DisplayName("metadata and compile time are loaded as stored")
     void metadata() {
         Entry entry = entries.entry(100);
         cache().store(entry);
@@ -109,7 +108,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D21 storing the same content again writes nothing")
+    @DisplayName("storing the same content again writes nothing")
     void duplicate() {
         Entry entry = entries.entry(1000);
         assertThat(cache().store(entry)).isStored();
@@ -118,7 +117,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D21 several entries are stored: new ones, and one that is present")
+    @DisplayName("several entries are stored: new ones, and one that is present")
     void several() {
         List<Entry> all =
                 IntStream.range(0, 150).mapToObj(i -> entries.entry(1 + i * 10)).toList();
@@ -133,7 +132,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("R22 two contents of one id: one of them is stored whole, as the result states")
+    @DisplayName("two contents of one id: one of them is stored whole, as the result states")
     void otherContent() {
         Id id = entries.id();
         Entry first = entries.entry(id, 1000);
@@ -149,7 +148,7 @@ public abstract class PersistentCacheContract {
 
     @Test
     @DisplayName(
-            "D2 a second opening of the store sees each write immediately, and close loses nothing")
+            "a second opening of the store sees each write immediately, and close loses nothing")
     void twoOpenings() throws Exception {
         PersistentCache other = openAnother();
         Entry entry = entries.entry(5000);
@@ -160,7 +159,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D10 discard removes the loaded content, and never its newer replacement")
+    @DisplayName("discard removes the loaded content, and never its newer replacement")
     void discardIsExact() {
         Entry entry = entries.entry(500);
         cache().store(entry);
@@ -174,7 +173,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("K15 ids of many KiB are supported")
+    @DisplayName("ids of many KiB are supported")
     void largeIds() {
         Entry entry = TestEntries.entry(
                 TestEntries.id("x".repeat(300_000)), KernelBinaries.of(entries.bytes(10)));
@@ -183,7 +182,7 @@ public abstract class PersistentCacheContract {
     }
 
     @Test
-    @DisplayName("D5 concurrent stores and loads: every hit is complete and correct")
+    @DisplayName("concurrent stores and loads: every hit is complete and correct")
     void threads() throws Exception {
         PersistentCache other = openAnother();
         List<Entry> all = new ArrayList<>();

@@ -38,8 +38,7 @@ class EntryDamageTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName(
-            "D6 every bit flipped, every byte 0x00 and 0xff: a miss with the documented reason")
+    @DisplayName("every bit flipped, every byte 0x00 and 0xff: a miss with the documented reason")
     void everyByte(Compression compression) {
         byte[] good = EntryBytesEditor.of(entry, compression).bytes();
         for (int at = 0; at < good.length; at++) {
@@ -69,7 +68,7 @@ class EntryDamageTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("D6 every truncation is TRUNCATED")
+    @DisplayName("every truncation is TRUNCATED")
     void everyTruncation(Compression compression) {
         byte[] good = EntryBytesEditor.of(entry, compression).bytes();
         for (int length = 0; length < good.length; length++) {
@@ -82,7 +81,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("D6 an end of zeros, as file systems leave it after a crash, is a miss")
+    @DisplayName("an end of zeros, as file systems leave it after a crash, is a miss")
     void zeroEnd() {
         byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
         int lastSet = good.length - 1;
@@ -97,7 +96,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("D6 1 and 100 trailing bytes, and the entry twice, are EXTENDED")
+    @DisplayName("1 and 100 trailing bytes, and the entry twice, are EXTENDED")
     void trailingJunk() {
         byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
         for (int more : new int[] {1, 100, good.length}) {
@@ -110,7 +109,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("D6 swapped sections of two entries are CORRUPT, swapped entries WRONG_KEY")
+    @DisplayName("swapped sections of two entries are CORRUPT, swapped entries WRONG_KEY")
     void swapped() {
         Entry one = entries.entry(300);
         Entry two = entries.entry(TestEntries.id("x" + entries.random().nextInt(10, 99)), 300);
@@ -128,9 +127,8 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName(
-            "D6 two swapped sections of one entry, with their rows, are detected by the content"
-                    + " hash")
+    @DisplayName("two swapped sections of one entry, with their rows, are detected by the content"
+            + " hash")
     void orderOfBinaries() {
         Entry two = TestEntries.entry(
                 entries.id(), KernelBinaries.of(new byte[] {1, 1}, new byte[] {2, 2}));
@@ -144,7 +142,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("D6 an error page, text and another file are FOREIGN; no bytes are TRUNCATED")
+    @DisplayName("an error page, text and another file are FOREIGN; no bytes are TRUNCATED")
     void foreign() {
         for (String page : List.of(
                 "<html><body>503 Service Unavailable</body></html>",
@@ -174,9 +172,8 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName(
-            "D6 B10 versions 0 and 1 are TOO_OLD, later versions and unknown flags are TOO_NEW, if"
-                    + " the checksum matches; otherwise CORRUPT")
+    @DisplayName("versions 0 and 1 are TOO_OLD, later versions and unknown flags are TOO_NEW, if"
+            + " the checksum matches; otherwise CORRUPT")
     void versions() {
         for (int version : new int[] {0, 1}) {
             EntryBytesEditor frame = EntryBytesEditor.of(entry, Compression.NONE)
@@ -214,7 +211,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("B10 the checksum separates damaged versions and flags from sound headers of all"
+    @DisplayName("the checksum separates damaged versions and flags from sound headers of all"
             + " 65,536 versions, with and without flags")
     void everyVersion() {
         byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
@@ -234,7 +231,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName("B10 another version with a different header layout, or with further damage, is"
+    @DisplayName("another version with a different header layout, or with further damage, is"
             + " TOO_OLD or TOO_NEW: damage cannot be proved")
     void otherLayouts() {
         byte[] good = EntryBytesEditor.of(entry, Compression.NONE).bytes();
@@ -262,7 +259,7 @@ class EntryDamageTest {
 
     @Test
     @DisplayName(
-            "D6 the reserved field is ignored, so that it can be used later without a new version")
+            "the reserved field is ignored, so that it can be used later without a new version")
     void reserved() {
         assertEquals(
                 entry.binaries(),
@@ -275,8 +272,7 @@ class EntryDamageTest {
     }
 
     @Test
-    @DisplayName(
-            "D6 20,000 random changes of sound entries: no exception, no hit with other binaries")
+    @DisplayName("20,000 random changes of sound entries: no exception, no hit with other binaries")
     void fuzz() {
         SplittableRandom random = TestSeed.random(getClass().getName() + ".fuzz");
         byte[][] good = {

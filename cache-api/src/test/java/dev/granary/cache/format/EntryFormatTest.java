@@ -43,9 +43,8 @@ class EntryFormatTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName(
-            "D1 entries of all sizes are decoded, from heap and native memory, with and without a"
-                    + " known id")
+    @DisplayName("entries of all sizes are decoded, from heap and native memory, with and without a"
+            + " known id")
     void roundTrip(Compression compression) {
         for (int size : new int[] {0, 1, 255, 256, 4096, 1_000_000}) {
             for (Entry entry : List.of(
@@ -83,7 +82,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("D1 only compressible sections are compressed, and none without compression")
+    @DisplayName("only compressible sections are compressed, and none without compression")
     void compression() {
         Entry good = TestEntries.entry(
                 entries.id(), KernelBinaries.of(TestEntries.compressible(100_000)));
@@ -100,7 +99,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("T5 content beyond the reader's compression ratio is stored uncompressed")
+    @DisplayName("content beyond the reader's compression ratio is stored uncompressed")
     void tooCompressible() {
         Entry zeros = TestEntries.entry(entries.id(), KernelBinaries.of(new byte[10_000_000]));
         assertTrue(EntryBytesEditor.of(zeros, Compression.ZSTD).length() > 10_000_000);
@@ -109,7 +108,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("D1 the greatest number of binaries is encoded, one more is rejected")
+    @DisplayName("the greatest number of binaries is encoded, one more is rejected")
     void mostBinaries() {
         KernelBinaries most =
                 KernelBinaries.of(Collections.nCopies(1021, new byte[] {1}).toArray(byte[][]::new));
@@ -127,7 +126,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("D1 an entry above the limit is rejected before any allocation; nothing above the"
+    @DisplayName("an entry above the limit is rejected before any allocation; nothing above the"
             + " limit is decoded")
     void tooLarge() {
         try (Arena arena = Arena.ofShared()) {
@@ -146,7 +145,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("D1 invalid compile times are clamped")
+    @DisplayName("invalid compile times are clamped")
     void compileTimes() {
         assertEquals(Duration.ZERO, compileTime(Duration.ofSeconds(-5)));
         assertEquals(Duration.ofNanos(1), compileTime(Duration.ofNanos(1)));
@@ -165,9 +164,8 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName(
-            "D1 metadata of any text is decoded; an entry with undecodable metadata is usable and"
-                    + " can be stored again")
+    @DisplayName("metadata of any text is decoded; an entry with undecodable metadata is usable and"
+            + " can be stored again")
     void metadata() {
         EntryMetadata odd = new EntryMetadata(
                 "ä€\uD83D\uDE80\0",
@@ -200,7 +198,7 @@ class EntryFormatTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("T1 a signature survives decoding and encoding, and is not in the content hash")
+    @DisplayName("a signature survives decoding and encoding, and is not in the content hash")
     void signature(Compression compression) {
         Entry entry = TestEntries.entry(
                 entries.id(), KernelBinaries.of(TestEntries.compressible(600), entries.bytes(40)));
@@ -218,7 +216,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("R13 the id of an attempt is in the header and not in the content hash")
+    @DisplayName("the id of an attempt is in the header and not in the content hash")
     void putId() {
         Entry entry = entries.entry(100);
         WriteAttemptId putId = WriteAttemptId.random(new SplittableRandom(1));
@@ -235,7 +233,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("K11 a key of another schema is never a hit, and distinct from damage")
+    @DisplayName("a key of another schema is never a hit, and distinct from damage")
     void otherSchema() {
         Entry entry = entries.entry(10);
         byte[] key = entry.id().bytes();
@@ -250,7 +248,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("D1 without the zstd library: raw entries work, compressed ones are a miss, no"
+    @DisplayName("without the zstd library: raw entries work, compressed ones are a miss, no"
             + " exception")
     void withoutLibrary(@TempDir Path directory) throws Exception {
         List<String> lines = ChildJvm.of(NoZstdProcess.class)
@@ -264,7 +262,7 @@ class EntryFormatTest {
     }
 
     @Test
-    @DisplayName("K15 an id that differs only in its last byte is another key")
+    @DisplayName("an id that differs only in its last byte is another key")
     void nearlyTheSameKey() {
         Id id = TestEntries.id("k1");
         Entry entry = entries.entry(id, 10);

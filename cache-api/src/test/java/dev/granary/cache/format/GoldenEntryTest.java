@@ -81,7 +81,7 @@ class GoldenEntryTest {
     }
 
     @Test
-    @DisplayName("D6 a raw entry of version 2 is decoded, and encoded to identical bytes")
+    @DisplayName("a raw entry of version 2 is decoded, and encoded to identical bytes")
     void raw() throws IOException {
         byte[] golden = file("v2-raw.entry");
         assertReads(golden);
@@ -94,7 +94,7 @@ class GoldenEntryTest {
     }
 
     @Test
-    @DisplayName("D6 a zstd entry of version 2 is decoded; other library versions may encode it"
+    @DisplayName("a zstd entry of version 2 is decoded; other library versions may encode it"
             + " differently")
     void zstd() throws IOException {
         assertReads(file("v2-zstd.entry"));
@@ -102,7 +102,7 @@ class GoldenEntryTest {
     }
 
     @Test
-    @DisplayName("K11 the content hash of an entry never changes, since it compares the content of"
+    @DisplayName("the content hash of an entry never changes, since it compares the content of"
             + " producers")
     void contentHash() {
         assertEquals(

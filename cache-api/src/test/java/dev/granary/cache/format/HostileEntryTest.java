@@ -63,7 +63,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 hostile lengths in every row, with matching checksums, are CORRUPT and not"
+    @DisplayName("hostile lengths in every row, with matching checksums, are CORRUPT and not"
             + " allocated")
     void rows() {
         for (Compression compression : Compression.values()) {
@@ -87,7 +87,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 lengths whose sum overflows to the right one are CORRUPT")
+    @DisplayName("lengths whose sum overflows to the right one are CORRUPT")
     void overflow() {
         long first = frame().buffer().getLong(EntryBytesEditor.row(3, EntryBytesEditor.ROW_STORED));
         long second =
@@ -103,7 +103,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 hostile total lengths: TRUNCATED above the size, EXTENDED below it")
+    @DisplayName("hostile total lengths: TRUNCATED above the size, EXTENDED below it")
     void total() {
         for (long length : HOSTILE) {
             assertDamage(
@@ -113,9 +113,8 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName(
-            "T5 section counts of 0, 3 and too many are CORRUPT, or TRUNCATED if the table does"
-                    + " not fit")
+    @DisplayName("section counts of 0, 3 and too many are CORRUPT, or TRUNCATED if the table does"
+            + " not fit")
     void counts() {
         for (int count : new int[] {0, 1, 2, 3, 1025, 0x7fff, 0x8000, 0xffff}) {
             assertDamage(
@@ -132,7 +131,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 unknown or misplaced kinds, unknown encodings and a negative compile time are"
+    @DisplayName("unknown or misplaced kinds, unknown encodings and a negative compile time are"
             + " CORRUPT")
     void kinds() {
         for (int section = 0; section < frame().sections(); section++) {
@@ -162,7 +161,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 raw bytes declared as zstd, and zstd as raw, are CORRUPT")
+    @DisplayName("raw bytes declared as zstd, and zstd as raw, are CORRUPT")
     void encodings() {
         assertDamage(
                 DamageKind.CORRUPT,
@@ -190,7 +189,7 @@ class HostileEntryTest {
 
     @Test
     @DisplayName(
-            "T5 a frame with another content size than the header is rejected before decompression")
+            "a frame with another content size than the header is rejected before decompression")
     void otherLength() {
         byte[] zstd = Zstd.compress(raw, 3);
         assertThat(packed(zstd, raw.length).decode(entry.id())).isHitOf(entry);
@@ -202,7 +201,7 @@ class HostileEntryTest {
 
     @Test
     @DisplayName(
-            "T5 a decompression bomb with its true size, 1 GiB from 32 KiB, is rejected before any"
+            "a decompression bomb with its true size, 1 GiB from 32 KiB, is rejected before any"
                     + " allocation")
     void bomb() {
         byte[] small = Zstd.compress(new byte[1 << 20], 3);
@@ -213,8 +212,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName(
-            "T5 a frame with more, less, no or invalid content is CORRUPT without an exception")
+    @DisplayName("a frame with more, less, no or invalid content is CORRUPT without an exception")
     void lyingFrames() {
         byte[] zstd = Zstd.compress(raw, 3);
         assertEquals(raw.length, Zstd.getFrameContentSize(zstd));
@@ -247,7 +245,7 @@ class HostileEntryTest {
 
     @Test
     @DisplayName(
-            "T5 frames without a content size, consecutive frames and skippable frames never yield"
+            "frames without a content size, consecutive frames and skippable frames never yield"
                     + " other content")
     void oddFrames() {
         try (ZstdCompressCtx context = new ZstdCompressCtx().setContentSize(false)) {
@@ -273,7 +271,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 a sound entry that needs more memory than the process has left is TOO_LARGE,"
+    @DisplayName("a sound entry that needs more memory than the process has left is TOO_LARGE,"
             + " and smaller ones are read")
     void littleMemory() throws Exception {
         ChildJvm.Result result = ChildJvm.of(LittleMemory.class)
@@ -302,9 +300,8 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName(
-            "T5 compressed metadata, a compressed or too long signature and a key longer than any"
-                    + " id are rejected by the header")
+    @DisplayName("compressed metadata, a compressed or too long signature and a key longer than any"
+            + " id are rejected by the header")
     void otherSections() {
         byte[] zstd = Zstd.compress(raw, 3);
         for (int section : new int[] {1, 2}) {
@@ -327,7 +324,7 @@ class HostileEntryTest {
     }
 
     @Test
-    @DisplayName("T5 a key that is not an id, with matching checksums, is never a hit")
+    @DisplayName("a key that is not an id, with matching checksums, is never a hit")
     void otherKeys() {
         for (byte[] key : new byte[][] {
             new byte[0],

@@ -52,13 +52,13 @@ class MetadataCodecTest {
     }
 
     @Test
-    @DisplayName("D1 metadata survives a round trip")
+    @DisplayName("metadata survives a round trip")
     void roundTrip() {
         assertEquals(Optional.of(metadata), MetadataCodec.decode(good));
     }
 
     @Test
-    @DisplayName("T5 no bytes, the null object and unregistered class numbers give no metadata")
+    @DisplayName("no bytes, the null object and unregistered class numbers give no metadata")
     void classNumbers() {
         assertEmpty(new byte[0]);
         assertEmpty(new byte[] {0});
@@ -72,9 +72,8 @@ class MetadataCodecTest {
     }
 
     @Test
-    @DisplayName(
-            "F1 Kryo's own serializers are not used: a length after their class numbers allocates"
-                    + " nothing")
+    @DisplayName("Kryo's own serializers are not used: a length after their class numbers allocates"
+            + " nothing")
     void kryosOwnSerializers() {
         for (String hex : List.of("03c0d28747", "03c9d2f06763", "03feffffff0f")) {
             assertEmpty(HexFormat.of().parseHex(hex));
@@ -97,7 +96,7 @@ class MetadataCodecTest {
     }
 
     @Test
-    @DisplayName("F3 a time outside the range of epoch milliseconds is clamped")
+    @DisplayName("a time outside the range of epoch milliseconds is clamped")
     void timesOutsideOfEpochMilliseconds() {
         for (Instant time : List.of(
                 Instant.MAX,
@@ -119,7 +118,7 @@ class MetadataCodecTest {
     }
 
     @Test
-    @DisplayName("T5 a class given by name is rejected: neither loaded nor allocated")
+    @DisplayName("a class given by name is rejected: neither loaded nor allocated")
     void classNames() {
         for (String name : List.of(
                 "java.lang.String",
@@ -139,7 +138,7 @@ class MetadataCodecTest {
     }
 
     @Test
-    @DisplayName("T5 every truncation gives no metadata")
+    @DisplayName("every truncation gives no metadata")
     void truncations() {
         for (int length = 0; length < good.length; length++) {
             assertEquals(Optional.empty(), MetadataCodec.decode(Arrays.copyOf(good, length)));
@@ -147,7 +146,7 @@ class MetadataCodecTest {
     }
 
     @Test
-    @DisplayName("T5 huge lengths at every offset: no exception, no allocation of that length")
+    @DisplayName("huge lengths at every offset: no exception, no allocation of that length")
     void lengths() {
         for (int length :
                 new int[] {Integer.MAX_VALUE, -1, Integer.MIN_VALUE, 1 << 30, good.length}) {
@@ -161,7 +160,7 @@ class MetadataCodecTest {
     }
 
     @Test
-    @DisplayName("T5 random changes and random bytes: no exception")
+    @DisplayName("random changes and random bytes: no exception")
     void random() {
         SplittableRandom random = TestSeed.random(getClass().getName());
         for (int i = 0; i < 3000; i++) {

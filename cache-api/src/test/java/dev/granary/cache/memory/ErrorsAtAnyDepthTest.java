@@ -28,7 +28,7 @@ class ErrorsAtAnyDepthTest {
     private static final int ROUNDS = Integer.getInteger("granary.edge.rounds", 4);
 
     @RepeatedTest(4)
-    @DisplayName("M1 builders with endless recursion: all keys are usable afterwards")
+    @DisplayName("builders with endless recursion: all keys are usable afterwards")
     void endlesslyNested(RepetitionInfo info) throws InterruptedException {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(64);
         AtomicInteger deepest = new AtomicInteger();
@@ -87,9 +87,8 @@ class ErrorsAtAnyDepthTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3, 4, 5, 6})
-    @DisplayName(
-            "M1 if even the cleanup overflows: waiting threads are released, the key is usable at"
-                    + " once, and the next miss completes the cleanup")
+    @DisplayName("if even the cleanup overflows: waiting threads are released, the key is usable at"
+            + " once, and the next miss completes the cleanup")
     void failingCleanup(int calls) throws Exception {
         for (boolean fails : new boolean[] {false, true}) {
             PrimitiveCache<Object, String> cache = new PrimitiveCache<>(4);
@@ -136,7 +135,7 @@ class ErrorsAtAnyDepthTest {
     }
 
     @Test
-    @DisplayName("M1 if its own call cannot remove a failed build, its failure affects no other"
+    @DisplayName("if its own call cannot remove a failed build, its failure affects no other"
             + " call, and the next of the key builds")
     void removedByTheNext() {
         PrimitiveCache<Object, String> cache = new PrimitiveCache<>(4);

@@ -92,7 +92,7 @@ class LruOrderTest {
     }
 
     @Test
-    @DisplayName("M9 one thread: the content equals that of a reference LRU, for any uses and"
+    @DisplayName("one thread: the content equals that of a reference LRU, for any uses and"
             + " capacities")
     void oneThread() throws Exception {
         SplittableRandom random = TestSeed.random(getClass().getName() + ".oneThread");
@@ -102,7 +102,7 @@ class LruOrderTest {
     }
 
     @Test
-    @DisplayName("M9 alternating threads: the content equals that of a reference LRU")
+    @DisplayName("alternating threads: the content equals that of a reference LRU")
     void turns() throws Exception {
         SplittableRandom random = TestSeed.random(getClass().getName() + ".turns");
         try (ExecutorService a = Executors.newSingleThreadExecutor();
@@ -113,7 +113,7 @@ class LruOrderTest {
     }
 
     @Test
-    @DisplayName("O1 all hits of many threads, concurrent or consecutive, are counted")
+    @DisplayName("all hits of many threads, concurrent or consecutive, are counted")
     void counted() throws Exception {
         PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(10);
         cache.get(1, k -> k);
@@ -136,7 +136,7 @@ class LruOrderTest {
     }
 
     @Test
-    @DisplayName("O1 the number of hits never decreases while two threads use the cache")
+    @DisplayName("the number of hits never decreases while two threads use the cache")
     void countedMeanwhile() throws Exception {
         PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(10);
         cache.get(1, k -> k);

@@ -51,7 +51,7 @@ class PrimitiveCacheFailuresTest {
     @ParameterizedTest
     @MethodSource("failures")
     @DisplayName(
-            "M7 one build for 16 threads: if it fails, all get the failure, nothing is cached, and"
+            "one build for 16 threads: if it fails, all get the failure, nothing is cached, and"
                     + " the next call builds")
     void failureReachesAll(Throwable failure) {
         assertTimeoutPreemptively(GENEROUS, () -> {
@@ -84,7 +84,7 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M7 a builder that returns null fails only this call")
+    @DisplayName("a builder that returns null fails only this call")
     @SuppressWarnings("NullAway") // null is the subject of the test
     void nullValue() {
         assertThrows(NullPointerException.class, () -> cache.get("a", _ -> null));
@@ -92,7 +92,7 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M7 an interrupted waiter gets the value and keeps its interrupt status")
+    @DisplayName("an interrupted waiter gets the value and keeps its interrupt status")
     void interruptedWaiter() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             CountDownLatch building = new CountDownLatch(1);
@@ -118,7 +118,7 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M7 a failed build also reaches an interrupted waiter, which stays interrupted;"
+    @DisplayName("a failed build also reaches an interrupted waiter, which stays interrupted;"
             + " nothing is cached, the next call builds")
     void failureOfInterrupted() {
         IOException failure = new IOException("on purpose");
@@ -153,7 +153,7 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M6 a build may need other keys, even in parallel")
+    @DisplayName("a build may need other keys, even in parallel")
     void nested() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<Integer, Integer> sums = new PrimitiveCache<>(100);
@@ -183,9 +183,8 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName(
-            "M6 a key that needs itself, directly or through another key, is an error; the keys"
-                    + " stay usable")
+    @DisplayName("a key that needs itself, directly or through another key, is an error; the keys"
+            + " stay usable")
     void selfNeed() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             assertThrows(
@@ -201,13 +200,13 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M6 a cycle through two threads is an error, not a deadlock")
+    @DisplayName("a cycle through two threads is an error, not a deadlock")
     void cycle() {
         assertTimeoutPreemptively(GENEROUS, () -> assertCycleEnds(cache, cache));
     }
 
     @Test
-    @DisplayName("M6 a cycle through two threads and two caches is an error, not a deadlock")
+    @DisplayName("a cycle through two threads and two caches is an error, not a deadlock")
     void cycleOfCaches() {
         assertTimeoutPreemptively(GENEROUS, () -> assertCycleEnds(cache, new PrimitiveCache<>(10)));
     }
@@ -239,7 +238,7 @@ class PrimitiveCacheFailuresTest {
     }
 
     @Test
-    @DisplayName("M6 a waiter on a failed build does not close a cycle: its builder may immediately"
+    @DisplayName("a waiter on a failed build does not close a cycle: its builder may immediately"
             + " look up the waiter's key")
     void noCycleAfterFailure() {
         assertTimeoutPreemptively(GENEROUS, () -> {

@@ -43,7 +43,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M1 the default capacity is 1024, the size 0")
+    @DisplayName("the default capacity is 1024, the size 0")
     void empty() {
         PrimitiveCache<Integer, String> cache =
                 new PrimitiveCache<>(PrimitiveCache.DEFAULT_CAPACITY);
@@ -54,7 +54,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M2 capacity 0 clears and disables; raising it enables again")
+    @DisplayName("capacity 0 clears and disables; raising it enables again")
     void zero() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(10);
         getAll(cache, 0, 5);
@@ -73,7 +73,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M3 capacity 22 and 30 distinct keys: size 22, the last 22")
+    @DisplayName("capacity 22 and 30 distinct keys: size 22, the last 22")
     void full() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(22);
         getAll(cache, 0, 30);
@@ -82,7 +82,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M4 an equal or higher capacity keeps 12 of 12; lowering to 10 keeps the 10 most"
+    @DisplayName("an equal or higher capacity keeps 12 of 12; lowering to 10 keeps the 10 most"
             + " recently used")
     void lowered() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(12);
@@ -99,7 +99,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M4 lowering from 100,000 values to 10 at once keeps the 10 most recently used")
+    @DisplayName("lowering from 100,000 values to 10 at once keeps the 10 most recently used")
     void loweredFar() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(100_000);
         getAll(cache, 0, 100_000);
@@ -113,7 +113,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M9 used values stay, the least recently used are evicted, a present key does not"
+    @DisplayName("used values stay, the least recently used are evicted, a present key does not"
             + " increase the size")
     void recency() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(3);
@@ -130,7 +130,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M9 peek changes neither recency nor counters")
+    @DisplayName("peek changes neither recency nor counters")
     void peek() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(2);
         getAll(cache, 0, 2);
@@ -141,8 +141,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M10 capacity 10: 10 misses, 10 hits, 10 misses, the first 10 miss again: 30 builds")
+    @DisplayName("capacity 10: 10 misses, 10 hits, 10 misses, the first 10 miss again: 30 builds")
     void numbers() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(10);
         getAll(cache, 0, 10);
@@ -158,7 +157,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M10 capacity 0: every call is a miss")
+    @DisplayName("capacity 0: every call is a miss")
     void alwaysMiss() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(0);
         getAll(cache, 0, 10);
@@ -168,7 +167,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M13 a negative capacity is rejected, with the value in the message, and changes"
+    @DisplayName("a negative capacity is rejected, with the value in the message, and changes"
             + " nothing")
     void negative() {
         assertTrue(assertThrows(IllegalArgumentException.class, () -> new PrimitiveCache<>(-1))
@@ -180,7 +179,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M9 a hit returns the same object that was built")
+    @DisplayName("a hit returns the same object that was built")
     void sameValue() {
         PrimitiveCache<List<String>, Object> cache = new PrimitiveCache<>(4);
         Object first = cache.get(List.of("a"), _ -> new Object());
@@ -188,7 +187,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("M1-M4 size never exceeds the capacity; lowering evicts at once; 0 clears and"
+    @DisplayName("size never exceeds the capacity; lowering evicts at once; 0 clears and"
             + " disables; raising enables again")
     void capacity() {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(22);
@@ -221,7 +220,7 @@ class PrimitiveCacheTest {
     }
 
     @Test
-    @DisplayName("O1 each evicted value is reported to the listener once, and no other; those that"
+    @DisplayName("each evicted value is reported to the listener once, and no other; those that"
             + " leave together are one report")
     void evictions() {
         List<Long> evicted = new ArrayList<>();

@@ -32,7 +32,7 @@ class PrimitiveCacheThreadsTest {
     private static final Duration GENEROUS = Duration.ofMinutes(10);
 
     @Test
-    @DisplayName("M7 a hit completes while another thread has the lock of changes")
+    @DisplayName("a hit completes while another thread has the lock of changes")
     void hitTakesNoLock() throws Exception {
         PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(12);
         cache.get(1, key -> "value " + key);
@@ -53,7 +53,7 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName("M5 12 threads, 12 keys: 12 values; lookups of 10 present ones build nothing")
+    @DisplayName("12 threads, 12 keys: 12 values; lookups of 10 present ones build nothing")
     void twelve() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<Integer, String> cache = new PrimitiveCache<>(12);
@@ -80,7 +80,7 @@ class PrimitiveCacheThreadsTest {
 
     @Test
     @DisplayName(
-            "M7 1,000 virtual threads on one absent key: one build, and every call is counted once")
+            "1,000 virtual threads on one absent key: one build, and every call is counted once")
     void thousand() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<String, Object> cache = new PrimitiveCache<>(10);
@@ -99,8 +99,7 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName(
-            "M2 capacity set to 0 during a build: its callers get the value, nothing is cached")
+    @DisplayName("capacity set to 0 during a build: its callers get the value, nothing is cached")
     void zeroDuringBuild() {
         PrimitiveCache<String, String> cache = new PrimitiveCache<>(10);
         cache.get("old", key -> key);
@@ -113,7 +112,7 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName("M4 capacity lowered during builds: the limit holds after them")
+    @DisplayName("capacity lowered during builds: the limit holds after them")
     void loweredDuringBuilds() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(100);
@@ -139,7 +138,7 @@ class PrimitiveCacheThreadsTest {
 
     @Test
     @DisplayName(
-            "M9 random lookups and capacity changes: every value is correct, the final size is the"
+            "random lookups and capacity changes: every value is correct, the final size is the"
                     + " limit, every call is counted")
     void random() {
         assertTimeoutPreemptively(GENEROUS, () -> {
@@ -176,9 +175,8 @@ class PrimitiveCacheThreadsTest {
     }
 
     @Test
-    @DisplayName(
-            "M9 recency is exact across threads: an earlier use of one is older than a later use"
-                    + " of another, under any load")
+    @DisplayName("recency is exact across threads: an earlier use of one is older than a later use"
+            + " of another, under any load")
     void recencyAcrossThreads() {
         assertTimeoutPreemptively(GENEROUS, () -> {
             PrimitiveCache<Integer, Integer> cache = new PrimitiveCache<>(1000);

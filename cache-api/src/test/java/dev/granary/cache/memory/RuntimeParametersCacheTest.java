@@ -44,7 +44,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M10 capacity 10: 10 misses, 10 hits, 10 new misses, the first 10 miss again: 30"
+    @DisplayName("capacity 10: 10 misses, 10 hits, 10 new misses, the first 10 miss again: 30"
             + " builds")
     void numbers() {
         Partition<Integer, String> cache =
@@ -58,7 +58,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M10 capacity 0: every call builds and is a miss")
+    @DisplayName("capacity 0: every call builds and is a miss")
     void zero() {
         Partition<Integer, String> cache =
                 new RuntimeParametersCache(0).partition(Integer.class, String.class);
@@ -69,7 +69,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M9 used values stay, the least recently used is evicted")
+    @DisplayName("used values stay, the least recently used is evicted")
     void recency() {
         Partition<Integer, String> cache =
                 new RuntimeParametersCache(3).partition(Integer.class, String.class);
@@ -82,7 +82,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M11 partitions by type of key and value are separate, each with its own capacity")
+    @DisplayName("partitions by type of key and value are separate, each with its own capacity")
     void partitions() {
         RuntimeParametersCache cache = new RuntimeParametersCache(2);
         assertEquals("1", cache.getOrCreate(1, String.class, String::valueOf).value());
@@ -110,9 +110,8 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M4 lowering a partition's capacity evicts the least recently used at once, 0 clears"
-                    + " it")
+    @DisplayName("lowering a partition's capacity evicts the least recently used at once, 0 clears"
+            + " it")
     void lowered() {
         RuntimeParametersCache cache = new RuntimeParametersCache(10);
         Partition<Integer, String> partition = cache.partition(Integer.class, String.class);
@@ -129,7 +128,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M11 an empty value is returned but not cached: the next call builds")
+    @DisplayName("an empty value is returned but not cached: the next call builds")
     void empty() {
         RuntimeParametersCache cache = new RuntimeParametersCache(10);
         Result<@Nullable String> first =
@@ -147,7 +146,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M11 a builder's exception reaches the caller and nothing is cached; a builder may"
+    @DisplayName("a builder's exception reaches the caller and nothing is cached; a builder may"
             + " look up other keys")
     void builders() {
         Partition<Integer, Integer> cache =
@@ -167,7 +166,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M11 a builder may throw checked exceptions, which reach the caller as they are;"
+    @DisplayName("a builder may throw checked exceptions, which reach the caller as they are;"
             + " the next call builds again")
     void checkedException() throws Exception {
         RuntimeParametersCache cache = new RuntimeParametersCache(100);
@@ -196,7 +195,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M11 capacities can be read, and set for a partition at any time")
+    @DisplayName("capacities can be read, and set for a partition at any time")
     void capacities() {
         RuntimeParametersCache cache = new RuntimeParametersCache(5);
         Partition<Integer, String> values = cache.partition(Integer.class, String.class);
@@ -225,7 +224,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M11 hits return the same object: they allocate nothing")
+    @DisplayName("hits return the same object: they allocate nothing")
     void sameResult() {
         Partition<Integer, String> cache =
                 new RuntimeParametersCache(4).partition(Integer.class, String.class);
@@ -236,7 +235,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M13 a negative capacity is rejected, with the value in the message")
+    @DisplayName("a negative capacity is rejected, with the value in the message")
     void negative() {
         assertTrue(
                 assertThrows(IllegalArgumentException.class, () -> new RuntimeParametersCache(-1))
@@ -292,8 +291,7 @@ class RuntimeParametersCacheTest {
     private record Addressed(int shape, long address) {}
 
     @Test
-    @DisplayName(
-            "M11 with an address in the key each call is a miss; without it, the same shape hits")
+    @DisplayName("with an address in the key each call is a miss; without it, the same shape hits")
     void addressInKey() {
         RuntimeParametersCache cache = new RuntimeParametersCache(10);
         for (long address = 1000; address < 1003; address++) {
@@ -326,9 +324,8 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M3 evicted values are closed by default, once each: by eviction, a lower capacity or"
-                    + " close; cached ones are not")
+    @DisplayName("evicted values are closed by default, once each: by eviction, a lower capacity or"
+            + " close; cached ones are not")
     void leavesClosed() {
         List<Integer> closed = new ArrayList<>();
         RuntimeParametersCache cache = new RuntimeParametersCache(1);
@@ -358,9 +355,8 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M3 a value that is not cached is closed at the next build, not while the caller or a"
-                    + " builder uses it")
+    @DisplayName("a value that is not cached is closed at the next build, not while the caller or a"
+            + " builder uses it")
     void notKept() {
         List<Integer> closed = new ArrayList<>();
         var partition = new RuntimeParametersCache(0).partition(Integer.class, Native.class);
@@ -379,7 +375,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 a value that a builder got by a hit is not closed when the built value evicts"
+    @DisplayName("a value that a builder got by a hit is not closed when the built value evicts"
             + " it, but with the next build")
     void evictedAfterNestedHit() {
         List<Integer> closed = new ArrayList<>();
@@ -397,7 +393,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 values that a builder looked up are not closed while it runs, even if evicted"
+    @DisplayName("values that a builder looked up are not closed while it runs, even if evicted"
             + " meanwhile")
     void evictedWhileBuilding() {
         List<Integer> closed = new ArrayList<>();
@@ -415,8 +411,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M3 after a failed builder, even a nested one, evicted values are closed as before")
+    @DisplayName("after a failed builder, even a nested one, evicted values are closed as before")
     void failedBuilder() {
         List<Integer> closed = new ArrayList<>();
         var partition = new RuntimeParametersCache(1).partition(Integer.class, Native.class);
@@ -434,7 +429,7 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName("M3 a builder that lowers the capacity: evicted values are closed after it; the"
+    @DisplayName("a builder that lowers the capacity: evicted values are closed after it; the"
             + " listener is not called for an empty value")
     void loweredWhileBuilding() {
         List<Integer> closed = new ArrayList<>();
@@ -457,9 +452,8 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M3 a listener is called for later evictions, and may use a cache being closed, which"
-                    + " caches nothing")
+    @DisplayName("a listener is called for later evictions, and may use a cache being closed, which"
+            + " caches nothing")
     void listenerFromNowOn() {
         List<Integer> closed = new ArrayList<>();
         List<Integer> evicted = new ArrayList<>();
@@ -482,9 +476,8 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M3 A7 if closing an evicted value is interrupted, the thread keeps its status and the"
-                    + " call returns")
+    @DisplayName("if closing an evicted value is interrupted, the thread keeps its status and the"
+            + " call returns")
     void closingInterrupted() {
         RuntimeParametersCache cache = new RuntimeParametersCache(1);
         var partition = cache.partition(Integer.class, AutoCloseable.class);
@@ -497,9 +490,8 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M3 a listener is called for each evicted value with its key, instead of a close; it"
-                    + " may use the cache; its failure is logged")
+    @DisplayName("a listener is called for each evicted value with its key, instead of a close; it"
+            + " may use the cache; its failure is logged")
     void listener() {
         List<Integer> closed = new ArrayList<>();
         List<Integer> evicted = new ArrayList<>();
@@ -520,9 +512,8 @@ class RuntimeParametersCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "M8 a builder that looks up its own key: the value built first is cached, once, and"
-                    + " the other is closed later")
+    @DisplayName("a builder that looks up its own key: the value built first is cached, once, and"
+            + " the other is closed later")
     void ownKey() {
         List<Integer> closed = new ArrayList<>();
         var partition = new RuntimeParametersCache(2).partition(Integer.class, Native.class);

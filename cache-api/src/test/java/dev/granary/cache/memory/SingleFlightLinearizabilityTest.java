@@ -17,7 +17,7 @@ import java.util.List;
 @Tag("exhaustive")
 class SingleFlightLinearizabilityTest {
     @Test
-    @DisplayName("M7 get, peek, size and failing builds are linearizable under Lincheck's model"
+    @DisplayName("get, peek, size and failing builds are linearizable under Lincheck's model"
             + " checker; without single flight it finds a second build")
     void modelChecked() throws Exception {
         List<String> lines = ChildJvm.of(SingleFlightModel.class)

@@ -85,7 +85,7 @@ class CompilerProcessesTest {
     }
 
     @Test
-    @DisplayName("N10 a compiled binary that is for another device is a failure of its program")
+    @DisplayName("a compiled binary that is for another device is a failure of its program")
     void incompatible() throws Exception {
         try (CompilerProcesses engine = start()) {
             Assumptions.assumeTrue(engine.target().vendor().equals("pocl"), "no PoCL device");
@@ -104,7 +104,7 @@ class CompilerProcessesTest {
     }
 
     @Test
-    @DisplayName("N14 a module reaches the process, whose device refuses it with the reason")
+    @DisplayName("a module reaches the process, whose device refuses it with the reason")
     void module() throws Exception {
         Assumptions.assumeTrue(
                 OpenCl.devices().getFirst().intermediateLanguages().isEmpty(),

@@ -34,7 +34,7 @@ class TemporaryDirectoryTest {
 
     @Test
     @DisplayName(
-            "U10 Ctrl-C: a terminated process deletes its directory, and kills its child processes")
+            "Ctrl-C: a terminated process deletes its directory, and kills its child processes")
     void terminated() throws Exception {
         Process process = ChildJvm.of(Waiting.class).start();
         try (BufferedReader output = process.inputReader()) {

@@ -39,7 +39,7 @@ class CopyCompatibilityTest {
     }
 
     @Test
-    @DisplayName("N10 a copied binary for another device is refused and named; one that only the"
+    @DisplayName("a copied binary for another device is refused and named; one that only the"
             + " driver can judge is copied")
     void incompatible() throws Exception {
         Path from = directory.resolve("from");

@@ -217,7 +217,7 @@ class CopyTest {
     }
 
     @Test
-    @DisplayName("O7 verify and ls work on any place: a directory, or a bucket that is named")
+    @DisplayName("verify and ls work on any place: a directory, or a bucket that is named")
     void placesElsewhere() throws Exception {
         fill(from, 3, 1000);
         copy(from, BUCKET).exits(0);
@@ -302,7 +302,7 @@ class CopyTest {
     }
 
     @Test
-    @DisplayName("D4 a killed copy leaves only complete entries, and the next one adds the others")
+    @DisplayName("a killed copy leaves only complete entries, and the next one adds the others")
     void killed() throws Exception {
         List<Entry> all = fill(from, 300, 100_000);
         ChildJvm.Recording copy = ChildJvm.of(Main.class).shortLived().record("copy", from, to);

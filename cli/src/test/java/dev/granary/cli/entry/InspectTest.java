@@ -128,7 +128,7 @@ class InspectTest {
     }
 
     @Test
-    @DisplayName("O11 a hit shows id, key, checks, container and outcome, in 80 columns")
+    @DisplayName("a hit shows id, key, checks, container and outcome, in 80 columns")
     void hit() throws Exception {
         Id id = id("535.1", SOURCE, "-DSTEP=1");
         store(".version 8.0\n.target sm_70\n", id);
@@ -167,7 +167,7 @@ class InspectTest {
     }
 
     @Test
-    @DisplayName("O11 a miss names the nearest entry of the same kernel, and what differs")
+    @DisplayName("a miss names the nearest entry of the same kernel, and what differs")
     void nearest() throws Exception {
         Id wanted = id("535.1", SOURCE, "-DSTEP=1", "-cl-mad-enable");
         Id otherDriver = id("550.7", SOURCE, "-DSTEP=1", "-cl-mad-enable");
@@ -197,7 +197,7 @@ class InspectTest {
     }
 
     @Test
-    @DisplayName("O11 a changed source finds the entry of its kernel by the kernel's name")
+    @DisplayName("a changed source finds the entry of its kernel by the kernel's name")
     void changedSource() throws Exception {
         Id stored = id("535.1", SOURCE);
         store("x", stored);
@@ -208,7 +208,7 @@ class InspectTest {
     }
 
     @Test
-    @DisplayName("O11 N14 an entry of the same module of SPIR-V is the nearest")
+    @DisplayName("an entry of the same module of SPIR-V is the nearest")
     void sameModule() throws Exception {
         Id stored = moduleId("550.7", "a".repeat(64));
         store("x", moduleId("535.1", "b".repeat(64)), stored);
@@ -219,7 +219,7 @@ class InspectTest {
     }
 
     @Test
-    @DisplayName("O11 a claim is shown, and the wait for it")
+    @DisplayName("a claim is shown, and the wait for it")
     void claim() throws Exception {
         Id id = id("535.1", SOURCE);
         Files.createDirectories(local);
@@ -236,7 +236,7 @@ class InspectTest {
     }
 
     @Test
-    @DisplayName("O11 a kernel of a manifest on PoCL: without a directory, which is not created, in"
+    @DisplayName("a kernel of a manifest on PoCL: without a directory, which is not created, in"
             + " a bucket, on the disk; not cacheable")
     void manifest() throws Exception {
         Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "no OpenCL device");
@@ -314,7 +314,7 @@ class InspectTest {
     }
 
     @Test
-    @DisplayName("O11 an unknown form is a wrong use, an unknown id a failure")
+    @DisplayName("an unknown form is a wrong use, an unknown id a failure")
     void mistakes() throws Exception {
         inspect("ffffffff").exits(1).reports("there is no " + local);
         assertFalse(Files.exists(local), "it changes nothing");

@@ -222,7 +222,7 @@ class InspectTwoTest {
     }
 
     @Test
-    @DisplayName("U1 diff of two kernels of manifests, and of an entry that a program stored")
+    @DisplayName("diff of two kernels of manifests, and of an entry that a program stored")
     void manifests() throws Exception {
         Assumptions.assumeFalse(OpenCl.devices().isEmpty(), "no OpenCL device");
         Files.writeString(directory.resolve("add.cl"), SOURCE);

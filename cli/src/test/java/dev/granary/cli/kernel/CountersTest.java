@@ -55,7 +55,7 @@ class CountersTest {
     }
 
     @Test
-    @DisplayName("O1 each counter is a row of stats, and a property of its JSON")
+    @DisplayName("each counter is a row of stats, and a property of its JSON")
     void stats() throws Exception {
         try (Granary granary = node.open()) {
             granary.primitive(new FakeEngine("one"), FakeDescriptor.of("a"));
@@ -101,7 +101,7 @@ class CountersTest {
     }
 
     @Test
-    @DisplayName("O1 each counter is in the JSON of get and populate, and each counter of buckets"
+    @DisplayName("each counter is in the JSON of get and populate, and each counter of buckets"
             + " in that of each bucket")
     void reports() {
         StringWriter out = new StringWriter();

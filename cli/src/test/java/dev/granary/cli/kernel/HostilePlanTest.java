@@ -48,7 +48,7 @@ class HostilePlanTest {
     }
 
     @Test
-    @DisplayName("P8 code in names is refused")
+    @DisplayName("code in names is refused")
     void code() throws IOException {
         for (String name : new String[] {
             "x(){}__kernel void y",
@@ -78,7 +78,7 @@ class HostilePlanTest {
     }
 
     @Test
-    @DisplayName("P8 negative, zero and overflowing numbers are refused")
+    @DisplayName("negative, zero and overflowing numbers are refused")
     void numbers() throws IOException {
         for (String number : new String[] {
             "-1",
@@ -117,7 +117,7 @@ class HostilePlanTest {
     }
 
     @Test
-    @DisplayName("P8 thousands of loops, splits, arrays and caches, deep nests: an error, no hang")
+    @DisplayName("thousands of loops, splits, arrays and caches, deep nests: an error, no hang")
     void sizes() throws IOException {
         refused(
                 HEAD + "loop=" + tables(5000, i -> "{index='i" + i + "',iterations=2}"),
@@ -145,7 +145,7 @@ class HostilePlanTest {
     }
 
     @Test
-    @DisplayName("P8 wrong indices, cycles of caches, and loops that are bound twice are refused")
+    @DisplayName("wrong indices, cycles of caches, and loops that are bound twice are refused")
     void references() throws IOException {
         refused(HEAD + LOOPS + "split=[{index='x',size=2}]", "There is no loop x");
         refused(HEAD + LOOPS + "order=['i','j']", "each of these loops once");
@@ -167,7 +167,7 @@ class HostilePlanTest {
     }
 
     @Test
-    @DisplayName("P8 a work-group of 2^31 work-items or more is refused")
+    @DisplayName("a work-group of 2^31 work-items or more is refused")
     void groups() throws IOException {
         refused("""
                 kernel = "fill"

@@ -42,7 +42,7 @@ class JUnitReportTest {
     }
 
     @Test
-    @DisplayName("O6 a suite for each target, a case for each kernel; a failure has outcome,"
+    @DisplayName("a suite for each target, a case for each kernel; a failure has outcome,"
             + " message and log, whatever characters they have")
     void report(@TempDir Path directory) throws Exception {
         Path file = directory.resolve("report.xml");

@@ -127,7 +127,7 @@ class KernelRunnerTest {
 
     @Test
     @Timeout(value = 2, unit = TimeUnit.MINUTES)
-    @DisplayName("O6 a program that was compiled is published while others are compiled")
+    @DisplayName("a program that was compiled is published while others are compiled")
     void publishedMeanwhile(@TempDir Path directory) throws Exception {
         TestTicker ticker = new TestTicker();
         try (TestFleet fleet = new TestFleet(directory);

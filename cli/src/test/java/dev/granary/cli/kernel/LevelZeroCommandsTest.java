@@ -139,7 +139,7 @@ class LevelZeroCommandsTest {
     }
 
     @Test
-    @DisplayName("N11 N12 devices shows that Level Zero reads OpenCL's target, and not the reverse")
+    @DisplayName("devices shows that Level Zero reads OpenCL's target, and not the reverse")
     void reads() {
         List<List<String>> reads = devices.stream()
                 .map(device -> device.getAsJsonArray("reads").asList().stream()
@@ -152,7 +152,7 @@ class LevelZeroCommandsTest {
     }
 
     @Test
-    @DisplayName("N11 N12 run on both backends: target and, after a cross-namespace hit, from")
+    @DisplayName("run on both backends: target and, after a cross-namespace hit, from")
     void cross() throws Exception {
         JsonObject compiled = runKernel("cross", ""); // by default OpenCL
         assertEquals("compiled", compiled.get("outcome").getAsString());
@@ -168,7 +168,7 @@ class LevelZeroCommandsTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N11 N12 populate compiles for Level Zero; warm fetches what it reads as well")
+    @DisplayName("populate compiles for Level Zero; warm fetches what it reads as well")
     void populateAndWarm() throws Exception {
         assertEquals(
                 target("level-zero"),
@@ -198,7 +198,7 @@ class LevelZeroCommandsTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N12 doctor examines the selected backend; warm refuses a device beside a target")
+    @DisplayName("doctor examines the selected backend; warm refuses a device beside a target")
     void doctorAndWarm() throws Exception {
         run("d", "", "doctor", "--backend", "level-zero")
                 .exits(0)
@@ -216,7 +216,7 @@ class LevelZeroCommandsTest {
     }
 
     @Test
-    @DisplayName("O11 N13 explain shows where the SPIR-V of a compile comes from")
+    @DisplayName("explain shows where the SPIR-V of a compile comes from")
     void explainedSpirv() throws Exception {
         boolean hasCompiler =
                 SpirvCompiler.onPath().presence() instanceof SpirvCompiler.Presence.Installed;
@@ -255,7 +255,7 @@ class LevelZeroCommandsTest {
     }
 
     @Test
-    @DisplayName("N14 devices shows the intermediate languages of each device; run compiles a"
+    @DisplayName("devices shows the intermediate languages of each device; run compiles a"
             + " module of a manifest")
     void module() throws Exception {
         List<String> languages = devices.stream()
@@ -273,7 +273,7 @@ class LevelZeroCommandsTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N14 populate publishes a module's binary by compiler processes of both backends,"
+    @DisplayName("populate publishes a module's binary by compiler processes of both backends,"
             + " also for a device that is not here; nodes get them")
     void populatedModules() throws Exception {
         for (String backend : List.of("opencl", "level-zero")) {

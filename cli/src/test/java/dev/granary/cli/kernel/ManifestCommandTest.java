@@ -68,7 +68,7 @@ class ManifestCommandTest {
     }
 
     @Test
-    @DisplayName("U1 including recordings merges them: equal kernels count once, with the ids of"
+    @DisplayName("including recordings merges them: equal kernels count once, with the ids of"
             + " all, and others of one name get a number")
     void merge() throws Exception {
         recording("a", kernel(POCL, "-DN=1"), kernel(POCL, "-DN=2"));

@@ -75,7 +75,7 @@ class ManifestMeetsCodeTest {
     }
 
     @Test
-    @DisplayName("U1 R7 a program with an empty directory compiles none of the kernels that CI has"
+    @DisplayName("a program with an empty directory compiles none of the kernels that CI has"
             + " populated from a manifest")
     void populatedForProgram() throws Exception {
         try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
@@ -126,8 +126,7 @@ class ManifestMeetsCodeTest {
     }
 
     @Test
-    @DisplayName(
-            "U1 K5 spellings of one program in a manifest, and the program itself, have one id")
+    @DisplayName("spellings of one program in a manifest, and the program itself, have one id")
     void spellings() throws Exception {
         String options = "options = \"-cl-fast-relaxed-math\"\n";
         String launch = "launch = [{ kernel = \"saxpy\", global = [4096], local = [64] }]\n";

@@ -164,14 +164,14 @@ class PlanCommandTest {
     }
 
     @Test
-    @DisplayName("P8 a size beyond 31 bits is an error that says so")
+    @DisplayName("a size beyond 31 bits is an error that says so")
     void hugeSize() throws Exception {
         Path file = file(GEMM.replace("shape = [127, 11]", "shape = [9223372036854775807, 11]"));
         Cli.run("plan", file.toString()).exits(2).reports(":", "is too large");
     }
 
     @Test
-    @DisplayName("P8 a file gives the plan that Java gives")
+    @DisplayName("a file gives the plan that Java gives")
     void file() throws Exception {
         KernelPlan read = PlanFile.read(file(GEMM));
         assertEquals(expected().source(), read.source());
@@ -180,7 +180,7 @@ class PlanCommandTest {
 
     @Test
     @NeedsPocl
-    @DisplayName("P8 plan prints the kernel, blocks, bytes, elided copies and limits")
+    @DisplayName("plan prints the kernel, blocks, bytes, elided copies and limits")
     void text() throws Exception {
         String path = file(GEMM).toString();
         Cli.run("plan", path, "--device", "portable", "--emit")
@@ -199,7 +199,7 @@ class PlanCommandTest {
 
     @Test
     @NeedsPocl
-    @DisplayName("P8 plan prints JSON")
+    @DisplayName("plan prints JSON")
     void json() throws Exception {
         String path = file(GEMM).toString();
         JsonObject json = Cli.run("plan", path, "--device", "portable", "--emit", "--json")
@@ -214,7 +214,7 @@ class PlanCommandTest {
 
     @Test
     @NeedsPocl
-    @DisplayName("P8 a plan that does not fit the device fails after its report")
+    @DisplayName("a plan that does not fit the device fails after its report")
     void tooLarge() throws Exception {
         Cli.run(
                         "plan",
@@ -229,7 +229,7 @@ class PlanCommandTest {
     }
 
     @Test
-    @DisplayName("P8 mistakes are refused with file, line and column")
+    @DisplayName("mistakes are refused with file, line and column")
     void mistakes() throws Exception {
         wrong("kernel = \"gemm\"", "kernel = 5", "plan.toml:1:1", "kernel must be a string");
         wrong("kernel = \"gemm\"", "kernel = \"for\"", "plan.toml:1:1", "OpenCL C has that word");

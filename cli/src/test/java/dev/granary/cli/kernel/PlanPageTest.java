@@ -35,13 +35,13 @@ class PlanPageTest {
     }
 
     @Test
-    @DisplayName("P9 docs/plans.md has a plan that the command reads, and its picture")
+    @DisplayName("docs/plans.md has a plan that the command reads, and its picture")
     void gemm() throws Exception {
         assertPicture(Files.writeString(directory.resolve("gemm.toml"), fileOfPage()), "gemm.svg");
     }
 
     @Test
-    @DisplayName("P9 docs/plans.md has the picture of the convolution beside it")
+    @DisplayName("docs/plans.md has the picture of the convolution beside it")
     void convolution() throws Exception {
         assertPicture(PICTURES.resolve("convolution.toml"), "convolution.svg");
     }

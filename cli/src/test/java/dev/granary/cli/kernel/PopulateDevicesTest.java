@@ -64,7 +64,7 @@ class PopulateDevicesTest {
     }
 
     @Test
-    @DisplayName("R11 one populate compiles for all devices, or for those that are named; each"
+    @DisplayName("one populate compiles for all devices, or for those that are named; each"
             + " target has its entries, and a table of its own")
     void devices() throws Exception {
         assumeTrue(

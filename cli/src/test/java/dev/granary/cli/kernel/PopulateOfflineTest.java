@@ -165,7 +165,7 @@ class PopulateOfflineTest {
     }
 
     @Test
-    @DisplayName("R11 entries that were populated without device and driver are hit by the device:"
+    @DisplayName("entries that were populated without device and driver are hit by the device:"
             + " nothing is compiled there, by OpenCL or by Level Zero")
     void hitByDevice() throws Exception {
         requireOcloc();
@@ -249,9 +249,8 @@ class PopulateOfflineTest {
     }
 
     @Test
-    @DisplayName(
-            "N13 populate publishes one intermediate program for several targets; a device that no"
-                    + " target names builds from it without a compiler to SPIR-V")
+    @DisplayName("populate publishes one intermediate program for several targets; a device that no"
+            + " target names builds from it without a compiler to SPIR-V")
     void intermediate() throws Exception {
         requireOcloc();
         assumeTrue(Files.exists(INTEL_ICD), "Intel's driver, on Debian: " + INSTALL);
@@ -323,7 +322,7 @@ class PopulateOfflineTest {
     }
 
     @Test
-    @DisplayName("N9 without the compiler, and for an unknown name, populate is wrong usage and"
+    @DisplayName("without the compiler, and for an unknown name, populate is wrong usage and"
             + " names the package, and the targets")
     void usage() throws Exception {
         String manifest = manifest();
@@ -345,7 +344,7 @@ class PopulateOfflineTest {
     }
 
     @Test
-    @DisplayName("U12 the compiler's errors are shown as those of a driver: with the user's file"
+    @DisplayName("the compiler's errors are shown as those of a driver: with the user's file"
             + " and line, 20 lines at most; the other kernels are published")
     void errors() throws Exception {
         requireOcloc();
@@ -392,9 +391,8 @@ class PopulateOfflineTest {
     }
 
     @Test
-    @DisplayName(
-            "N10 a binary that is not for the target for certain is not published: no driver is"
-                    + " here to tell")
+    @DisplayName("a binary that is not for the target for certain is not published: no driver is"
+            + " here to tell")
     void undetermined() throws Exception {
         Path programs = Files.createDirectories(directory.resolve("programs"));
         Path script = Files.writeString(programs.resolve("ocloc"), """
@@ -414,9 +412,8 @@ class PopulateOfflineTest {
     }
 
     @Test
-    @DisplayName(
-            "U10 a populate that is ended leaves no compiler running and no temporary file; one"
-                    + " that hangs costs its kernel only")
+    @DisplayName("a populate that is ended leaves no compiler running and no temporary file; one"
+            + " that hangs costs its kernel only")
     void ended() throws Exception {
         Path programs = Files.createDirectories(directory.resolve("programs"));
         Path pid = directory.resolve("pid");

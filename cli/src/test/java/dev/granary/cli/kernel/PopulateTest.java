@@ -83,9 +83,8 @@ class PopulateTest {
     }
 
     @Test
-    @DisplayName(
-            "R7 populate compiles and publishes; another machine gets all from the bucket, then"
-                    + " from its disk, then offline")
+    @DisplayName("populate compiles and publishes; another machine gets all from the bucket, then"
+            + " from its disk, then offline")
     void populateAndRun() throws Exception {
         String manifest = manifest("");
         try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
@@ -205,9 +204,8 @@ class PopulateTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName(
-            "A1 A2 R21 B11 a pack cannot be written: populate reports cause and remedy and ends"
-                    + " with 1; the next one uploads without compiling")
+    @DisplayName("a pack cannot be written: populate reports cause and remedy and ends"
+            + " with 1; the next one uploads without compiling")
     void packRefused() throws Exception {
         String manifest = manifest("");
         try (TestFleet fleet = new TestFleet(directory)) {
@@ -269,9 +267,8 @@ class PopulateTest {
     }
 
     @Test
-    @DisplayName(
-            "U12 a real driver's log of a kernel: the user's files and lines, 20 lines at most,"
-                    + " all with --verbose, the same as JSON")
+    @DisplayName("a real driver's log of a kernel: the user's files and lines, 20 lines at most,"
+            + " all with --verbose, the same as JSON")
     void buildLog() throws Exception {
         String manifest = manifest("");
         Files.writeString(
@@ -310,9 +307,8 @@ class PopulateTest {
     }
 
     @Test
-    @DisplayName(
-            "N12 a device that does not exist, by name or number, is a wrong use, reported with"
-                    + " the present ones; so is a wrong backend")
+    @DisplayName("a device that does not exist, by name or number, is a wrong use, reported with"
+            + " the present ones; so is a wrong backend")
     void noSuchDevice() throws Exception {
         String present = "opencl 0 " + OpenCl.devices().getFirst();
         run("get", "local", List.of(), manifest(""), "--device", "abacus")
@@ -331,7 +327,7 @@ class PopulateTest {
     }
 
     @Test
-    @DisplayName("N12 a part of the names of devices with different targets is ambiguous, a number"
+    @DisplayName("a part of the names of devices with different targets is ambiguous, a number"
             + " is not")
     void ambiguous() throws Exception {
         String vendor = OpenCl.devices().getFirst().target().vendor();
@@ -366,7 +362,7 @@ class PopulateTest {
     }
 
     @Test
-    @DisplayName("N12 the target of each result is in the JSON, and a number selects a device")
+    @DisplayName("the target of each result is in the JSON, and a number selects a device")
     void target() throws Exception {
         JsonObject result = run(
                         "get",

@@ -85,9 +85,8 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName(
-            "A1 O9 B11 U2 missing bucket, dead server, wrong keys: populate ends with 1 and the"
-                    + " cause before anything is compiled, each time")
+    @DisplayName("missing bucket, dead server, wrong keys: populate ends with 1 and the"
+            + " cause before anything is compiled, each time")
     void checkedFirst() {
         for (int i = 0; i < 2; i++) {
             Cli missing = at("populate", "ci", "s3://no-such-bucket/ci", fleet.endpoint())
@@ -118,7 +117,7 @@ class PopulateTruthTest {
 
     @Test
     @DisplayName(
-            "A1 populate without a writable bucket is a wrong configuration, and compiles nothing")
+            "populate without a writable bucket is a wrong configuration, and compiles nothing")
     void noBucket() {
         Cli.run("populate", "--dir", directory.resolve("ci").toString(), manifest)
                 .exits(2)
@@ -130,9 +129,8 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName(
-            "A1 an entry that the server accepts but does not return is a failure: populate reads"
-                    + " each entry back, and ends with 1 and the cause")
+    @DisplayName("an entry that the server accepts but does not return is a failure: populate reads"
+            + " each entry back, and ends with 1 and the cause")
     void notReadable() {
         fleet.plan(FaultPlan.when(
                 request -> request.operation().startsWith("GET range"),
@@ -154,9 +152,8 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName(
-            "O4 populate --fresh compiles what the directory and the bucket have, and publishes"
-                    + " what the bucket lacks; the directory stays as it is")
+    @DisplayName("populate --fresh compiles what the directory and the bucket have, and publishes"
+            + " what the bucket lacks; the directory stays as it is")
     void fresh() {
         Cli.run("get", manifest, "--dir", directory.resolve("ci").toString()).exits(0);
         run("populate", "ci", "--fresh").exits(0).prints("1 compiled", "1 published, 0 there");
@@ -166,7 +163,7 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName("O6 --junit writes a report with each kernel, also if one fails; a wrong place for"
+    @DisplayName("--junit writes a report with each kernel, also if one fails; a wrong place for"
             + " it stops the command at once")
     void junit() throws Exception {
         Path report = directory.resolve("report.xml");
@@ -189,7 +186,7 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName("A1 S3 a truncated object under the right key does not count as there already:"
+    @DisplayName("a truncated object under the right key does not count as there already:"
             + " populate replaces it, and another machine gets it")
     void damaged() {
         run("populate", "ci", "--unpacked").exits(0).prints("1 published");
@@ -201,7 +198,7 @@ class PopulateTruthTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("A1 B1 S12 a lifecycle rule removes packs: populate publishes the missing entries"
+    @DisplayName("a lifecycle rule removes packs: populate publishes the missing entries"
             + " again, and then warm and run succeed")
     void packsGone() throws Exception {
         run("populate", "ci").exits(0).prints("1 published");
@@ -238,7 +235,7 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName("S12 packs are gone and programs have published unpacked entries: populate reports"
+    @DisplayName("packs are gone and programs have published unpacked entries: populate reports"
             + " there already, warm reports the pack until compact drops it")
     void packsGoneAndPublishedUnpacked() {
         run("populate", "ci").exits(0).prints("1 published");
@@ -273,7 +270,7 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName("A1 R5 a kernel of a later bucket does not count while the populated one refuses"
+    @DisplayName("a kernel of a later bucket does not count while the populated one refuses"
             + " writes; afterwards it is published there without a compile")
     void hitOfAnotherBucket() {
         at("populate", "ci", "s3://kernels/company", fleet.endpoint()).exits(0);
@@ -315,7 +312,7 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName("A1 S8 the limit for uploads passes: pending entries are counted and reported, the"
+    @DisplayName("the limit for uploads passes: pending entries are counted and reported, the"
             + " exit code is 1")
     void pending() {
         fleet.plan(FaultPlan.when(
@@ -342,7 +339,7 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName("O1 run and populate show the requests to a bucket, their retries, and the state"
+    @DisplayName("run and populate show the requests to a bucket, their retries, and the state"
             + " of its circuit breaker, as text and as JSON")
     void breaker() {
         String dead = "http://127.0.0.1:1";
@@ -371,7 +368,7 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName("O8 U3 run with a bucket that cannot be used: one line with the cause, and 0; with"
+    @DisplayName("run with a bucket that cannot be used: one line with the cause, and 0; with"
             + " --require-bucket 1, even if all are in the local tier")
     void requireBucket() {
         Cli dead = at("get", "node", "s3://kernels/ci", "http://127.0.0.1:1")
@@ -400,9 +397,8 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName(
-            "O8 U3 a server that returns something for every name: run reports it in one line, and"
-                    + " ends with 1 if a bucket is required")
+    @DisplayName("a server that returns something for every name: run reports it in one line, and"
+            + " ends with 1 if a bucket is required")
     void somethingForEveryName() throws IOException {
         HttpServer server =
                 HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
@@ -434,9 +430,8 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName(
-            "O8 U3 run with a bucket that has only a damaged entry: one line reports it, and the"
-                    + " upload replaces it")
+    @DisplayName("run with a bucket that has only a damaged entry: one line reports it, and the"
+            + " upload replaces it")
     void onlyDamaged() {
         run("populate", "ci", "--unpacked").exits(0).prints("1 published");
         fleet.change(fleet.keys("/e/").getFirst(), bytes -> Arrays.copyOf(bytes, bytes.length / 3));
@@ -449,9 +444,8 @@ class PopulateTruthTest {
     }
 
     @Test
-    @DisplayName(
-            "R3 U3 run with credentials without write access: one line reports the failed uploads,"
-                    + " and the exit code is 0")
+    @DisplayName("run with credentials without write access: one line reports the failed uploads,"
+            + " and the exit code is 0")
     void readOnly() {
         fleet.plan(FaultPlan.when(
                 request -> request.operation().startsWith("PUT"), new Fault.Lost(Fault.DENIED)));

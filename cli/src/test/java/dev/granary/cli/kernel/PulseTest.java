@@ -45,7 +45,7 @@ class PulseTest {
     }
 
     @Test
-    @DisplayName("O6 a line per failure at once, and one per 30 s with the progress")
+    @DisplayName("a line per failure at once, and one per 30 s with the progress")
     void lines() {
         assertEquals(List.of(), after(Duration.ofSeconds(1), result("a", Outcome.COMPILED)));
         assertEquals(
@@ -61,7 +61,7 @@ class PulseTest {
     }
 
     @Test
-    @DisplayName("O6 what is compiled is published every two minutes, and nothing if there is none")
+    @DisplayName("what is compiled is published every two minutes, and nothing if there is none")
     void publications() {
         after(Duration.ofMinutes(1), result("a", Outcome.COMPILED));
         assertEquals(

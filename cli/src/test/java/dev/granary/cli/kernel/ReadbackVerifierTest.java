@@ -79,7 +79,7 @@ class ReadbackVerifierTest {
     }
 
     @Test
-    @DisplayName("A1 R12 U16 each entry is read once and reported; packs are requested once")
+    @DisplayName("each entry is read once and reported; packs are requested once")
     void once() throws Exception {
         fleet.publishUnpacked(entries);
         fleet.requests();
@@ -91,7 +91,7 @@ class ReadbackVerifierTest {
     }
 
     @Test
-    @DisplayName("A1 a failed read is repeated, and no other; after three failures the entry is"
+    @DisplayName("a failed read is repeated, and no other; after three failures the entry is"
             + " unreadable, with its cause")
     void rounds() throws Exception {
         fleet.publishUnpacked(entries);
@@ -114,7 +114,7 @@ class ReadbackVerifierTest {
     }
 
     @Test
-    @DisplayName("A1 S3 an absent or damaged entry is unreadable, with its cause")
+    @DisplayName("an absent or damaged entry is unreadable, with its cause")
     void absentAndDamaged() throws Exception {
         fleet.publishUnpacked(entries);
         fleet.remove(ids.get(0).hash().hex());
@@ -130,7 +130,7 @@ class ReadbackVerifierTest {
     }
 
     @Test
-    @DisplayName("A7 an exception makes an entry unreadable")
+    @DisplayName("an exception makes an entry unreadable")
     void exception() throws Exception {
         fleet.publishUnpacked(entries);
         Map<Id, String> unreadable = unreadable("s3://kernels/ci", _ -> {
@@ -141,7 +141,7 @@ class ReadbackVerifierTest {
     }
 
     @Test
-    @DisplayName("A9 without an entry before the timeout, no request and no other round follows")
+    @DisplayName("without an entry before the timeout, no request and no other round follows")
     void timeout() throws Exception {
         fleet.publishUnpacked(entries);
         fleet.requests();
@@ -162,9 +162,8 @@ class ReadbackVerifierTest {
     }
 
     @Test
-    @DisplayName(
-            "A1 the test of a bucket is one request; a problem has a cure; 403 for an absent key"
-                    + " is no problem")
+    @DisplayName("the test of a bucket is one request; a problem has a cure; 403 for an absent key"
+            + " is no problem")
     void trial() throws Exception {
         BucketConfig bucket = layers("s3://kernels/ci").getFirst();
         fleet.requests();

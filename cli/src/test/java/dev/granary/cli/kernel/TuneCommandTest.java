@@ -114,7 +114,7 @@ class TuneCommandTest {
     }
 
     @Test
-    @DisplayName("P14 a space in a file has the plans that its values give")
+    @DisplayName("a space in a file has the plans that its values give")
     void file() throws Exception {
         PlanSpace space = PlanFile.readSpace(file(SCALE));
         // tile 2 only without work-items, the second order only with vectors
@@ -146,7 +146,7 @@ class TuneCommandTest {
     }
 
     @Test
-    @DisplayName("P14 mistakes in a space are refused with file, line and column")
+    @DisplayName("mistakes in a space are refused with file, line and column")
     void mistakes() throws Exception {
         wrong("size = \"$tile\"", "size = \"$til\"", "\"$til\" is no parameter of the space");
         wrong("size = \"$tile\"", "size = 4", "the parameter tile is not used");
@@ -172,7 +172,7 @@ class TuneCommandTest {
 
     @Test
     @NeedsPocl
-    @DisplayName("P14 tune tries plans once, --show and later runs try none, --again keeps the"
+    @DisplayName("tune tries plans once, --show and later runs try none, --again keeps the"
             + " better one")
     void tune() throws Exception {
         granary("tune", FEW, "--show").exits(1).reports("no tier has an outcome for this space");
@@ -210,7 +210,7 @@ class TuneCommandTest {
 
     @Test
     @NeedsPocl
-    @DisplayName("P14 --publish publishes the stored outcome with its kernel, and tries no plan")
+    @DisplayName("--publish publishes the stored outcome with its kernel, and tries no plan")
     void publish() throws Exception {
         try (TestFleet fleet = new TestFleet(directory)) {
             String[] options = {
@@ -233,9 +233,8 @@ class TuneCommandTest {
 
     @Test
     @NeedsPocl
-    @DisplayName(
-            "P14 S8 tune with a bucket that does not answer uploads: the limit is reported, the"
-                    + " exit code is 1")
+    @DisplayName("tune with a bucket that does not answer uploads: the limit is reported, the"
+            + " exit code is 1")
     void pending() throws Exception {
         try (TestFleet fleet = new TestFleet(directory)) {
             fleet.plan(FaultPlan.when(
@@ -252,7 +251,7 @@ class TuneCommandTest {
     }
 
     @Test
-    @DisplayName("P14 wrong options of tune are refused")
+    @DisplayName("wrong options of tune are refused")
     void options() throws Exception {
         granary("tune", SCALE, "--budget", "0").exits(2).reports("must be positive numbers");
         granary("tune", SCALE, "--show", "--again").exits(2).reports("give one");

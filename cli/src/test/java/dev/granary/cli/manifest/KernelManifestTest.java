@@ -192,16 +192,15 @@ class KernelManifestTest {
                 "a = 1\\n\\n\\nb = 1979-05-27T07:32:00-1'\\nc = 1\\n|4:|not TOML",
                 "[[kernel]]\\nname = 'k'\\nsource = 'a'\\noptions = '-D \"\"'|4:1|is empty"
             })
-    @DisplayName("F6 failures of the parser itself are errors with line and column")
+    @DisplayName("failures of the parser itself are errors with line and column")
     void parserFails(String text, String place, String expected) throws Exception {
         String nested = text.replace("%NEST%", "[".repeat(4000)).replace("\\n", "\n");
         assertMessage(nested, "kernels.toml:" + place, expected);
     }
 
     @Test
-    @DisplayName(
-            "F6 brackets in strings and comments are not nested, and neither are those of a long"
-                    + " list")
+    @DisplayName("brackets in strings and comments are not nested, and neither are those of a long"
+            + " list")
     void bracketsThatDoNotNest() throws Exception {
         String many = "[".repeat(3000);
         assertMessage(
@@ -212,7 +211,7 @@ class KernelManifestTest {
     }
 
     @Test
-    @DisplayName("F9 user information is not echoed: neither from a key, nor from a name, nor from"
+    @DisplayName("user information is not echoed: neither from a key, nor from a name, nor from"
             + " invalid TOML")
     void userInformation() throws Exception {
         for (String text : List.of(

@@ -189,9 +189,8 @@ class RecordingRoundTripTest {
     }
 
     @Test
-    @DisplayName(
-            "U1 K5 each of many random kernels has in its recording the id that it had in code,"
-                    + " in any order of recording, and also after the recording was moved")
+    @DisplayName("each of many random kernels has in its recording the id that it had in code,"
+            + " in any order of recording, and also after the recording was moved")
     void sameIds() throws Exception {
         Map<String, KernelDescriptor> expected = new LinkedHashMap<>();
         List<KernelDescriptor> batch = new ArrayList<>();

@@ -31,8 +31,8 @@ import java.util.stream.Stream;
 /** Tests of {@code granary devices}, with the drivers that are installed. */
 class DevicesCommandTest {
     @Test
-    @DisplayName("N9 devices lists each device with the target that engines use, and what is"
-            + " missing")
+    @DisplayName(
+            "devices lists each device with the target that engines use, and what is" + " missing")
     void list() {
         JsonObject printed = Cli.run("devices", "--json").exits(0).json();
         List<JsonObject> devices = printed.getAsJsonArray("devices").asList().stream()
@@ -76,7 +76,7 @@ class DevicesCommandTest {
     }
 
     @Test
-    @DisplayName("N9 a program with the command but without LWJGL lists the devices of Level Zero,"
+    @DisplayName("a program with the command but without LWJGL lists the devices of Level Zero,"
             + " and the artifact that OpenCL needs")
     void withoutBinding(@TempDir Path directory) throws Exception {
         Optional<String> reason = TestDriver.compile(directory);
@@ -118,7 +118,7 @@ class DevicesCommandTest {
     }
 
     @Test
-    @DisplayName("N9 the text names each device and its target, and how to install what is missing")
+    @DisplayName("the text names each device and its target, and how to install what is missing")
     void text() {
         Cli shown = Cli.run("devices").exits(0);
         OpenCl.devices()

@@ -63,9 +63,8 @@ class DoctorTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"aws", "minio"})
-    @DisplayName(
-            "O9 R15 a sound bucket: a line for each step of the probe and the verdict, as text and"
-                    + " as JSON")
+    @DisplayName("a sound bucket: a line for each step of the probe and the verdict, as text and"
+            + " as JSON")
     void sound(String client) throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("kernels");
@@ -120,7 +119,7 @@ class DoctorTest {
 
     @Test
     @DisplayName(
-            "O9 a wrong name, a wrong key: one problem each, with cause and cure, exit code 1, and"
+            "a wrong name, a wrong key: one problem each, with cause and cure, exit code 1, and"
                     + " no secret")
     void wrong() throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
@@ -150,9 +149,8 @@ class DoctorTest {
     }
 
     @Test
-    @DisplayName(
-            "O9 R3 credentials without write access are no problem: a note, and the exit code as"
-                    + " without a bucket")
+    @DisplayName("credentials without write access are no problem: a note, and the exit code as"
+            + " without a bucket")
     void onlyReads() throws Exception {
         HttpServer server =
                 HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);

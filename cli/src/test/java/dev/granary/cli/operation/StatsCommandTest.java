@@ -93,7 +93,7 @@ class StatsCommandTest {
     }
 
     @Test
-    @DisplayName("O1 --prometheus prints each counter by the rules of the text format, with escaped"
+    @DisplayName("--prometheus prints each counter by the rules of the text format, with escaped"
             + " labels")
     void prometheus() throws Exception {
         use();
@@ -156,7 +156,7 @@ class StatsCommandTest {
     }
 
     @Test
-    @DisplayName("U11 --reset prints the counters and sets them to 0; entries stay, and later"
+    @DisplayName("--reset prints the counters and sets them to 0; entries stay, and later"
             + " processes count from there")
     void reset() throws Exception {
         use();

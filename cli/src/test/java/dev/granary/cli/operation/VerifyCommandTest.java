@@ -40,7 +40,7 @@ class VerifyCommandTest {
     }
 
     @Test
-    @DisplayName("D6 verify reports damage and foreign files in 80 columns and as JSON")
+    @DisplayName("verify reports damage and foreign files in 80 columns and as JSON")
     void verifyReport() {
         Path at = Path.of("/cache");
         DirectoryUsage usage = new DirectoryUsage(

@@ -28,7 +28,7 @@ class ProgressLineTest {
 
     @Test
     @SuppressWarnings("try") // closed within, to test calls after that
-    @DisplayName("S5 O10 while a bucket is silent the line shows it, and then the progress again")
+    @DisplayName("while a bucket is silent the line shows it, and then the progress again")
     void silence() {
         try (ProgressLine progress = progress(true)) {
             progress.at(0, "first");
@@ -47,9 +47,8 @@ class ProgressLineTest {
     }
 
     @Test
-    @DisplayName(
-            "S5 O10 a thread polls while the work waits; without a terminal nothing is polled or"
-                    + " shown")
+    @DisplayName("a thread polls while the work waits; without a terminal nothing is polled or"
+            + " shown")
     void polled() throws Exception {
         // the second poll comes after the first was shown
         CountDownLatch seen = new CountDownLatch(2);

@@ -124,7 +124,7 @@ class ReportTest {
     }
 
     @Test
-    @DisplayName("O10 a table that is wider than 80 columns is truncated in its first column only,"
+    @DisplayName("a table that is wider than 80 columns is truncated in its first column only,"
             + " or in that with ~")
     void table() {
         Report report = new Report(new PrintWriter(out), new PrintWriter(err), false);

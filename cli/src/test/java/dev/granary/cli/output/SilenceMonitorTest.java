@@ -12,9 +12,8 @@ import java.util.concurrent.atomic.AtomicReference;
 /** Tests of the monitor of silent buckets. */
 class SilenceMonitorTest {
     @Test
-    @DisplayName(
-            "S5 A9 the bucket with the longest stall is named, with its time; a short stall is not"
-                    + " reported")
+    @DisplayName("the bucket with the longest stall is named, with its time; a short stall is not"
+            + " reported")
     void longest() {
         AtomicReference<Duration> first = new AtomicReference<>(Duration.ZERO);
         AtomicReference<Duration> second = new AtomicReference<>(Duration.ofSeconds(2));

@@ -62,9 +62,8 @@ class EntryCopierTest {
 
     @ParameterizedTest
     @EnumSource(DamageKind.class)
-    @DisplayName(
-            "D6 each kind of damage is counted, named, and removed by a repair; entries of other"
-                    + " versions stay (K11)")
+    @DisplayName("each kind of damage is counted, named, and removed by a repair; entries of other"
+            + " versions stay (K11)")
     void damage(DamageKind damage) {
         catalog.add(entries.entry(100));
         EntryCatalog.Listed damagedEntry = catalog.add(

@@ -67,9 +67,8 @@ class WarmerTest {
     }
 
     @Test
-    @DisplayName(
-            "R7 R11 R12 all entries of the target arrive with few requests; lookups and a second"
-                    + " warm read nothing more")
+    @DisplayName("all entries of the target arrive with few requests; lookups and a second"
+            + " warm read nothing more")
     void all() throws Exception {
         List<FakeDescriptor> kernels = TestFleet.kernels(50);
         fleet.publish(of(kernels));
@@ -145,7 +144,7 @@ class WarmerTest {
     }
 
     @Test
-    @DisplayName("R6 D6 R18 a damaged entry and a lost pack are skipped with their causes, and all"
+    @DisplayName("a damaged entry and a lost pack are skipped with their causes, and all"
             + " others arrive")
     void damages() throws Exception {
         List<FakeDescriptor> kernels = TestFleet.kernels(20);
@@ -177,7 +176,7 @@ class WarmerTest {
     }
 
     @Test
-    @DisplayName("R5 of several buckets the first wins; a later one provides the missing entries")
+    @DisplayName("of several buckets the first wins; a later one provides the missing entries")
     void layers() throws Exception {
         List<FakeDescriptor> kernels = TestFleet.kernels(3);
         fleet.publish(of(kernels.subList(0, 2)));
@@ -220,9 +219,8 @@ class WarmerTest {
     }
 
     @Test
-    @DisplayName(
-            "E1 a directory that is too small keeps its capacity, and the report has the evicted"
-                    + " entries")
+    @DisplayName("a directory that is too small keeps its capacity, and the report has the evicted"
+            + " entries")
     void tooSmall() throws Exception {
         fleet.publish(Stream.generate(() -> entries.entry(100 << 10)).limit(60).toList());
         GranaryConfig config = fleet.config("node").capacity("2MiB").build();
@@ -239,7 +237,7 @@ class WarmerTest {
     }
 
     @Test
-    @DisplayName("R16 a bucket that does not answer is reported, and nothing is installed")
+    @DisplayName("a bucket that does not answer is reported, and nothing is installed")
     void unreachable() throws Exception {
         GranaryConfig config =
                 fleet.config("node").endpoint("http://127.0.0.1:1").build();

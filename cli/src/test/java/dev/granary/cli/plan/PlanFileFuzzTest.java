@@ -90,9 +90,8 @@ class PlanFileFuzzTest {
     }
 
     @Test
-    @DisplayName(
-            "P8 Fuzz: a plan file gives one kernel of plain C with its picture, or its error is"
-                    + " reported with line and column")
+    @DisplayName("Fuzz: a plan file gives one kernel of plain C with its picture, or its error is"
+            + " reported with line and column")
     void plans() throws Exception {
         Path file = directory.resolve("plan.toml");
         FileFuzzer.run(
@@ -212,9 +211,8 @@ class PlanFileFuzzTest {
     }
 
     @Test
-    @DisplayName(
-            "P8 random plan files of right and wrong values: one kernel with its picture, or an"
-                    + " error with the file")
+    @DisplayName("random plan files of right and wrong values: one kernel with its picture, or an"
+            + " error with the file")
     void values() throws Exception {
         Path file = directory.resolve("plan.toml");
         RandomPlan writer = new RandomPlan(TestSeed.random("plan files"));

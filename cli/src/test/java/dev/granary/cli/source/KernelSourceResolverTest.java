@@ -77,7 +77,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("K9 headers are followed through a chain, and editing any of them changes the id")
+    @DisplayName("headers are followed through a chain, and editing any of them changes the id")
     void chain() throws Exception {
         manifest("");
         write("m/src/k.cl", "#include \"a.h\"\n" + BODY);
@@ -97,7 +97,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("U12 the first line of each source of a program is counted as a compiler does,"
+    @DisplayName("the first line of each source of a program is counted as a compiler does,"
             + " which joins the texts; of two that begin on one line the later one has it")
     void firstLines() throws Exception {
         write("m/kernels.toml", "[[kernel]]\nname = 'k'\nsource = ['a', 'b', 'c', 'd', 'e']\n");
@@ -115,7 +115,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("K12 moving the whole tree, or its line endings, does not change the id")
+    @DisplayName("moving the whole tree, or its line endings, does not change the id")
     void moved() throws Exception {
         manifest("include = ['../common']\noptions = '-I src/inner'");
         write("m/src/k.cl", "#include \"a.h\"\n#include <inner.h>\n#include \"../up.h\"\n" + BODY);
@@ -137,7 +137,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("K9 the order of include directories, from include and from -I, is in the id; all"
+    @DisplayName("the order of include directories, from include and from -I, is in the id; all"
             + " files of a name become headers")
     void sameNameTwice() throws Exception {
         write("m/src/k.cl", "#include <x.h>\n" + BODY);
@@ -157,9 +157,8 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName(
-            "K9 a header beside the including one does not hide the one that angle brackets refer"
-                    + " to")
+    @DisplayName("a header beside the including one does not hide the one that angle brackets refer"
+            + " to")
     void anglesAndQuotes() throws Exception {
         manifest("include = ['inc']");
         write("m/src/k.cl", "#include \"sub/outer.h\"\n" + BODY);
@@ -187,9 +186,8 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName(
-            "K7 if a macro expands to the name, all files of the directories are headers, and the"
-                    + " kernel stays cacheable")
+    @DisplayName("if a macro expands to the name, all files of the directories are headers, and the"
+            + " kernel stays cacheable")
     void computedInclude() throws Exception {
         manifest("include = ['inc']");
         write("m/src/k.cl", "#define H \"x.h\"\n#include H\n" + BODY);
@@ -203,9 +201,8 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName(
-            "K7 inputs that the key cannot see make the kernel not cacheable, a computed include"
-                    + " beside them or not")
+    @DisplayName("inputs that the key cannot see make the kernel not cacheable, a computed include"
+            + " beside them or not")
     void unseenInputs() throws Exception {
         Path outside = Files.writeString(directory.resolve("outside.h"), "// outside\n");
         for (String computed : new String[] {"", "#define H \"x.h\"\n#include H\n"}) {
@@ -221,7 +218,7 @@ class KernelSourceResolverTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"-DS='\"ab\"'", "-DS='\"a b\"'", "-DS=\"a'b\"", "-DX='a b' -D Y=1"})
-    @DisplayName("F8 a manifest's options reach the driver as the same options in code do, quotes"
+    @DisplayName("a manifest's options reach the driver as the same options in code do, quotes"
             + " included, with the same id")
     void optionsAsInCode(String options) throws Exception {
         manifest("options = \"\"\"" + options + "\"\"\"");
@@ -235,7 +232,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("F7 blank names, in ASCII and beyond, are valid names")
+    @DisplayName("blank names, in ASCII and beyond, are valid names")
     void blankNames() throws Exception {
         assumeTrue(canBeNamed("\u3000"), "the file names of this locale are limited to ASCII");
         manifest("include = ['inc']");
@@ -256,7 +253,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("F7 blank names, names like trigraphs and empty sources: a descriptor, or an"
+    @DisplayName("blank names, names like trigraphs and empty sources: a descriptor, or an"
             + " IOException that names the file")
     void oddNames() throws Exception {
         manifest("include = ['inc']");
@@ -297,9 +294,8 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName(
-            "F7 a source of 4 GiB is an IOException with the limit; no memory is allocated from"
-                    + " its length")
+    @DisplayName("a source of 4 GiB is an IOException with the limit; no memory is allocated from"
+            + " its length")
     void longSource() throws Exception {
         Path file = write("m/src/long.cl", "");
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
@@ -331,9 +327,8 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName(
-            "F5 a line that compilers interpret differently makes the kernel not cacheable, with"
-                    + " the reason; CRLF after a backslash does not")
+    @DisplayName("a line that compilers interpret differently makes the kernel not cacheable, with"
+            + " the reason; CRLF after a backslash does not")
     void unclearLines() throws Exception {
         manifest("");
         write("m/src/a.h", "// a\n");
@@ -347,9 +342,8 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName(
-            "F5 a computed include does not excuse the clock, an absolute name, or a path out of"
-                    + " the tree")
+    @DisplayName("a computed include does not excuse the clock, an absolute name, or a path out of"
+            + " the tree")
     void computedExcusesNamesOnly() throws Exception {
         manifest("");
         write("m/src/x.h", "// x\n");
@@ -364,7 +358,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("K7 a header that a macro names brings the files that it includes, also from other"
+    @DisplayName("a header that a macro names brings the files that it includes, also from other"
             + " directories and by a further macro")
     void computedIncludeOfIncludes() throws Exception {
         manifest("");
@@ -382,7 +376,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("K7 a loop of symbolic links in a directory of headers is skipped")
+    @DisplayName("a loop of symbolic links in a directory of headers is skipped")
     void loopOfLinks() throws Exception {
         manifest("include = ['inc']");
         write("m/src/k.cl", "#define H \"x.h\"\n#include H\n" + BODY);
@@ -443,9 +437,8 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName(
-            "N14 a source that begins as SPIR-V is a module, whichever its name is, with the id"
-                    + " of the same module in code")
+    @DisplayName("a source that begins as SPIR-V is a module, whichever its name is, with the id"
+            + " of the same module in code")
     void module() throws Exception {
         byte[] module = SampleBinaries.bytes("saxpy.spv");
         manifest("entry = ['saxpy']\noptions = '-cl-mad-enable'\n");
@@ -463,7 +456,7 @@ class KernelSourceResolverTest {
     }
 
     @Test
-    @DisplayName("N14 a damaged module is no source text, and each input that has no effect on a"
+    @DisplayName("a damaged module is no source text, and each input that has no effect on a"
             + " module is refused with its name")
     void unsoundModule() throws Exception {
         byte[] module = SampleBinaries.bytes("saxpy.spv");

@@ -280,7 +280,7 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("T4 an endpoint with credentials is rejected, and no message contains them")
+    @DisplayName("an endpoint with credentials is rejected, and no message contains them")
     void credentialsInEndpoint() {
         environment.put("GRANARY_S3_ENDPOINT", "http://user:secret@host:9000");
         String message = mistake();
@@ -382,8 +382,7 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName(
-            "R5 several buckets keep their order; omitted options come from the settings for all")
+    @DisplayName("several buckets keep their order; omitted options come from the settings for all")
     void severalBuckets() throws Exception {
         List<BucketConfig> expected = List.of(
                 new BucketConfig(
@@ -479,7 +478,7 @@ class GranaryConfigTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"-1", "many", "1.5", "99999999999"})
-    @DisplayName("M13 a wrong primitive cache capacity in the environment is logged and ignored; a"
+    @DisplayName("a wrong primitive cache capacity in the environment is logged and ignored; a"
             + " negative one in code is rejected")
     void badPrimitiveCacheCapacity(String wrong) throws Exception {
         environment.put("GRANARY_PRIMITIVE_CACHE_CAPACITY", wrong);
@@ -514,9 +513,8 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 M13 correct parts of a constant tensor capacity in the environment apply; wrong"
-                    + " ones are logged once")
+    @DisplayName("correct parts of a constant tensor capacity in the environment apply; wrong"
+            + " ones are logged once")
     void badConstantTensorCacheCapacity() throws Exception {
         // unique, since it is logged once per process
         String wrong = "gpu:bad" + Long.toHexString(System.nanoTime());
@@ -599,7 +597,7 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("L9 a relative XDG_CACHE_HOME, XDG_CONFIG_HOME or HOME is ignored, as the XDG"
+    @DisplayName("a relative XDG_CACHE_HOME, XDG_CONFIG_HOME or HOME is ignored, as the XDG"
             + " specification demands")
     void relativeHomes() throws Exception {
         environment.put("XDG_CACHE_HOME", "relative/cache");

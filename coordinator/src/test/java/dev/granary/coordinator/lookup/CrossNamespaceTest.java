@@ -96,7 +96,7 @@ class CrossNamespaceTest {
     }
 
     @Test
-    @DisplayName("N11 Level Zero reads OpenCL's entry in the local tier, and stores its own")
+    @DisplayName("Level Zero reads OpenCL's entry in the local tier, and stores its own")
     void local() throws Exception {
         assertEquals("COMPILED", source(openLocal("m"), openCl, A));
         assertEquals("LOCAL from opencl", source(openLocal("m"), levelZero, A_OF_LEVEL_ZERO));
@@ -108,7 +108,7 @@ class CrossNamespaceTest {
     }
 
     @Test
-    @DisplayName("N11 OpenCL never reads Level Zero's entry, whatever its engine says")
+    @DisplayName("OpenCL never reads Level Zero's entry, whatever its engine says")
     void never() throws Exception {
         assertEquals("COMPILED", source(open("m"), levelZero, A_OF_LEVEL_ZERO));
         fleet.requests();
@@ -124,7 +124,7 @@ class CrossNamespaceTest {
     }
 
     @Test
-    @DisplayName("N11 Level Zero reads OpenCL's unpacked entry in a bucket, and publishes its own")
+    @DisplayName("Level Zero reads OpenCL's unpacked entry in a bucket, and publishes its own")
     void unpacked() throws Exception {
         fleet.publishUnpacked(List.of(entry(A, "ci")));
         assertEquals("BUCKET from opencl", source(open("node"), levelZero, A_OF_LEVEL_ZERO));
@@ -140,7 +140,7 @@ class CrossNamespaceTest {
     }
 
     @Test
-    @DisplayName("N11 Level Zero reads OpenCL's entry in a pack")
+    @DisplayName("Level Zero reads OpenCL's entry in a pack")
     void packed() throws Exception {
         fleet.publish(List.of(entry(A, "ci")));
         assertEquals("BUCKET from opencl", source(open("node"), levelZero, A_OF_LEVEL_ZERO));
@@ -148,7 +148,7 @@ class CrossNamespaceTest {
     }
 
     @Test
-    @DisplayName("N11 Level Zero reads OpenCL's entry after the directory was warmed for OpenCL")
+    @DisplayName("Level Zero reads OpenCL's entry after the directory was warmed for OpenCL")
     void warmed() throws Exception {
         fleet.publish(List.of(entry(A, "ci")));
         GranaryConfig config = fleet.config("node").build();
@@ -160,7 +160,7 @@ class CrossNamespaceTest {
     }
 
     @Test
-    @DisplayName("N11 each tier is searched in the own namespace first, and in both before the next"
+    @DisplayName("each tier is searched in the own namespace first, and in both before the next"
             + " tier")
     void order() throws Exception {
         fleet.publishUnpacked(List.of(entry(A, "ci"), entry(A_OF_LEVEL_ZERO, "own of ci")));
@@ -181,7 +181,7 @@ class CrossNamespaceTest {
     }
 
     @Test
-    @DisplayName("N11 a lookup in two namespaces is one lookup of a tier, and one of a bucket")
+    @DisplayName("a lookup in two namespaces is one lookup of a tier, and one of a bucket")
     void counters() throws Exception {
         try (Granary node = open("node")) {
             node.primitive(levelZero, A_OF_LEVEL_ZERO);
@@ -201,7 +201,7 @@ class CrossNamespaceTest {
     }
 
     @Test
-    @DisplayName("N11 R9 a miss costs requests in another namespace only if the engine reads it")
+    @DisplayName("a miss costs requests in another namespace only if the engine reads it")
     void requests() throws Exception {
         levelZero.readable = List.of();
         List<String> alone = requestsOfMiss("alone");
@@ -237,7 +237,7 @@ class CrossNamespaceTest {
     }
 
     @Test
-    @DisplayName("N11 N6 an entry of OpenCL that Level Zero's driver refuses stays for OpenCL")
+    @DisplayName("an entry of OpenCL that Level Zero's driver refuses stays for OpenCL")
     void refused() throws Exception {
         assertEquals("COMPILED", source(open("m"), openCl, A));
         for (RestoreBehavior behavior :
@@ -257,7 +257,7 @@ class CrossNamespaceTest {
     }
 
     @Test
-    @DisplayName("N11 without a native binary nothing is stored in the own namespace, and a bucket"
+    @DisplayName("without a native binary nothing is stored in the own namespace, and a bucket"
             + " hit fills the directory")
     void withoutBinary() throws Exception {
         levelZero.binariesTime = BinariesTime.NEVER;
@@ -269,7 +269,7 @@ class CrossNamespaceTest {
     }
 
     @Test
-    @DisplayName("N11 N8 a cross-namespace hit that the driver compiled again is counted as both")
+    @DisplayName("a cross-namespace hit that the driver compiled again is counted as both")
     void recompiled() throws Exception {
         assertEquals("COMPILED", source(openLocal("m"), openCl, A));
         levelZero.restoreBehavior = RestoreBehavior.RECOMPILES;
@@ -283,7 +283,7 @@ class CrossNamespaceTest {
     }
 
     @Test
-    @DisplayName("N11 a damaged entry of the own namespace is replaced after a cross-namespace hit")
+    @DisplayName("a damaged entry of the own namespace is replaced after a cross-namespace hit")
     void damagedOwn() throws Exception {
         Id own = A_OF_LEVEL_ZERO.getId();
         fleet.publishUnpacked(List.of(entry(A, "ci"), entry(A_OF_LEVEL_ZERO, "ci")));

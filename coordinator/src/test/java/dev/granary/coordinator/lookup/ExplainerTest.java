@@ -204,7 +204,7 @@ class ExplainerTest {
     }
 
     @Test
-    @DisplayName("O11 a miss, a local hit and a bucket hit are explained as the lookup finds them")
+    @DisplayName("a miss, a local hit and a bucket hit are explained as the lookup finds them")
     void sameAsLookup() throws Exception {
         FakeDescriptor packed = FakeDescriptor.of("packed");
         FakeDescriptor unpacked = FakeDescriptor.of("unpacked");
@@ -219,7 +219,7 @@ class ExplainerTest {
     }
 
     @Test
-    @DisplayName("O11 a damaged local entry is a miss that stays until a lookup replaces it")
+    @DisplayName("a damaged local entry is a miss that stays until a lookup replaces it")
     void damaged() throws Exception {
         storeLocally(entry(A, "one"));
         StoredEntry stored = StoredEntry.in(directory).getFirst();
@@ -233,7 +233,7 @@ class ExplainerTest {
     }
 
     @Test
-    @DisplayName("O11 an entry that the driver refuses is explained up to the driver")
+    @DisplayName("an entry that the driver refuses is explained up to the driver")
     void refused() throws Exception {
         storeLocally(entry(A, "one"));
         FakeEngine engine = new FakeEngine("two");
@@ -246,7 +246,7 @@ class ExplainerTest {
     }
 
     @Test
-    @DisplayName("O11 N7 an entry on which a process died is explained as quarantined, at once and"
+    @DisplayName("an entry on which a process died is explained as quarantined, at once and"
             + " while the quarantine lasts")
     void quarantine() throws Exception {
         storeLocally(entry(A, "one"));
@@ -280,7 +280,7 @@ class ExplainerTest {
     }
 
     @Test
-    @DisplayName("O11 N10 an incompatible entry is explained with its reason, in either tier")
+    @DisplayName("an incompatible entry is explained with its reason, in either tier")
     void incompatible() throws Exception {
         Target volta = new Target(Backend.OPENCL, "nvidia", "Device sm 7.0", "535.1");
         FakeDescriptor descriptor = A.withTarget(volta);
@@ -300,7 +300,7 @@ class ExplainerTest {
     }
 
     @Test
-    @DisplayName("O11 R9 a claim of another lookup is explained as a wait, with its limit")
+    @DisplayName("a claim of another lookup is explained as a wait, with its limit")
     void claims() throws Exception {
         Files.createDirectories(directory);
         assertEquals(Optional.empty(), explain(A).waitLimit());
@@ -335,8 +335,7 @@ class ExplainerTest {
     }
 
     @Test
-    @DisplayName(
-            "O11 N11 namespaces are searched as the table of backends permits, each tier in all")
+    @DisplayName("namespaces are searched as the table of backends permits, each tier in all")
     void namespaces() throws Exception {
         FakeDescriptor ofLevelZero = A.withTarget(LEVEL_ZERO);
         FakeEngine levelZero = new FakeEngine("level zero", LEVEL_ZERO);
@@ -354,7 +353,7 @@ class ExplainerTest {
     }
 
     @Test
-    @DisplayName("O11 an unavailable bucket, a disabled engine, a capacity of 0 and an empty id are"
+    @DisplayName("an unavailable bucket, a disabled engine, a capacity of 0 and an empty id are"
             + " explained as compiles")
     void withoutTiers() throws Exception {
         assertEquals(
@@ -373,7 +372,7 @@ class ExplainerTest {
     }
 
     @Test
-    @DisplayName("O11 N13 the SPIR-V of a kernel is looked up in the compile, and then compiled, or"
+    @DisplayName("the SPIR-V of a kernel is looked up in the compile, and then compiled, or"
             + " there is no compiler")
     void intermediate() throws Exception {
         KernelDescriptor kernel = KernelDescriptor.builder(LEVEL_ZERO, "saxpy")

@@ -74,7 +74,7 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName("R1 a bucket hit fills the local tier, and the next process sends no request")
+    @DisplayName("a bucket hit fills the local tier, and the next process sends no request")
     void bucketHitFillsTheLocalTier() throws Exception {
         try (Granary other = new TestNode(directory.resolve("other machine"), bucket).open()) {
             assertEquals(PrimitiveSource.COMPILED, other.lookup(engine, A).source());
@@ -93,9 +93,8 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName(
-            "D11 N6 a rejected binary is discarded and compiled once more, and the next process"
-                    + " uses the new one")
+    @DisplayName("a rejected binary is discarded and compiled once more, and the next process"
+            + " uses the new one")
     void refusedBinaryIsRebuiltOnce() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
@@ -120,7 +119,7 @@ class LookupTest {
     }
 
     @ParameterizedTest
-    @DisplayName("N10 an entry for another device never reaches the driver: a counted miss with its"
+    @DisplayName("an entry for another device never reaches the driver: a counted miss with its"
             + " cause, and a new entry replaces it")
     @ValueSource(booleans = {false, true})
     void incompatibleEntry(boolean isInBucket) throws Exception {
@@ -155,7 +154,7 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName("N6 K5 an entry without a required kernel is discarded only if the source compiles"
+    @DisplayName("an entry without a required kernel is discarded only if the source compiles"
             + " with that kernel: other descriptors with the same id use it")
     void missingKernel() throws Exception {
         FakeDescriptor wrong = FakeDescriptor.of("wrong");
@@ -186,7 +185,7 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName("D12 without binaries the caller has the primitive, nothing is stored, and it is"
+    @DisplayName("without binaries the caller has the primitive, nothing is stored, and it is"
             + " counted")
     void noBinaries() throws Exception {
         engine.binariesTime = FakeEngine.BinariesTime.NEVER;
@@ -200,7 +199,7 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName("N8 a hit that the driver recompiles is counted and published again")
+    @DisplayName("a hit that the driver recompiles is counted and published again")
     void degradedHit() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
@@ -219,7 +218,7 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName("K13 a primitive with the empty id is compiled, counted, and never stored")
+    @DisplayName("a primitive with the empty id is compiled, counted, and never stored")
     void emptyId() throws Exception {
         FakeDescriptor unknown = FakeDescriptor.notCacheable("unknown");
         try (Granary granary = node.open()) {
@@ -235,7 +234,7 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName("A1 an entry that no tier has is reported as failed when it is to be published")
+    @DisplayName("an entry that no tier has is reported as failed when it is to be published")
     void publishNothing() throws Exception {
         Id never = TestEntries.id("never stored");
         try (Granary granary = node.open()) {
@@ -247,8 +246,7 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName(
-            "M7 concurrent lookups share one compile; its failure reaches all and is not cached")
+    @DisplayName("concurrent lookups share one compile; its failure reaches all and is not cached")
     void failureReachesAllWaiters() throws Exception {
         int threads = 8;
         FakeDescriptor wrong = FakeDescriptor.of("wrong");
@@ -332,7 +330,7 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName("M14 a primitive in memory takes precedence over binaries in any tier")
+    @DisplayName("a primitive in memory takes precedence over binaries in any tier")
     void memoryWins() throws Exception {
         try (Granary granary = node.open()) {
             FakePrimitive first = granary.primitive(engine, A);
@@ -347,7 +345,7 @@ class LookupTest {
 
     @ParameterizedTest
     @EnumSource(names = {"IS_DOWN", "IS_DAMAGED", "REFUSES_WRITES", "THROWS"})
-    @DisplayName("R1 compiling and the local tier work with any failure of the bucket")
+    @DisplayName("compiling and the local tier work with any failure of the bucket")
     void bucketInTrouble(FakeBucket.Behavior behavior) throws Exception {
         bucket.behavior = behavior;
         try (Granary granary = node.open()) {
@@ -374,7 +372,7 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName("O1 the counters of a scripted sequence are exact, per tier")
+    @DisplayName("the counters of a scripted sequence are exact, per tier")
     void countersAreExact() throws Exception {
         FakeDescriptor b = FakeDescriptor.of("b");
         FakeDescriptor c = FakeDescriptor.of("c");
@@ -427,7 +425,7 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName("O2 the time saved is the stored compile time less the time to load")
+    @DisplayName("the time saved is the stored compile time less the time to load")
     void timeSaved() throws Exception {
         Duration compile = Duration.ofMinutes(9);
         Entry slow = TestEntries.entry(A.getId(), FakeEngine.binaries(A, "elsewhere"));
@@ -470,7 +468,7 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName("D12 a primitive whose listener registration fails is returned nevertheless, and"
+    @DisplayName("a primitive whose listener registration fails is returned nevertheless, and"
             + " reported as not stored")
     void brokenListener() throws Exception {
         try (Granary granary = node.open()) {
@@ -484,9 +482,8 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName(
-            "N5 the binaries of a lazy driver are taken at the first launch, at the latest when"
-                    + " the process ends")
+    @DisplayName("the binaries of a lazy driver are taken at the first launch, at the latest when"
+            + " the process ends")
     void lazyDriver() throws Exception {
         engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         FakeDescriptor b = FakeDescriptor.of("b");

@@ -94,7 +94,7 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 a free claim is acquired without waiting, after one more lookup")
+    @DisplayName("a free claim is acquired without waiting, after one more lookup")
     void free() {
         Claim claim = acquired(claim());
         assertFalse(claims.mine.isClosed);
@@ -106,7 +106,7 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 an entry that is stored between lookup and claim is used, and the claim is"
+    @DisplayName("an entry that is stored between lookup and claim is used, and the claim is"
             + " released")
     void storedMeanwhile() {
         stored = new LoadResult.Hit(ENTRY);
@@ -116,7 +116,7 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 a waiting lookup returns the entry soon after its holder stores it")
+    @DisplayName("a waiting lookup returns the entry soon after its holder stores it")
     void waits() {
         claims.answer = UNDER_WAY;
         time.after(Duration.ofSeconds(7), () -> stored = new LoadResult.Hit(ENTRY));
@@ -126,7 +126,7 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 the first lookups follow quickly, later ones seldom")
+    @DisplayName("the first lookups follow quickly, later ones seldom")
     void growingPauses() {
         claims.answer = UNDER_WAY;
         time.after(Duration.ofMillis(4), () -> stored = new LoadResult.Hit(ENTRY));
@@ -139,7 +139,7 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName("D18 R9 if the holder dies, a waiting lookup soon acquires the claim")
+    @DisplayName("if the holder dies, a waiting lookup soon acquires the claim")
     void holderDies() {
         claims.answer = UNDER_WAY;
         time.after(Duration.ofSeconds(2), () -> claims.answer = claims.mine);
@@ -149,7 +149,7 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 a wait ends at its limit; the next lookups do not wait until this process has"
+    @DisplayName("a wait ends at its limit; the next lookups do not wait until this process has"
             + " compiled for long")
     void deadline() {
         claims.answer = UNDER_WAY;
@@ -164,7 +164,7 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 a successful wait restores the whole budget")
+    @DisplayName("a successful wait restores the whole budget")
     void restoresBudget() {
         claims.answer = UNDER_WAY;
         time.after(Duration.ofSeconds(40), () -> claims.answer = claims.mine);
@@ -178,7 +178,7 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 waits for launches of others are short, and share one budget")
+    @DisplayName("waits for launches of others are short, and share one budget")
     void launch() {
         claims.answer = AWAITING_LAUNCH;
         time.after(Duration.ofSeconds(3), () -> stored = new LoadResult.Hit(ENTRY));
@@ -193,8 +193,7 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName(
-            "R9 after a launch that did not come, the lookup does not wait for the next compile")
+    @DisplayName("after a launch that did not come, the lookup does not wait for the next compile")
     void launchThenCompile() {
         claims.answer = UNDER_WAY;
         time.after(Duration.ofSeconds(20), () -> claims.answer = AWAITING_LAUNCH);
@@ -208,7 +207,7 @@ class MachineClaimsTest {
 
     @Test
     @DisplayName(
-            "R9 a claim that awaits its launch is marked, released after the grace period, and not"
+            "a claim that awaits its launch is marked, released after the grace period, and not"
                     + " waited for by its owner")
     void ownLaunch() {
         Claim claim = acquired(claim());
@@ -225,8 +224,7 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName(
-            "R9 a thread that looks up the next primitive before it launches releases its claims")
+    @DisplayName("a thread that looks up the next primitive before it launches releases its claims")
     void looksUpWithoutLaunching() throws Exception {
         Claim claim = acquired(claim());
         claim.awaitLaunch();
@@ -240,7 +238,7 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName("R9 a claim is held from the launch until the entry is stored, whatever its thread"
+    @DisplayName("a claim is held from the launch until the entry is stored, whatever its thread"
             + " does")
     void launched() {
         Claim claim = acquired(claim());
@@ -254,7 +252,7 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName("D15 if claims do not work, the lookup goes on at once, counted")
+    @DisplayName("if claims do not work, the lookup goes on at once, counted")
     void unavailable() {
         claims.answer = new ClaimResult.Unavailable("the disk is read-only");
         assertEquals(Outcome.UNCLAIMED, claim());

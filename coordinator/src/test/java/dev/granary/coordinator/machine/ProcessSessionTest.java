@@ -33,9 +33,8 @@ final class ProcessSessionTest {
     private Path directory;
 
     @Test
-    @DisplayName(
-            "A3 L7 a session whose lock file cannot be examined is not removed; one without a lock"
-                    + " file is")
+    @DisplayName("a session whose lock file cannot be examined is not removed; one without a lock"
+            + " file is")
     void hiddenLock() throws Exception {
         Path outboxFile = outboxFile("00000000000000aa");
         Path dead = outboxFile("00000000000000bb");
@@ -50,7 +49,7 @@ final class ProcessSessionTest {
     }
 
     @Test
-    @DisplayName("A3 R21 a dead session is removed with files of other names; no link is followed")
+    @DisplayName("a dead session is removed with files of other names; no link is followed")
     void otherNames() throws Exception {
         Path outside = Files.createDirectories(directory.resolve("outside"));
         Path foreign = Files.createFile(outside.resolve("file"));
@@ -72,7 +71,7 @@ final class ProcessSessionTest {
     }
 
     @Test
-    @DisplayName("A3 a directory without the name of a session, and a link, are left alone")
+    @DisplayName("a directory without the name of a session, and a link, are left alone")
     void noSessions() throws Exception {
         Path sessions = Files.createDirectories(directory.resolve("sessions"));
         Path outside = Files.createDirectories(directory.resolve("outside"));
@@ -97,9 +96,8 @@ final class ProcessSessionTest {
     }
 
     @Test
-    @DisplayName(
-            "R21 the session of a running process stays untouched; its uploads are inherited once"
-                    + " it has ended")
+    @DisplayName("the session of a running process stays untouched; its uploads are inherited once"
+            + " it has ended")
     void livingProcess() throws Exception {
         InteractiveProcess process = ChildProcess.start(ChildProcess.WAITS_IN_UPLOAD, directory);
         try {
@@ -129,7 +127,7 @@ final class ProcessSessionTest {
 
     @Test
     @DisplayName(
-            "R21 a closed session stays if its outbox has files, else it is removed with its marks")
+            "a closed session stays if its outbox has files, else it is removed with its marks")
     void closed() throws Exception {
         ProcessSession session = ProcessSession.begin(directory);
         Path outboxFile =
@@ -157,9 +155,8 @@ final class ProcessSessionTest {
     }
 
     @Test
-    @DisplayName(
-            "N7 marks: a completed restore leaves none, one under way is put into quarantine for"
-                    + " a day")
+    @DisplayName("marks: a completed restore leaves none, one under way is put into quarantine for"
+            + " a day")
     void marks() throws Exception {
         TestEntries entries = new TestEntries("ProcessSessionTest");
         Entry first = entries.entry(10);
@@ -221,9 +218,8 @@ final class ProcessSessionTest {
     }
 
     @Test
-    @DisplayName(
-            "R21 an outbox inherits the files of its bucket; those of other buckets stay, invalid"
-                    + " ones are removed")
+    @DisplayName("an outbox inherits the files of its bucket; those of other buckets stay, invalid"
+            + " ones are removed")
     void files() throws Exception {
         TestEntries entries = new TestEntries("ProcessSessionTest.notes");
         Id ownId = entries.id();
@@ -271,7 +267,7 @@ final class ProcessSessionTest {
     }
 
     @Test
-    @DisplayName("R21 the notes of a process that ran for months stay for 30 days after the newest")
+    @DisplayName("the notes of a process that ran for months stay for 30 days after the newest")
     void longRunning() throws Exception {
         Path old = outboxFile("00000000000000aa");
         Path outbox = Objects.requireNonNull(old.getParent());

@@ -26,7 +26,7 @@ import java.util.Locale;
 class EventDispatcherTest {
     @ParameterizedTest
     @EnumSource
-    @DisplayName("O1 without listener and recording, no event of any kind is made or measured")
+    @DisplayName("without listener and recording, no event of any kind is made or measured")
     void unobserved(EventKind kind) {
         EventSpan span = EventDispatcher.NO_LISTENERS.begin(kind);
         assertSame(EventSpan.UNOBSERVED, span);
@@ -36,7 +36,7 @@ class EventDispatcherTest {
     }
 
     @Test
-    @DisplayName("O1 a recording observes the kinds that it enables, and no others")
+    @DisplayName("a recording observes the kinds that it enables, and no others")
     void recorded() {
         try (Recording recording = new Recording()) {
             for (EventKind kind : EventKind.values()) {

@@ -158,9 +158,8 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName(
-            "A1 B11 an id from the outbox and from callers is sent once, with one result; after a"
-                    + " failure it stays in the outbox")
+    @DisplayName("an id from the outbox and from callers is sent once, with one result; after a"
+            + " failure it stays in the outbox")
     void oneResultForOneId(@TempDir Path directory) throws Exception {
         KeepingUploader uploader = new KeepingUploader();
         Entry entry = small("queued twice");
@@ -196,7 +195,7 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("A2 B6 R21 a refusal of the entry removes it from the outbox and is counted; a"
+    @DisplayName("a refusal of the entry removes it from the outbox and is counted; a"
             + " refusal of the store does not")
     void outboxAfterRefusal(@TempDir Path directory) throws Exception {
         for (StoreResult.Scope scope : StoreResult.Scope.values()) {
@@ -213,9 +212,8 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName(
-            "S2 A7 after an error of an uploader, or without a result, flush ends, listeners are"
-                    + " notified, and later uploads work")
+    @DisplayName("after an error of an uploader, or without a result, flush ends, listeners are"
+            + " notified, and later uploads work")
     void errors() throws Exception {
         KeepingUploader uploader = new KeepingUploader();
         AtomicReference<Error> thrown = new AtomicReference<>(new OutOfMemoryError("of a test"));
@@ -273,7 +271,7 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("R21 R3 uploads that failed for a passing reason are tried again by the same"
+    @DisplayName("uploads that failed for a passing reason are tried again by the same"
             + " process: one after a pause of minutes, and after its success all others")
     void triedAgain(@TempDir Path directory) throws Exception {
         TestTicker ticker = new TestTicker();
@@ -423,9 +421,8 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName(
-            "R23 beyond the memory limit a pending entry is not dropped, even if the local tier"
-                    + " did not store it")
+    @DisplayName("beyond the memory limit a pending entry is not dropped, even if the local tier"
+            + " did not store it")
     void pendingIsNotDropped() throws Exception {
         try (queue) {
             fillMemory();
@@ -444,7 +441,7 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("A1 B11 a pending id is not sent again if it is inherited")
+    @DisplayName("a pending id is not sent again if it is inherited")
     void inheritedWhilePending() throws Exception {
         KeepingUploader uploader = new KeepingUploader();
         try (UploadQueue queue = new UploadQueue(
@@ -471,9 +468,8 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName(
-            "A1 only the first result of an upload counts; a second one does not affect the next"
-                    + " upload of that id")
+    @DisplayName("only the first result of an upload counts; a second one does not affect the next"
+            + " upload of that id")
     void answersTwice() throws Exception {
         List<Consumer<StoreResult>> callbacks = new CopyOnWriteArrayList<>();
         EntryUploader twice = new EntryUploader() {
@@ -560,7 +556,7 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("A2 R21 the upload leaves the outbox once the bucket has the id; it stays if the"
+    @DisplayName("the upload leaves the outbox once the bucket has the id; it stays if the"
             + " outcome is unknown")
     void outboxAfterResult(@TempDir Path directory) throws Exception {
         Consumer<UploadQueue> add = queue -> add(queue, small("in the outbox"), results::put);
@@ -592,7 +588,7 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("R21 a lost or damaged entry is reported, counted, and leaves the outbox; an"
+    @DisplayName("a lost or damaged entry is reported, counted, and leaves the outbox; an"
             + " unreadable one stays")
     void lostFromLocalTier(@TempDir Path directory) throws Exception {
         Id id = TestEntries.id("lost from the local tier");
@@ -634,7 +630,7 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName("R21 an entry that is not in the local tier or the outbox is dropped, not left for"
+    @DisplayName("an entry that is not in the local tier or the outbox is dropped, not left for"
             + " later")
     void notInOutbox(@TempDir Path directory) throws Exception {
         StoreResult failed = new StoreResult.Failed("no");
@@ -678,9 +674,8 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName(
-            "A2 R21 a buffered entry that is queued again stays in the outbox after a refusal, and"
-                    + " leaves it when stored")
+    @DisplayName("a buffered entry that is queued again stays in the outbox after a refusal, and"
+            + " leaves it when stored")
     void outboxOfBufferedEntry(@TempDir Path directory) throws Exception {
         KeepingUploader uploader = new KeepingUploader();
         try (ProcessSession session = ProcessSession.begin(directory)) {
@@ -719,9 +714,8 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName(
-            "A7 a slow uploader is finished once for all waiting threads; close ends the waits at"
-                    + " once")
+    @DisplayName("a slow uploader is finished once for all waiting threads; close ends the waits at"
+            + " once")
     void closedWhileFinishing() throws Exception {
         CountDownLatch started = new CountDownLatch(1);
         CountDownLatch released = new CountDownLatch(1);
@@ -779,9 +773,8 @@ class UploadQueueTest {
     }
 
     @Test
-    @DisplayName(
-            "R21 after close, unstarted uploads are not waited for, and count as dropped without"
-                    + " an outbox")
+    @DisplayName("after close, unstarted uploads are not waited for, and count as dropped without"
+            + " an outbox")
     void closedWithQueue() throws Exception {
         bucket.behavior = FakeBucket.Behavior.HANGS;
         for (int i = 0; i < WORKERS + 3; i++) {

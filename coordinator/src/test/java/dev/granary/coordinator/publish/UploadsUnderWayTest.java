@@ -88,9 +88,8 @@ class UploadsUnderWayTest {
     }
 
     @Test
-    @DisplayName(
-            "R23 an entry that is being read from the local tier uses no memory if it is queued"
-                    + " again")
+    @DisplayName("an entry that is being read from the local tier uses no memory if it is queued"
+            + " again")
     void queuedWhileRead() throws Exception {
         SlowTier slow = new SlowTier();
         try (UploadQueue queue = new UploadQueue(
@@ -133,7 +132,7 @@ class UploadsUnderWayTest {
     }
 
     @Test
-    @DisplayName("R23 an entry that the uploader buffers is not kept in memory twice")
+    @DisplayName("an entry that the uploader buffers is not kept in memory twice")
     void bufferedOnce() throws Exception {
         KeepingUploader uploader = new KeepingUploader();
         try (UploadQueue queue = new UploadQueue(
@@ -156,7 +155,7 @@ class UploadsUnderWayTest {
     }
 
     @Test
-    @DisplayName("A2 R21 after a concurrent result and caller, exactly the pending upload is in the"
+    @DisplayName("after a concurrent result and caller, exactly the pending upload is in the"
             + " outbox")
     void outboxUnderConcurrency(@TempDir Path directory) throws Exception {
         try (ProcessSession session = ProcessSession.begin(directory)) {

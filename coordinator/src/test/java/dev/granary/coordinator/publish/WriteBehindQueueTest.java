@@ -53,8 +53,8 @@ class WriteBehindQueueTest {
     }
 
     @Test
-    @DisplayName("O1 U9 compile time spent at the launch is counted once: the sum is that of the"
-            + " entries")
+    @DisplayName(
+            "compile time spent at the launch is counted once: the sum is that of the" + " entries")
     void compiledAtLaunch() throws Exception {
         engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         int kernels = 3;
@@ -73,7 +73,7 @@ class WriteBehindQueueTest {
     }
 
     @Test
-    @DisplayName("M5 binaries that a flush took before the launch are not taken again")
+    @DisplayName("binaries that a flush took before the launch are not taken again")
     void takenOnce() throws Exception {
         engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         try (Granary granary = node.open()) {
@@ -169,7 +169,7 @@ class WriteBehindQueueTest {
     }
 
     @Test
-    @DisplayName("R21 uploads in progress or queued at close are counted once")
+    @DisplayName("uploads in progress or queued at close are counted once")
     void leftIsCountedOnce() throws Exception {
         bucket.behavior = FakeBucket.Behavior.HANGS;
         Granary granary = node.open("s3://test", Duration.ofMillis(50));

@@ -127,7 +127,7 @@ class TierDecoratorsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"exception", "hostile", "memory", "stack", "class"})
-    @DisplayName("U15 A7 an exception or error of a plugged cache is a result with its cause")
+    @DisplayName("an exception or error of a plugged cache is a result with its cause")
     void throwing(String kind) {
         String lost = assertThat(loadOf(() -> {
                     throw raise(kind);
@@ -149,7 +149,7 @@ class TierDecoratorsTest {
     }
 
     @Test
-    @DisplayName("U15 T1 an entry of another id, or with other bytes than its hash, is damage")
+    @DisplayName("an entry of another id, or with other bytes than its hash, is damage")
     void wrongEntries() {
         Id id = entry.id();
         Sha256 hash = Entry.contentHash(id, KernelBinaries.of(new byte[] {1, 2}));
@@ -176,7 +176,7 @@ class TierDecoratorsTest {
     }
 
     @Test
-    @DisplayName("U15 A9 metadata that cannot be read, or hang, are a miss within the limit")
+    @DisplayName("metadata that cannot be read, or hang, are a miss within the limit")
     void metadata() {
         assertInstanceOf(
                 LoadResult.Unavailable.class,
@@ -196,7 +196,7 @@ class TierDecoratorsTest {
     }
 
     @Test
-    @DisplayName("U15 binaries that only one thread may read are damage")
+    @DisplayName("binaries that only one thread may read are damage")
     void unreadableBinaries() {
         assertDamaged(DamageKind.CORRUPT, () -> {
             Arena arena = Arena.ofConfined(); // of the thread that the cache was called on
@@ -210,7 +210,7 @@ class TierDecoratorsTest {
     }
 
     @Test
-    @DisplayName("U15 T5 causes of a plugged cache are shown in one short line")
+    @DisplayName("causes of a plugged cache are shown in one short line")
     void longCauses() {
         LoadResult.Unavailable lost = assertInstanceOf(
                 LoadResult.Unavailable.class,
@@ -223,7 +223,7 @@ class TierDecoratorsTest {
     }
 
     @Test
-    @DisplayName("U15 A9 a cache that hangs costs its budget; when it answers, a probe finds out")
+    @DisplayName("a cache that hangs costs its budget; when it answers, a probe finds out")
     void hangingLoad() {
         plugged.content.store(Entry.of(
                 entry.id(),
@@ -250,7 +250,7 @@ class TierDecoratorsTest {
     }
 
     @Test
-    @DisplayName("U15 A9 a store that hangs ends at its limit with an unknown outcome; the next one"
+    @DisplayName("a store that hangs ends at its limit with an unknown outcome; the next one"
             + " fails at once, until it returns")
     void hangingStore() {
         plugged.onStore = _ -> {
@@ -271,7 +271,7 @@ class TierDecoratorsTest {
     }
 
     @Test
-    @DisplayName("U15 with more callers than threads, each gets its answer")
+    @DisplayName("with more callers than threads, each gets its answer")
     void manyCallers() throws Exception {
         List<Entry> all = new ArrayList<>();
         for (int i = 0; i < 300; i++) {
@@ -289,7 +289,7 @@ class TierDecoratorsTest {
     }
 
     @Test
-    @DisplayName("U15 A7 an interrupt ends the wait for a load, not for a store, and stays pending")
+    @DisplayName("an interrupt ends the wait for a load, not for a store, and stays pending")
     void interrupted() {
         plugged.onLoad = _ -> {
             ScriptedCache.hang(released);
@@ -304,7 +304,7 @@ class TierDecoratorsTest {
     }
 
     @Test
-    @DisplayName("U15 closing the tier does not close the cache of the application")
+    @DisplayName("closing the tier does not close the cache of the application")
     void close() {
         cache.close();
         cache.close();
@@ -313,7 +313,7 @@ class TierDecoratorsTest {
     }
 
     @Test
-    @DisplayName("U15 a read-only tier loads, and neither stores nor discards")
+    @DisplayName("a read-only tier loads, and neither stores nor discards")
     void readOnly() {
         plugged.content.store(entry);
         Tier tier = new ReadOnlyTier(cache);
@@ -367,7 +367,7 @@ class TierDecoratorsTest {
     }
 
     @Test
-    @DisplayName("U3 a late answer shows the cause of a failure, or that there was none")
+    @DisplayName("a late answer shows the cause of a failure, or that there was none")
     void lateAnswers() throws Exception {
         GateBucket bucket = new GateBucket();
         Layer layer = TestTiers.layer(bucket, budget);
@@ -396,7 +396,7 @@ class TierDecoratorsTest {
     }
 
     @Test
-    @DisplayName("U15 R16 with a local cache that hangs in loads, kernels are compiled and"
+    @DisplayName("with a local cache that hangs in loads, kernels are compiled and"
             + " uploaded, and close ends")
     void hangingLocalTier(@TempDir Path directory) throws Exception {
         plugged.onLoad = _ -> {

@@ -76,9 +76,8 @@ class TiersTest {
     }
 
     @Test
-    @DisplayName(
-            "R5 a hit is stored in the local directory and in no layer; a compiled entry goes to"
-                    + " the first writable layer only")
+    @DisplayName("a hit is stored in the local directory and in no layer; a compiled entry goes to"
+            + " the first writable layer only")
     void teamOverCompanyOverVendor() throws Exception {
         try (EmbeddedS3 s3 = EmbeddedS3.start(null)) {
             System.setProperty("aws.accessKeyId", s3.accessKey());
@@ -178,7 +177,7 @@ class TiersTest {
     }
 
     @Test
-    @DisplayName("R21 a later process uploads what another left, to each of several buckets")
+    @DisplayName("a later process uploads what another left, to each of several buckets")
     void uploadsSurviveForEachBucket() throws Exception {
         team.behavior = FakeBucket.Behavior.HANGS;
         company.behavior = FakeBucket.Behavior.HANGS;
@@ -219,9 +218,8 @@ class TiersTest {
     }
 
     @Test
-    @DisplayName(
-            "R5 if the entry of one layer is damaged, or the driver rejects it, the next is used,"
-                    + " and nothing is written to either")
+    @DisplayName("if the entry of one layer is damaged, or the driver rejects it, the next is used,"
+            + " and nothing is written to either")
     void badEntryAbove() throws Exception {
         team.behavior = FakeBucket.Behavior.IS_DAMAGED;
         company.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "company")));
@@ -246,7 +244,7 @@ class TiersTest {
     }
 
     @Test
-    @DisplayName("R16 silent buckets share one deadline: each is tried, and the lookup ends")
+    @DisplayName("silent buckets share one deadline: each is tried, and the lookup ends")
     void allAreSilent() throws Exception {
         GranaryConfig config =
                 config("local", "s3://team s3://company s3://vendor").build();
@@ -287,7 +285,7 @@ class TiersTest {
     }
 
     @Test
-    @DisplayName("R5 R1 a bucket that is down does not affect those after it")
+    @DisplayName("a bucket that is down does not affect those after it")
     void oneIsDown() throws Exception {
         team.behavior = FakeBucket.Behavior.IS_DOWN;
         company.store(TestEntries.entry(A.getId(), FakeEngine.binaries(A, "company")));

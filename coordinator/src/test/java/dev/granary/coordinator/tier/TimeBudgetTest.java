@@ -86,7 +86,7 @@ class TimeBudgetTest {
         "10000, false",
         "10000, true"
     })
-    @DisplayName("R23 a bucket that is slower than compiling, silent or empty costs a run of 1,000"
+    @DisplayName("a bucket that is slower than compiling, silent or empty costs a run of 1,000"
             + " kernels at most 5 %")
     void slowBucket(long latencyMillis, boolean isPresent) {
         for (int i = 0; i < KERNELS; i++) {
@@ -100,7 +100,7 @@ class TimeBudgetTest {
 
     @ParameterizedTest
     @ValueSource(longs = {130, 800, 10_000})
-    @DisplayName("R23 the loss is bounded if compile times differ by a factor of 1,000")
+    @DisplayName("the loss is bounded if compile times differ by a factor of 1,000")
     void differentKernels(long latencyMillis) {
         RandomGenerator random = TestSeed.random("TimeBudgetTest");
         long withoutCache = 0;
@@ -114,7 +114,7 @@ class TimeBudgetTest {
 
     @ParameterizedTest
     @ValueSource(longs = {150, 500, 10_000})
-    @DisplayName("R23 a bucket that becomes fast is used again, and serves almost every kernel")
+    @DisplayName("a bucket that becomes fast is used again, and serves almost every kernel")
     void recovers(long latencyMillis) {
         for (int i = 0; i < KERNELS; i++) {
             kernel(COMPILE, latencyMillis * MILLIS, true);
@@ -216,7 +216,7 @@ class TimeBudgetTest {
     }
 
     @Test
-    @DisplayName("F19 an own compile of an hour lets no lookup wait longer than ten minutes")
+    @DisplayName("an own compile of an hour lets no lookup wait longer than ten minutes")
     void longCompile() {
         compileTimes.compiled(Duration.ofHours(1).toNanos());
         assertEquals(OptionalLong.of(Duration.ofMinutes(10).toNanos()), budget.limit());

@@ -14,8 +14,7 @@ import java.util.SplittableRandom;
 /** Sanitized texts of files in messages. */
 class TomlFileTest {
     @Test
-    @DisplayName(
-            "F9 the text from the first pair of slashes to the last @ is removed from a message")
+    @DisplayName("the text from the first pair of slashes to the last @ is removed from a message")
     void credentials() {
         SplittableRandom random = TestSeed.random("credentials");
         for (int i = 0; i < 2000; i++) {
@@ -31,7 +30,7 @@ class TomlFileTest {
     }
 
     @Test
-    @DisplayName("F12 a key of a million slashes is sanitized in linear time")
+    @DisplayName("a key of a million slashes is sanitized in linear time")
     void slashes() {
         // a quadratic search takes far longer
         assertTimeoutPreemptively(

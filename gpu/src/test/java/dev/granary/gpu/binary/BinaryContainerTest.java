@@ -35,7 +35,7 @@ class BinaryContainerTest {
     private static final String BUILD = "pthread-x86_64-pc-linux-gnu-skylake";
 
     @Test
-    @DisplayName("N10 a zebin names its product family, its version and an embedded module")
+    @DisplayName("a zebin names its product family, its version and an embedded module")
     void zebin() {
         assertEquals(
                 new Zebin(
@@ -52,7 +52,7 @@ class BinaryContainerTest {
     }
 
     @Test
-    @DisplayName("N10 a zebin names the range of its steppings, which counts only with a flag")
+    @DisplayName("a zebin names the range of its steppings, which counts only with a flag")
     void steppings() {
         assertEquals(
                 "Intel zebin 1.20 for Skylake, with SPIR-V",
@@ -65,7 +65,7 @@ class BinaryContainerTest {
     }
 
     @Test
-    @DisplayName("N10 a zebin without notes names its device in the header")
+    @DisplayName("a zebin without notes names its device in the header")
     void zebinWithoutNotes() {
         byte[] bytes = SampleBinaries.bytes(SampleBinaries.ZEBIN);
         bytes[16] = 0x12; // type
@@ -99,7 +99,7 @@ class BinaryContainerTest {
     }
 
     @Test
-    @DisplayName("N10 a program of patch tokens names its graphics core")
+    @DisplayName("a program of patch tokens names its graphics core")
     void patchTokens() {
         assertEquals(
                 new IntelProgram(new PatchTokens(1081, 18, 0, 8, 1), true),
@@ -107,7 +107,7 @@ class BinaryContainerTest {
     }
 
     @Test
-    @DisplayName("N10 a cubin and a PTX text name their architecture")
+    @DisplayName("a cubin and a PTX text name their architecture")
     void nvidia() {
         assertEquals(new Cubin(new CudaArchitecture(90, "")), container(SampleBinaries.CUBIN));
         assertEquals(new Ptx("9.0", new CudaArchitecture(75, "")), container(SampleBinaries.PTX));
@@ -120,7 +120,7 @@ class BinaryContainerTest {
     }
 
     @ParameterizedTest
-    @DisplayName("N10 other texts are no PTX")
+    @DisplayName("other texts are no PTX")
     @ValueSource(
             strings = {
                 "// a comment\n",
@@ -137,7 +137,7 @@ class BinaryContainerTest {
     }
 
     @Test
-    @DisplayName("N10 a PTX text may have features of one architecture")
+    @DisplayName("a PTX text may have features of one architecture")
     void ptxFeatures() {
         assertEquals(
                 new Ptx("8.7", new CudaArchitecture(100, "a")),
@@ -145,13 +145,13 @@ class BinaryContainerTest {
     }
 
     @Test
-    @DisplayName("N10 a SPIR-V module names its version")
+    @DisplayName("a SPIR-V module names its version")
     void spirV() {
         assertEquals(new SpirV(1, 0), container(SampleBinaries.SPIR_V));
     }
 
     @Test
-    @DisplayName("N10 a PoCL binary names its device by a hash, and its kernels")
+    @DisplayName("a PoCL binary names its device by a hash, and its kernels")
     void pocl() {
         assertEquals(
                 new Pocl(9, Pocl.hash(BUILD), List.of("scale")),
@@ -159,7 +159,7 @@ class BinaryContainerTest {
     }
 
     @Test
-    @DisplayName("N10 a PoCL binary of another version is read up to its device")
+    @DisplayName("a PoCL binary of another version is read up to its device")
     void poclOfOtherVersion() {
         byte[] bytes = PoclBinaryWriter.binary(BUILD, 11, "/program.bc", "/scale.so");
         assertEquals(
@@ -167,7 +167,7 @@ class BinaryContainerTest {
     }
 
     @ParameterizedTest
-    @DisplayName("N10 T5 a PoCL binary whose file would leave the driver's cache is malformed")
+    @DisplayName("a PoCL binary whose file would leave the driver's cache is malformed")
     @ValueSource(strings = {"/../x", "/a/../../x", "..", "a/..", "", "a\0b"})
     void leavingFile(String name) {
         for (byte[] bytes : List.of(
@@ -185,7 +185,7 @@ class BinaryContainerTest {
     }
 
     @ParameterizedTest
-    @DisplayName("N10 T5 a binary that is cut anywhere is never taken for a whole one of PoCL")
+    @DisplayName("a binary that is cut anywhere is never taken for a whole one of PoCL")
     @ValueSource(ints = {9})
     void truncated(int version) {
         byte[] bytes = PoclBinaryWriter.binary(BUILD, version, "/program.bc", "/scale/scale.so");
@@ -196,7 +196,7 @@ class BinaryContainerTest {
     }
 
     @Test
-    @DisplayName("N10 T5 lengths beyond the bytes are malformed and allocate nothing")
+    @DisplayName("lengths beyond the bytes are malformed and allocate nothing")
     void lengths() {
         byte[] bytes = PoclBinaryWriter.binary(BUILD, 9, "/program.bc", "/scale/scale.so");
         int found = 0;
@@ -215,7 +215,7 @@ class BinaryContainerTest {
     }
 
     @Test
-    @DisplayName("N10 other bytes are not recognized, and the first of them are shown")
+    @DisplayName("other bytes are not recognized, and the first of them are shown")
     void unrecognized() {
         assertEquals(
                 "no known container: it begins with 0102ff",

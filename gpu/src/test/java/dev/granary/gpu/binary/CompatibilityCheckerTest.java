@@ -43,7 +43,7 @@ class CompatibilityCheckerTest {
     }
 
     @Test
-    @DisplayName("N10 a zebin is compatible with devices of its product family only")
+    @DisplayName("a zebin is compatible with devices of its product family only")
     void zebin() {
         assertResult(Compatible.class, TIGER_LAKE, SampleBinaries.ZEBIN);
         assertResult(Compatible.class, SampleBinaries.intel("0x9a60"), SampleBinaries.ZEBIN);
@@ -55,7 +55,7 @@ class CompatibilityCheckerTest {
     }
 
     @Test
-    @DisplayName("N10 steppings, unknown device ids and unknown vendors are left to the driver")
+    @DisplayName("steppings, unknown device ids and unknown vendors are left to the driver")
     void undetermined() {
         assertInstanceOf(Undetermined.class, check(SKYLAKE, SampleBinaries.withSteppingChecked()));
         assertInstanceOf(Incompatible.class, check(DG1, SampleBinaries.withSteppingChecked()));
@@ -67,7 +67,7 @@ class CompatibilityCheckerTest {
     }
 
     @Test
-    @DisplayName("N10 patch tokens are compatible with devices of their graphics core")
+    @DisplayName("patch tokens are compatible with devices of their graphics core")
     void patchTokens() {
         assertResult(Compatible.class, TIGER_LAKE, SampleBinaries.PATCH_TOKENS);
         assertResult(Compatible.class, DG1, SampleBinaries.PATCH_TOKENS);
@@ -75,7 +75,7 @@ class CompatibilityCheckerTest {
     }
 
     @Test
-    @DisplayName("N10 a cubin is for its architecture, a PTX text for later ones too")
+    @DisplayName("a cubin is for its architecture, a PTX text for later ones too")
     void nvidia() {
         assertResult(Compatible.class, HOPPER, SampleBinaries.CUBIN);
         assertResult(Incompatible.class, SampleBinaries.nvidia("8.9"), SampleBinaries.CUBIN);
@@ -88,7 +88,7 @@ class CompatibilityCheckerTest {
     }
 
     @Test
-    @DisplayName("N10 PTX with features of one architecture is compatible with that one only")
+    @DisplayName("PTX with features of one architecture is compatible with that one only")
     void ptxFeatures() {
         byte[] text = ".version 8.7\n.target sm_90a\n".getBytes(US_ASCII);
         assertInstanceOf(Compatible.class, check(HOPPER, text));
@@ -96,7 +96,7 @@ class CompatibilityCheckerTest {
     }
 
     @Test
-    @DisplayName("N10 N3 a PoCL binary is compatible with the device of its build string only")
+    @DisplayName("a PoCL binary is compatible with the device of its build string only")
     void pocl() {
         byte[] binary = PoclBinaryWriter.binary(POCL.device(), 9, "/program.bc", "/scale.so");
         assertInstanceOf(Compatible.class, check(POCL, binary));
@@ -109,7 +109,7 @@ class CompatibilityCheckerTest {
     }
 
     @Test
-    @DisplayName("N10 the container of one vendor is incompatible with the driver of another")
+    @DisplayName("the container of one vendor is incompatible with the driver of another")
     void otherVendor() {
         byte[] pocl = PoclBinaryWriter.binary(POCL.device(), 9, "/program.bc", "/scale.so");
         for (Target target : List.of(TIGER_LAKE, HOPPER)) {
@@ -126,7 +126,7 @@ class CompatibilityCheckerTest {
     }
 
     @Test
-    @DisplayName("N10 modules and unknown bytes are left to the driver, malformed ones never")
+    @DisplayName("modules and unknown bytes are left to the driver, malformed ones never")
     void otherBytes() {
         byte[] cut = Arrays.copyOf(bytes(SampleBinaries.ZEBIN), 1000);
         for (Target target : KNOWN) {
@@ -137,7 +137,7 @@ class CompatibilityCheckerTest {
     }
 
     @Test
-    @DisplayName("N10 several binaries are compatible if all are, incompatible if one is")
+    @DisplayName("several binaries are compatible if all are, incompatible if one is")
     void several() {
         byte[] good = bytes(SampleBinaries.ZEBIN);
         byte[] unknown = {1, 2, 3};
@@ -163,7 +163,7 @@ class CompatibilityCheckerTest {
     }
 
     @Test
-    @DisplayName("N10 N13 an intermediate program is a whole module with the name of its front end")
+    @DisplayName("an intermediate program is a whole module with the name of its front end")
     void intermediate() {
         byte[] module = SampleBinaries.bytes(SampleBinaries.SPIR_V);
         byte[] name = "ocloc 22.43.24595.41".getBytes(ISO_8859_1);

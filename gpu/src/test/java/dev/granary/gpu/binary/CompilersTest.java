@@ -70,7 +70,7 @@ class CompilersTest {
 
     @Test
     @NeedsPocl
-    @DisplayName("N10 N3 PoCL's binary is compatible with its device; that of another device is"
+    @DisplayName("PoCL's binary is compatible with its device; that of another device is"
             + " incompatible, as its driver says")
     void pocl() throws Exception {
         Path binary = directory.resolve("binary");
@@ -96,7 +96,7 @@ class CompilersTest {
     @Test
     @NeedsPocl
     @Tag("exhaustive")
-    @DisplayName("N10 N3 of PoCL's binaries for seven processors, each is compatible with the"
+    @DisplayName("of PoCL's binaries for seven processors, each is compatible with the"
             + " device that made it only, as the driver says")
     void poclProcessors() throws Exception {
         List<String> libraries =
@@ -126,7 +126,7 @@ class CompilersTest {
     }
 
     @Test
-    @DisplayName("N10 binaries of ocloc are compatible with their device, and zebins with no other")
+    @DisplayName("binaries of ocloc are compatible with their device, and zebins with no other")
     void ocloc() throws Exception {
         assumeTrue(SystemTool.run("ocloc", "--help"), OCLOC);
         checkOcloc(List.of("tgllp", "dg1"));
@@ -134,7 +134,7 @@ class CompilersTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N10 binaries of ocloc for all product families are compatible with their own")
+    @DisplayName("binaries of ocloc for all product families are compatible with their own")
     void oclocForAll() throws Exception {
         assumeTrue(SystemTool.run("ocloc", "--help"), OCLOC);
         checkOcloc(List.copyOf(INTEL_DEVICES.keySet()));
@@ -142,7 +142,7 @@ class CompilersTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N10 R11 a binary of ocloc is the binary of Intel's driver on a simulated device,"
+    @DisplayName("a binary of ocloc is the binary of Intel's driver on a simulated device,"
             + " byte for byte, and compatible with its target")
     void oclocAndDriver() throws Exception {
         assumeTrue(SystemTool.run("ocloc", "--help"), OCLOC);
@@ -214,7 +214,7 @@ class CompilersTest {
     }
 
     @Test
-    @DisplayName("N10 a cubin of nvcc is compatible with its architecture")
+    @DisplayName("a cubin of nvcc is compatible with its architecture")
     void nvcc() throws Exception {
         assumeTrue(SystemTool.run("nvcc", "--version"), NVCC);
         checkNvcc("8.0");
@@ -222,7 +222,7 @@ class CompilersTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N10 cubins of nvcc for six architectures are compatible with their own")
+    @DisplayName("cubins of nvcc for six architectures are compatible with their own")
     void nvccForAll() throws Exception {
         assumeTrue(SystemTool.run("nvcc", "--version"), NVCC);
         for (String capability : List.of("7.5", "8.6", "8.9", "9.0", "10.0", "12.0")) {

@@ -27,7 +27,7 @@ class DeviceKernelsTest {
                 "saxpy-skl.zebin",
                 "saxpy.spv"
             })
-    @DisplayName("N10 a binary names its kernels, and a truncated one none or fewer")
+    @DisplayName("a binary names its kernels, and a truncated one none or fewer")
     void names(String file) {
         byte[] bytes = SampleBinaries.bytes(file);
         assertEquals(Optional.of(new TreeSet<>(List.of("saxpy"))), kernels(bytes));
@@ -36,7 +36,7 @@ class DeviceKernelsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"saxpy-sm_90.cubin", "saxpy.cl"})
-    @DisplayName("N10 other containers have no names of Intel's device code")
+    @DisplayName("other containers have no names of Intel's device code")
     void others(String file) {
         assertEquals(Optional.empty(), kernels(SampleBinaries.bytes(file)));
     }

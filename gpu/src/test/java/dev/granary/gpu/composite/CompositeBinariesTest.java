@@ -83,9 +83,8 @@ class CompositeBinariesTest {
     }
 
     @Test
-    @DisplayName(
-            "N1 a composite primitive from its binaries computes the same and compiles nothing;"
-                    + " other binaries are refused")
+    @DisplayName("a composite primitive from its binaries computes the same and compiles nothing;"
+            + " other binaries are refused")
     void restore() throws Exception {
         KernelBinaries binaries = compiled();
         assertEquals(3, binaries.count());

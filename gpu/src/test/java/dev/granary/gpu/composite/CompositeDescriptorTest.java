@@ -50,7 +50,7 @@ class CompositeDescriptorTest {
     }
 
     @Test
-    @DisplayName("K1 two equal descriptors have equal hash codes")
+    @DisplayName("two equal descriptors have equal hash codes")
     void same() {
         assertEquals(base(ONE).build(), base(ONE).build());
         assertEquals(base(ONE).build().hashCode(), base(ONE).build().hashCode());
@@ -60,7 +60,7 @@ class CompositeDescriptorTest {
 
     @Test
     @DisplayName(
-            "K2 a change of kind, parameters, an attribute, implementation, threads, memory or any"
+            "a change of kind, parameters, an attribute, implementation, threads, memory or any"
                     + " target changes the key")
     void everyPartCounts() {
         Attributes attributes =
@@ -141,7 +141,7 @@ class CompositeDescriptorTest {
     }
 
     @Test
-    @DisplayName("K2 descriptors with equal hash codes differ in every part")
+    @DisplayName("descriptors with equal hash codes differ in every part")
     void collisions() {
         CompositeDescriptor<Text> base = colliding(-1);
         assertEquals(base, colliding(-1));
@@ -156,9 +156,8 @@ class CompositeDescriptorTest {
     }
 
     @Test
-    @DisplayName(
-            "M8 a device counts by its target: backend, vendor, device, driver; engines of equal"
-                    + " targets share keys")
+    @DisplayName("a device counts by its target: backend, vendor, device, driver; engines of equal"
+            + " targets share keys")
     void target() {
         Target equal = new Target(Backend.OPENCL, "none", "one", "1");
         assertEquals(base(ONE).build(), base(equal).build());

@@ -43,7 +43,7 @@ class CompositeIdTest {
     }
 
     @Test
-    @DisplayName("K1 the id of a composite primitive is the same in another process, and in every"
+    @DisplayName("the id of a composite primitive is the same in another process, and in every"
             + " release")
     void sameInProcesses() throws Exception {
         String id = Pipeline.sample().getId().toString();
@@ -58,7 +58,7 @@ class CompositeIdTest {
     }
 
     @Test
-    @DisplayName("K2 every part of the key changes the id, and so does the source of a kernel, own"
+    @DisplayName("every part of the key changes the id, and so does the source of a kernel, own"
             + " or nested")
     void everyPartCounts() {
         Attributes attributes = Attributes.none();
@@ -94,7 +94,7 @@ class CompositeIdTest {
     }
 
     @Test
-    @DisplayName("K2 every component of an operation changes the id, also if the kernels are equal")
+    @DisplayName("every component of an operation changes the id, also if the kernels are equal")
     void everyComponentCounts() {
         List<String> texts = List.of(A);
         Optional<Pipeline> none = Optional.empty();
@@ -150,7 +150,7 @@ class CompositeIdTest {
     }
 
     @Test
-    @DisplayName("K3 values are framed and have types: equal characters elsewhere, or as another"
+    @DisplayName("values are framed and have types: equal characters elsewhere, or as another"
             + " type, make another id")
     void framing() {
         assertDistinct(List.of(
@@ -216,8 +216,7 @@ class CompositeIdTest {
     }
 
     @Test
-    @DisplayName(
-            "K5 the id does not depend on the order in which an implementation requests kernels")
+    @DisplayName("the id does not depend on the order in which an implementation requests kernels")
     void orderOfRequests() {
         Id first = unordered().getId();
         IS_REVERSED.set(true);
@@ -271,7 +270,7 @@ class CompositeIdTest {
     }
 
     @Test
-    @DisplayName("K13 an id is empty, with the reason, if it could differ between processes or miss"
+    @DisplayName("an id is empty, with the reason, if it could differ between processes or miss"
             + " a part")
     void notCacheable() {
         assertTrue(reason("nothing", 1).contains("no kernel"));

@@ -167,7 +167,7 @@ class CompositePrimitiveTest {
 
     @Test
     @DisplayName(
-            "M5 12 threads create 12 primitives with the same nested activation: 12 + 1 creations,"
+            "12 threads create 12 primitives with the same nested activation: 12 + 1 creations,"
                     + " each program compiled once")
     void twelveByTwelve() throws Exception {
         try (OpenClEngine engine = driver.open();
@@ -258,7 +258,7 @@ class CompositePrimitiveTest {
     }
 
     @Test
-    @DisplayName("M8 a reorder between two engines runs on either, with source and destination in"
+    @DisplayName("a reorder between two engines runs on either, with source and destination in"
             + " different contexts")
     void betweenEngines() throws Exception {
         try (OpenClEngine source = driver.open();

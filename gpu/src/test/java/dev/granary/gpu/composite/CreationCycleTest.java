@@ -51,7 +51,7 @@ class CreationCycleTest {
     @ParameterizedTest
     @EnumSource
     @DisplayName(
-            "M6 a primitive that needs itself, directly or through others, is an error; nothing is"
+            "a primitive that needs itself, directly or through others, is an error; nothing is"
                     + " kept, and all work afterwards")
     void needsItself(TestImplementation.PartOrder order) {
         assertTimeoutPreemptively(TIMEOUT, () -> {
@@ -75,8 +75,7 @@ class CreationCycleTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName(
-            "M6 a cycle of two concurrent creations is an error for both callers, not a deadlock")
+    @DisplayName("a cycle of two concurrent creations is an error for both callers, not a deadlock")
     void cycleOfThreads(TestImplementation.PartOrder order) {
         assertTimeoutPreemptively(TIMEOUT, () -> {
             TestImplementation implementation = new TestImplementation(composites, order);
@@ -103,7 +102,7 @@ class CreationCycleTest {
     @ParameterizedTest
     @EnumSource
     @DisplayName(
-            "M6 12 threads create a lattice of nested primitives from both ends: no deadlock, each"
+            "12 threads create a lattice of nested primitives from both ends: no deadlock, each"
                     + " created once")
     void lattice(TestImplementation.PartOrder order) {
         assertTimeoutPreemptively(TIMEOUT, () -> {

@@ -63,7 +63,7 @@ class CreationFailuresTest {
 
     @ParameterizedTest
     @MethodSource("failures")
-    @DisplayName("M7 a failed nested creation fails for all waiters, also of its outer primitives;"
+    @DisplayName("a failed nested creation fails for all waiters, also of its outer primitives;"
             + " nothing is kept, and the next call creates")
     void nestedFailure(Throwable failure) {
         for (TestImplementation.PartOrder order : TestImplementation.PartOrder.values()) {
@@ -119,7 +119,7 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("M7 an interrupted waiter gets the primitive and keeps its interrupt status, also"
+    @DisplayName("an interrupted waiter gets the primitive and keeps its interrupt status, also"
             + " while it waits for several parts")
     void interruptedWaiters() {
         assertTimeoutPreemptively(TIMEOUT, () -> {
@@ -252,7 +252,7 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("M1 parts nested to the end of the stack: no waiter remains, no failed creation is"
+    @DisplayName("parts nested to the end of the stack: no waiter remains, no failed creation is"
             + " kept, and each can be created afterwards")
     void deeplyNested() throws InterruptedException {
         TestImplementation implementation =
@@ -286,7 +286,7 @@ class CreationFailuresTest {
     }
 
     @Test
-    @DisplayName("M1 an error while closing one object does not prevent closing the others, and is"
+    @DisplayName("an error while closing one object does not prevent closing the others, and is"
             + " thrown")
     void errorInClosing() {
         List<String> closed = new ArrayList<>();

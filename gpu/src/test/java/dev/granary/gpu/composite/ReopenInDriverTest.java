@@ -64,7 +64,7 @@ class ReopenInDriverTest {
     }
 
     @Test
-    @DisplayName("N5 if the first engine is closed before any launch, nothing is built from source"
+    @DisplayName("if the first engine is closed before any launch, nothing is built from source"
             + " later; PoCL specializes each launch at most once")
     void unlaunched() throws Exception {
         List<String> messages = messagesByEngine("unlaunched");

@@ -20,9 +20,8 @@ import java.util.Map;
 @NeedsPocl
 class TwoTargetsTest {
     @Test
-    @DisplayName(
-            "M8 two targets give two primitives of one operation; a reorder between them has both"
-                    + " in its key, and runs on either")
+    @DisplayName("two targets give two primitives of one operation; a reorder between them has both"
+            + " in its key, and runs on either")
     void twoTargets(@TempDir Path directory) throws Exception {
         String output = DriverProcess.of(TwoTargetsProgram.class, directory)
                 .variables(Map.of("POCL_DEVICES", "pthread basic"))

@@ -61,7 +61,7 @@ public abstract class KernelEngineContract {
     }
 
     @Test
-    @DisplayName("N1 a compiled primitive runs; a restored one runs the same without the compiler")
+    @DisplayName("a compiled primitive runs; a restored one runs the same without the compiler")
     void restore() throws Exception {
         KernelDescriptor descriptor = backend.vectors(3).build();
         KernelProgram compiled = engine.create(descriptor);
@@ -85,7 +85,7 @@ public abstract class KernelEngineContract {
     }
 
     @Test
-    @DisplayName("N2 binaries of two programs never mix")
+    @DisplayName("binaries of two programs never mix")
     void twoPrograms() throws Exception {
         KernelDescriptor times1 = backend.vectors(1).build();
         KernelDescriptor times5 = backend.vectors(5).build();
@@ -99,7 +99,7 @@ public abstract class KernelEngineContract {
     }
 
     @Test
-    @DisplayName("N4 K13 wrong kind, no, empty or two binaries, the empty id and another target are"
+    @DisplayName("wrong kind, no, empty or two binaries, the empty id and another target are"
             + " refused")
     void refused() {
         KernelDescriptor descriptor = backend.vectors(1).build();
@@ -130,7 +130,7 @@ public abstract class KernelEngineContract {
     }
 
     @Test
-    @DisplayName("N4 bytes that are no binary are refused, and the next build works")
+    @DisplayName("bytes that are no binary are refused, and the next build works")
     void noBinary() throws Exception {
         KernelDescriptor descriptor = backend.vectors(1).build();
         RestoreException refused = assertThrows(
@@ -153,7 +153,7 @@ public abstract class KernelEngineContract {
     }
 
     @Test
-    @DisplayName("K5 entries select kernels and do not change the id; a missing one is named")
+    @DisplayName("entries select kernels and do not change the id; a missing one is named")
     void entries() throws Exception {
         KernelDescriptor some = backend.vectors(1).entry("scale").build();
         KernelDescriptor more = backend.vectors(1).entry("scale", "absent").build();
@@ -175,7 +175,7 @@ public abstract class KernelEngineContract {
     }
 
     @Test
-    @DisplayName("K13 a primitive with the empty id has no binaries, but loads and runs")
+    @DisplayName("a primitive with the empty id has no binaries, but loads and runs")
     void notCacheable() throws Exception {
         KernelProgram primitive =
                 engine.create(backend.vectors(1).options("-I/tmp").build());
@@ -185,7 +185,7 @@ public abstract class KernelEngineContract {
     }
 
     @Test
-    @DisplayName("D12 a primitive outlives its engine: the next engine loads it without compiling")
+    @DisplayName("a primitive outlives its engine: the next engine loads it without compiling")
     void outlivesEngine() throws Exception {
         KernelProgram primitive;
         try (KernelEngine first = backend.open()) {

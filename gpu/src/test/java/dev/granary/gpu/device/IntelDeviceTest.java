@@ -24,7 +24,7 @@ class IntelDeviceTest {
     }
 
     @Test
-    @DisplayName("N10 a device is read from the text that it has in a target")
+    @DisplayName("a device is read from the text that it has in a target")
     void text() {
         for (IntelDevice device : List.of(
                 new IntelDevice(0x9a49, OptionalInt.empty()),
@@ -50,13 +50,13 @@ class IntelDeviceTest {
                 "GPU id 0x9a49 ip 0x123456789",
                 "GPU id 0x9a49 more"
             })
-    @DisplayName("N10 any other text names no device")
+    @DisplayName("any other text names no device")
     void none(String text) {
         assertEquals(Optional.empty(), device(text));
     }
 
     @Test
-    @DisplayName("N10 each device id of a family leads to its product, and to one family only")
+    @DisplayName("each device id of a family leads to its product, and to one family only")
     void families() {
         Set<Integer> ids = new HashSet<>();
         for (String family : IntelDevice.families()) {

@@ -33,16 +33,15 @@ class BinaryReadinessTest {
     }
 
     @Test
-    @DisplayName("N5 with a driver that compiles at build time, binaries are complete at once")
+    @DisplayName("with a driver that compiles at build time, binaries are complete at once")
     void eager() {
         readiness(builder("nvidia").launch(G16).build());
         assertEquals(1, fired.get());
     }
 
     @Test
-    @DisplayName(
-            "N5 without announced launches, binaries are complete after the first launch of any"
-                    + " kernel, once")
+    @DisplayName("without announced launches, binaries are complete after the first launch of any"
+            + " kernel, once")
     void anyLaunch() {
         BinaryReadiness readiness = readiness(builder(DriverTraits.POCL).build());
         assertEquals(0, fired.get());
@@ -53,9 +52,8 @@ class BinaryReadinessTest {
     }
 
     @Test
-    @DisplayName(
-            "N5 binaries are complete exactly after the last announced launch; other launches are"
-                    + " covered but not awaited")
+    @DisplayName("binaries are complete exactly after the last announced launch; other launches are"
+            + " covered but not awaited")
     void announced() {
         BinaryReadiness readiness = readiness(
                 builder(DriverTraits.POCL).launch(G16).launch("a", G32).build());
@@ -70,9 +68,8 @@ class BinaryReadinessTest {
     }
 
     @Test
-    @DisplayName(
-            "N5 binaries taken early cover earlier launches and those that the driver guarantees,"
-                    + " but no later ones")
+    @DisplayName("binaries taken early cover earlier launches and those that the driver guarantees,"
+            + " but no later ones")
     void takenEarly() {
         BinaryReadiness readiness = readiness(builder(DriverTraits.POCL)
                 .launch("a", G16)

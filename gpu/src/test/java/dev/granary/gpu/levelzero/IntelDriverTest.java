@@ -94,7 +94,7 @@ class IntelDriverTest {
     }
 
     @Test
-    @DisplayName("N1 OpenCL C is built, launched, and restored by a new process without OpenCL")
+    @DisplayName("OpenCL C is built, launched, and restored by a new process without OpenCL")
     void restore() {
         assertEquals("COMPILED", DriverProcess.value(built, "built.origin"));
         assertEquals("[reverse, scale]", DriverProcess.value(built, "built.kernels"));
@@ -111,28 +111,28 @@ class IntelDriverTest {
     }
 
     @Test
-    @DisplayName("N6 a truncated binary is refused by the driver, with call and code")
+    @DisplayName("a truncated binary is refused by the driver, with call and code")
     void truncated() {
         String refused = DriverProcess.value(restored, "part.refused");
         assertTrue(refused.contains("zeModuleCreate failed with 0x7800000f"), refused);
     }
 
     @Test
-    @DisplayName("R11 a binary of the offline compiler is restored without compiling")
+    @DisplayName("a binary of the offline compiler is restored without compiling")
     void offlineBinary() {
         assertEquals("RESTORED", DriverProcess.value(restored, "offline.origin"));
         assertEquals("[reverse, scale]", DriverProcess.value(restored, "offline.kernels"));
     }
 
     @Test
-    @DisplayName("N8 a binary of another device is compiled again by the driver, which is seen")
+    @DisplayName("a binary of another device is compiled again by the driver, which is seen")
     void recompiled() {
         assertEquals("RECOMPILED", DriverProcess.value(restored, "foreign.origin"));
     }
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N1 N3 the same on other simulated devices, each with a target of its own")
+    @DisplayName("the same on other simulated devices, each with a target of its own")
     void otherDevices() throws Exception {
         Set<String> targets = new HashSet<>(Set.of(DriverProcess.value(built, "target")));
         for (String device : List.of("skl", "dg1", "adls")) {

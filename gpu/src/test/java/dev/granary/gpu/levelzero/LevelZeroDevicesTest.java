@@ -25,7 +25,7 @@ import java.util.Map;
 /** Tests of devices and their targets, and of what is missing. */
 class LevelZeroDevicesTest {
     @Test
-    @DisplayName("N9 without the loader there is a value that names the packages to install")
+    @DisplayName("without the loader there is a value that names the packages to install")
     void noLoader() {
         LevelZero.Probe.Missing missing =
                 (LevelZero.Probe.Missing) LevelZero.probe("libze_absent.so.1");
@@ -116,7 +116,7 @@ class LevelZeroDevicesTest {
         }
 
         @Test
-        @DisplayName("N9 a loader without a driver is a value that names the packages to install")
+        @DisplayName("a loader without a driver is a value that names the packages to install")
         void noDriver(@TempDir Path directory) throws Exception {
             ChildJvm process = DriverProcess.of(ModuleProgram.class, directory)
                     .variables(Map.of(

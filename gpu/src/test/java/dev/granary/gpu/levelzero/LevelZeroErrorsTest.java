@@ -66,7 +66,7 @@ class LevelZeroErrorsTest {
     }
 
     @Test
-    @DisplayName("N14 a driver that reports no version of SPIR-V gets no module of the application")
+    @DisplayName("a driver that reports no version of SPIR-V gets no module of the application")
     void noSpirv() {
         assertEquals(List.of(), device.intermediateLanguages());
         KernelDescriptor module = KernelDescriptor.builder(device.target(), "sample")
@@ -213,7 +213,7 @@ class LevelZeroErrorsTest {
     }
 
     @Test
-    @DisplayName("N8 a binary that the driver compiles again is a degraded hit, with new binaries")
+    @DisplayName("a binary that the driver compiles again is a degraded hit, with new binaries")
     void recompiled() throws Exception {
         try (LevelZeroEngine engine = open()) {
             KernelBinaries old = engine.create(vectors()).getBinaries(BinaryKind.KERNEL);
@@ -230,7 +230,7 @@ class LevelZeroErrorsTest {
     }
 
     @Test
-    @DisplayName("N8 an engine that compiles a cached primitive again reports it, and once only")
+    @DisplayName("an engine that compiles a cached primitive again reports it, and once only")
     void compiledAgain() throws Exception {
         KernelProgram primitive;
         try (LevelZeroEngine first = open()) {
@@ -256,7 +256,7 @@ class LevelZeroErrorsTest {
     }
 
     @Test
-    @DisplayName("D12 without a native binary there is none, and the primitive still loads")
+    @DisplayName("without a native binary there is none, and the primitive still loads")
     void noBinary() throws Exception {
         driver.set("GRANARY_ZE_NO_BINARY", "1");
         KernelProgram primitive;

@@ -28,7 +28,7 @@ class OclocTargetsTest {
     }
 
     @Test
-    @DisplayName("R11 a PCI device id is a target of each backend, with the driver's version in it")
+    @DisplayName("a PCI device id is a target of each backend, with the driver's version in it")
     void deviceId() throws Exception {
         List<Target> both = List.of(
                 target(Backend.OPENCL, 0x9a49, OptionalInt.empty(), "22.43.24595.41"),
@@ -40,7 +40,7 @@ class OclocTargetsTest {
     }
 
     @Test
-    @DisplayName("R11 a family is all its devices, less those that the compiler does not know")
+    @DisplayName("a family is all its devices, less those that the compiler does not know")
     void family() throws Exception {
         List<String> devices =
                 TARGETS.of("opencl/tgllp").stream().map(Target::device).toList();
@@ -50,7 +50,7 @@ class OclocTargetsTest {
     }
 
     @Test
-    @DisplayName("R11 a target as it is printed on the device is that target, if its driver is the"
+    @DisplayName("a target as it is printed on the device is that target, if its driver is the"
             + " compiler's")
     void path() throws Exception {
         for (Target target : List.of(
@@ -73,7 +73,7 @@ class OclocTargetsTest {
     }
 
     @Test
-    @DisplayName("R11 later drivers report other versions of Level Zero: only a printed target"
+    @DisplayName("later drivers report other versions of Level Zero: only a printed target"
             + " names one")
     void laterDriver() throws Exception {
         OclocTargets later =
@@ -108,7 +108,7 @@ class OclocTargetsTest {
                 "-device",
                 "tgllp\n"
             })
-    @DisplayName("U14 another name is refused with the list of names")
+    @DisplayName("another name is refused with the list of names")
     void unknown(String name) {
         assertRefused(name, "(skl, kbl, cfl,");
     }

@@ -115,7 +115,7 @@ class OclocTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("R11 a binary of ocloc is that of Intel's driver on the device, byte for byte, and"
+    @DisplayName("a binary of ocloc is that of Intel's driver on the device, byte for byte, and"
             + " its target that of the device")
     void sameAsDriver(Backend backend) throws Exception {
         assertSameAsDriver(backend, Map.of("ProductFamilyOverride", "tgllp"));
@@ -125,7 +125,7 @@ class OclocTest {
     @ParameterizedTest
     @EnumSource
     @Tag("exhaustive")
-    @DisplayName("R11 the same for devices of other families, and for another id of one family")
+    @DisplayName("the same for devices of other families, and for another id of one family")
     void otherDevices(Backend backend) throws Exception {
         Map<String, String> devices = Map.of(
                 "skl", "0x1912", "icllp", "0x8a52", "tgllp", "0x9a49", "rkl", "0x4c8a", "adls",
@@ -143,7 +143,7 @@ class OclocTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("R11 the kernels of a binary are those of the source")
+    @DisplayName("the kernels of a binary are those of the source")
     void kernels(Backend backend) throws Exception {
         Ocloc ocloc = ocloc();
         Target target = ocloc.targets(backend.path() + "/0xff20").getFirst();
@@ -153,7 +153,7 @@ class OclocTest {
     }
 
     @Test
-    @DisplayName("R11 a family is all its devices that the compiler has code for, in each backend")
+    @DisplayName("a family is all its devices that the compiler has code for, in each backend")
     void families() throws Exception {
         Ocloc ocloc = ocloc();
         List<Target> all = ocloc.targets("dg1");
@@ -165,7 +165,7 @@ class OclocTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("N9 a program that does not compile fails with file, line and message")
+    @DisplayName("a program that does not compile fails with file, line and message")
     void error(Backend backend) throws Exception {
         Ocloc ocloc = ocloc();
         Target target = ocloc.targets(backend.path() + "/0xff20").getFirst();
@@ -181,7 +181,7 @@ class OclocTest {
     }
 
     @Test
-    @DisplayName("T1 a source that ocloc would read in part is refused")
+    @DisplayName("a source that ocloc would read in part is refused")
     void partOfSource() throws Exception {
         Ocloc ocloc = ocloc();
         KernelDescriptor descriptor = KernelDescriptor.builder(
@@ -223,7 +223,7 @@ class OclocTest {
     }
 
     @Test
-    @DisplayName("N9 without the compiler, and with one that does not work, the cause and the"
+    @DisplayName("without the compiler, and with one that does not work, the cause and the"
             + " package are named")
     void missing() throws Exception {
         Ocloc.Probe.Missing none = assertInstanceOf(

@@ -29,9 +29,8 @@ class BindingTest {
 
     @ParameterizedTest(name = "{displayName} {0}")
     @ValueSource(strings = {"lwjgl-.*\\.jar", "lwjgl-opencl-.*", "lwjgl-[0-9.]*\\.jar"})
-    @DisplayName(
-            "N9 the use of OpenCL without LWJGL or a jar of it is a mistake whose message names"
-                    + " the artifact; a probe returns the message:")
+    @DisplayName("the use of OpenCL without LWJGL or a jar of it is a mistake whose message names"
+            + " the artifact; a probe returns the message:")
     void withoutBinding(String missing) throws Exception {
         assertEquals(
                 List.of(
@@ -43,7 +42,7 @@ class BindingTest {
     }
 
     @Test
-    @DisplayName("N9 without the native library of LWJGL there are no devices, and the cause names"
+    @DisplayName("without the native library of LWJGL there are no devices, and the cause names"
             + " its artifact")
     void withoutNatives() throws Exception {
         assertEquals(

@@ -32,7 +32,7 @@ import java.util.Map;
 @NeedsPocl
 class DevicesTest {
     @Test
-    @DisplayName("K16 a sub-device shares its main device's target, ids and binaries")
+    @DisplayName("a sub-device shares its main device's target, ids and binaries")
     void subDevices() throws Exception {
         OpenClDevice device = PoclDevice.get();
         assumeTrue(device.computeUnits() > 1, "a device of one compute unit cannot be split");
@@ -58,9 +58,8 @@ class DevicesTest {
     }
 
     @Test
-    @DisplayName(
-            "N3 K16 two devices of one platform keep their own binaries; those of another target"
-                    + " are refused before the driver call")
+    @DisplayName("two devices of one platform keep their own binaries; those of another target"
+            + " are refused before the driver call")
     void twoDevices(@TempDir Path directory) throws Exception {
         String output = DriverProcess.of(DevicesProgram.class, directory)
                 .variables(Map.of("POCL_DEVICES", "pthread basic"))
@@ -85,7 +84,7 @@ class DevicesTest {
     }
 
     @Test
-    @DisplayName("K16 two equal devices with different ordinals have one target")
+    @DisplayName("two equal devices with different ordinals have one target")
     void equalDevices(@TempDir Path directory) throws Exception {
         String output = DriverProcess.of(DevicesProgram.class, directory)
                 .variables(Map.of("POCL_DEVICES", "pthread pthread"))
@@ -98,9 +97,8 @@ class DevicesTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 two devices of one kind have a cache and the whole budget each, or a budget of"
-                    + " their own")
+    @DisplayName("two devices of one kind have a cache and the whole budget each, or a budget of"
+            + " their own")
     void constantsOfTwoDevices(@TempDir Path directory) throws Exception {
         String output = DriverProcess.of(ConstantDevicesProgram.class, directory)
                 .variables(Map.of("POCL_DEVICES", "pthread basic"))
@@ -115,7 +113,7 @@ class DevicesTest {
     }
 
     @Test
-    @DisplayName("M15 constants of a sub-device count against the budget of its main device")
+    @DisplayName("constants of a sub-device count against the budget of its main device")
     void constantsOfSubDevices() {
         OpenClDevice device = PoclDevice.get();
         assumeTrue(device.computeUnits() > 1, "a device of one compute unit cannot be split");
@@ -130,7 +128,7 @@ class DevicesTest {
     }
 
     @Test
-    @DisplayName("K10 a device whose driver fails every query is found, with a stable target")
+    @DisplayName("a device whose driver fails every query is found, with a stable target")
     void driverThatFails() {
         ClBinding real = ClBinding.LIBRARY;
         DeviceCalls failing = new DeviceCalls() {

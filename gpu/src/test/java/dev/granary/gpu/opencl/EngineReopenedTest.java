@@ -87,7 +87,7 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName("K13 a primitive with the empty id runs on later engines without compiling, and"
+    @DisplayName("a primitive with the empty id runs on later engines without compiling, and"
             + " returns no binaries")
     void notCacheable() throws Exception {
         KernelProgram primitive = createAndClose(false);
@@ -136,9 +136,8 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName(
-            "D12 with a driver that provides no binaries, each engine compiles once for all its"
-                    + " loads, and reports it")
+    @DisplayName("with a driver that provides no binaries, each engine compiles once for all its"
+            + " loads, and reports it")
     void noBinaries() throws Exception {
         driver.withholdBinaries();
         KernelProgram primitive = createAndClose(true);
@@ -156,9 +155,8 @@ class EngineReopenedTest {
     }
 
     @Test
-    @DisplayName(
-            "D11 if the driver refuses binaries from memory, the program is compiled again once,"
-                    + " and that is reported")
+    @DisplayName("if the driver refuses binaries from memory, the program is compiled again once,"
+            + " and that is reported")
     void refused() throws Exception {
         KernelProgram primitive = createAndClose(true);
         driver.failAfter("createProgramWithBinary", 0);

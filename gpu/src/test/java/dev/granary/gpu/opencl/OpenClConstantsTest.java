@@ -128,7 +128,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 two primitives use one packed tensor: it is computed once, in one buffer, and"
+    @DisplayName("two primitives use one packed tensor: it is computed once, in one buffer, and"
             + " both results are correct")
     void twoPrimitives() throws Exception {
         try (LoadedKernels packing = load(engine, "pack");
@@ -152,9 +152,8 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 8 threads request a missing key: the packing kernel runs once, and all use the"
-                    + " result")
+    @DisplayName("8 threads request a missing key: the packing kernel runs once, and all use the"
+            + " result")
     void threads() throws Exception {
         AtomicInteger computations = new AtomicInteger();
         try (LoadedKernels packing = load(engine, "pack");
@@ -178,7 +177,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 two contexts on one device share the budget but no tensors")
+    @DisplayName("two contexts on one device share the budget but no tensors")
     void sameDevice() throws Exception {
         caches.setCapacity(engine.device().kind(), 2);
         try (OpenClEngine other = OpenClEngine.open(PoclDevice.get(), spy.binding())) {
@@ -206,7 +205,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 several instances for one engine share its tensors")
+    @DisplayName("several instances for one engine share its tensors")
     void severalInstances() {
         constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE)).close();
         new OpenClConstants(caches, engine)
@@ -220,7 +219,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 the budget of one kind of device does not affect the other kind")
+    @DisplayName("the budget of one kind of device does not affect the other kind")
     void kinds() {
         EngineKind kind = engine.device().kind();
         caches.setCapacity(kind == EngineKind.CPU ? EngineKind.GPU : EngineKind.CPU, 0);
@@ -231,9 +230,8 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 5 MB of device memory: 1 + 2 are stored, 3 are refused; a tensor that is not kept"
-                    + " is released by its user")
+    @DisplayName("5 MB of device memory: 1 + 2 are stored, 3 are refused; a tensor that is not kept"
+            + " is released by its user")
     void megabytes() {
         caches.setCapacity(engine.device().kind(), 5);
         for (int megabytes = 1; megabytes <= 3; megabytes++) {
@@ -245,9 +243,8 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 a tensor evicted while in use stays valid until its hold is closed, and is then"
-                    + " released once")
+    @DisplayName("a tensor evicted while in use stays valid until its hold is closed, and is then"
+            + " released once")
     void evictedInUse() throws Exception {
         caches.setCapacity(engine.device().kind(), 1, ConstantPolicy.LRU);
         List<String> notifications = new ArrayList<>();
@@ -267,7 +264,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName("M15 a closing engine removes its tensors, even in use: holders are notified, and"
+    @DisplayName("a closing engine removes its tensors, even in use: holders are notified, and"
             + " using them is an error, not a crash")
     void engineCloses() throws Exception {
         List<String> notifications = new ArrayList<>();
@@ -292,9 +289,8 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 if an engine closes while a tensor is computed, the caller gets a clear error,"
-                    + " and nothing is kept")
+    @DisplayName("if an engine closes while a tensor is computed, the caller gets a clear error,"
+            + " and nothing is kept")
     void engineClosesWhileMaking() throws Exception {
         CountDownLatch made = new CountDownLatch(1);
         CountDownLatch closed = new CountDownLatch(1);
@@ -319,8 +315,7 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 a tensor whose engine was closed before it was cached does not stay in the cache")
+    @DisplayName("a tensor whose engine was closed before it was cached does not stay in the cache")
     void madeByClosedEngine() {
         OpenClBuffer before = engine.buffer(MEGABYTE);
         engine.close();
@@ -329,9 +324,8 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 if a packing kernel fails, the caller gets the exception, no buffer leaks, and"
-                    + " the next caller computes the tensor")
+    @DisplayName("if a packing kernel fails, the caller gets the exception, no buffer leaks, and"
+            + " the next caller computes the tensor")
     void failingKernel() throws Exception {
         try (LoadedKernels packing = load(engine, "pack")) {
             assertThrows(
@@ -374,9 +368,8 @@ class OpenClConstantsTest {
     }
 
     @Test
-    @DisplayName(
-            "M15 threads use, evict and recompute tensors while engines open and close: correct"
-                    + " results, no leak, no buffer released in use")
+    @DisplayName("threads use, evict and recompute tensors while engines open and close: correct"
+            + " results, no leak, no buffer released in use")
     void concurrentUseAndEviction() throws Exception {
         caches.setCapacity(engine.device().kind(), 2, ConstantPolicy.LRU);
         AtomicInteger evictions = new AtomicInteger();

@@ -42,7 +42,7 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("N1 a restored primitive has the same output, and no source reaches the driver")
+    @DisplayName("a restored primitive has the same output, and no source reaches the driver")
     void restore() throws Exception {
         KernelProgram compiled = engine.create(sample().build());
         assertEquals(Primitive.Origin.COMPILED, compiled.origin());
@@ -64,7 +64,7 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("N2 binaries of two programs never mix")
+    @DisplayName("binaries of two programs never mix")
     void twoPrograms() throws Exception {
         KernelProgram two = engine.create(sample().build());
         KernelProgram three = engine.create(
@@ -86,7 +86,7 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("N4 K13 wrong kind, no, empty or two binaries, the empty id and another target are"
+    @DisplayName("wrong kind, no, empty or two binaries, the empty id and another target are"
             + " refused before any driver call")
     void refusedBeforeTheDriver() {
         KernelDescriptor descriptor = sample().build();
@@ -123,7 +123,7 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName("K13 a primitive with the empty id has no binaries, but loads and runs")
+    @DisplayName("a primitive with the empty id has no binaries, but loads and runs")
     void notCacheable() throws Exception {
         KernelProgram primitive = engine.create(
                 sample().header("clock.clh", "#define NOW __TIME__").build());
@@ -139,9 +139,8 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName(
-            "D12 a primitive whose engine was closed before its binaries were taken runs on the"
-                    + " next engine")
+    @DisplayName("a primitive whose engine was closed before its binaries were taken runs on the"
+            + " next engine")
     void engineClosedEarly() throws Exception {
         KernelProgram primitive;
         try (OpenClEngine first = OpenClEngine.open(PoclDevice.get())) {
@@ -153,9 +152,8 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName(
-            "N5 binaries are taken after kernels exist, and are complete exactly after the last"
-                    + " announced launch")
+    @DisplayName("binaries are taken after kernels exist, and are complete exactly after the last"
+            + " announced launch")
     void rightMoment() throws Exception {
         KernelProgram primitive =
                 engine.create(sample().launch("reverse", SampleKernels.SMALL_GROUPS)
@@ -189,9 +187,8 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName(
-            "N8 if the build log reports that the driver recompiled, the origin is RECOMPILED and"
-                    + " the binaries are taken anew")
+    @DisplayName("if the build log reports that the driver recompiled, the origin is RECOMPILED and"
+            + " the binaries are taken anew")
     void recompiled() throws Exception {
         KernelProgram compiled = engine.create(sample().build());
         SpyBinding recompiling = new SpyBinding() {
@@ -220,9 +217,8 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName(
-            "D12 if the driver provides no binary, there is none, and the primitive still loads"
-                    + " any number of times")
+    @DisplayName("if the driver provides no binary, there is none, and the primitive still loads"
+            + " any number of times")
     void noBinaries() throws Exception {
         ProgramCalls mute = new ProgramCalls() {
             @Override
@@ -242,9 +238,8 @@ class OpenClEngineTest {
     }
 
     @Test
-    @DisplayName(
-            "D11 if the driver refuses verified bytes, the exception has the reason, and nothing"
-                    + " is retained")
+    @DisplayName("if the driver refuses verified bytes, the exception has the reason, and nothing"
+            + " is retained")
     void driverRefuses() throws Exception {
         ProgramCalls refusing = new ProgramCalls() {
             @Override

@@ -58,7 +58,7 @@ class OpenClErrorsTest {
     }
 
     @Test
-    @DisplayName("N14 a device that takes no SPIR-V: the message says so, and the driver gets none")
+    @DisplayName("a device that takes no SPIR-V: the message says so, and the driver gets none")
     void noSpirv() {
         assumeTrue(
                 engine.device().intermediateLanguages().isEmpty(),
@@ -107,7 +107,7 @@ class OpenClErrorsTest {
     }
 
     @Test
-    @DisplayName("K5 a binary made for some entries has all kernels of the program, and one that"
+    @DisplayName("a binary made for some entries has all kernels of the program, and one that"
             + " lacks a required kernel is not blamed")
     void otherEntries() throws Exception {
         String source = "kernel void k(global int* o) { o[0] = 1; }\n"

@@ -215,7 +215,7 @@ class OpenClLifecycleTest {
     }
 
     @Test
-    @DisplayName("M6 a buffer closed by another thread during a launch, a transfer or a slice is"
+    @DisplayName("a buffer closed by another thread during a launch, a transfer or a slice is"
             + " released afterwards, once")
     void closedInUse() throws Exception {
         ClosingBinding closing = new ClosingBinding();

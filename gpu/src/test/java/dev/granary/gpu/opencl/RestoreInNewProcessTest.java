@@ -64,9 +64,8 @@ class RestoreInNewProcessTest {
     }
 
     @Test
-    @DisplayName(
-            "N1 a binary taken after the launch restores in a new process with the same output,"
-                    + " without the compiler")
+    @DisplayName("a binary taken after the launch restores in a new process with the same output,"
+            + " without the compiler")
     void afterLaunch() throws Exception {
         take("launched-16");
         String output = restore("launched-16", "plain", "16");
@@ -77,7 +76,7 @@ class RestoreInNewProcessTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N1 control: a binary taken without a launch compiles at its first launch, as the"
+    @DisplayName("control: a binary taken without a launch compiles at its first launch, as the"
             + " driver's messages show")
     void withoutLaunch() throws Exception {
         take("none");
@@ -87,9 +86,8 @@ class RestoreInNewProcessTest {
     }
 
     @Test
-    @DisplayName(
-            "N1 N5 a binary taken without a launch for two announced geometries runs both without"
-                    + " the compiler")
+    @DisplayName("a binary taken without a launch for two announced geometries runs both without"
+            + " the compiler")
     void announced() throws Exception {
         String taken = take("announced-16-64");
         assertEquals(
@@ -113,7 +111,7 @@ class RestoreInNewProcessTest {
     }
 
     @Test
-    @DisplayName("N5 a binary claims only the geometries that it certainly covers: PoCL reads the"
+    @DisplayName("a binary claims only the geometries that it certainly covers: PoCL reads the"
             + " requested shapes once per process")
     void certainCoverage() throws Exception {
         String taken = take("none", "announced-16", "announced-64", "launched-64");

@@ -139,9 +139,8 @@ class RuntimeParametersSeedTest {
     }
 
     @Test
-    @DisplayName(
-            "M10 for shapes 10, 5, 10 of both inputs, the third is a hit and compiles nothing, and"
-                    + " all results are correct")
+    @DisplayName("for shapes 10, 5, 10 of both inputs, the third is a hit and compiles nothing, and"
+            + " all results are correct")
     void repeatedShapes() throws Exception {
         assertEquals(Outcome.MISS, run(LARGE, 1, 1, 1, 1, 1));
         assertEquals(Outcome.MISS, run(SMALL, 1, 1, 1, 1, 1));
@@ -153,7 +152,7 @@ class RuntimeParametersSeedTest {
     }
 
     @Test
-    @DisplayName("M11 other scales at another address are a hit, and the new data is used")
+    @DisplayName("other scales at another address are a hit, and the new data is used")
     void dataIsArgument() throws Exception {
         assertEquals(Outcome.MISS, run(LARGE, 1, 2, 3, 4, 5));
         // possibly at the address of the first scales
@@ -164,7 +163,7 @@ class RuntimeParametersSeedTest {
     }
 
     @Test
-    @DisplayName("M10 with capacity 0 each call compiles, and results are correct")
+    @DisplayName("with capacity 0 each call compiles, and results are correct")
     void withoutCache() throws Exception {
         Partition<Product, Executor> none =
                 new RuntimeParametersCache(0).partition(Product.class, Executor.class);

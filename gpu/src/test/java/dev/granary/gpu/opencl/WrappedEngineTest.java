@@ -38,7 +38,7 @@ class WrappedEngineTest {
     private static final int COUNT = SampleKernels.COUNT;
 
     @Test
-    @DisplayName("K16 an engine over the application's context has the ids of other engines, and"
+    @DisplayName("an engine over the application's context has the ids of other engines, and"
             + " restores their binaries")
     void sharesEntries() throws Exception {
         SpyBinding spy = new SpyBinding();
@@ -174,7 +174,7 @@ class WrappedEngineTest {
     }
 
     @Test
-    @DisplayName("K16 a sub-device of the application has its main device's target, and stays open"
+    @DisplayName("a sub-device of the application has its main device's target, and stays open"
             + " while the engine uses it")
     void subDevice() throws Exception {
         OpenClDevice main = PoclDevice.get();
@@ -291,7 +291,7 @@ class WrappedEngineTest {
     }
 
     @Test
-    @DisplayName("N3 K16 M15 an engine for each device of one context: own targets, binaries,"
+    @DisplayName("an engine for each device of one context: own targets, binaries,"
             + " results and constants")
     void contextOfTwoDevices(@TempDir Path directory) throws Exception {
         String output = DriverProcess.of(TwoDevicesContextProgram.class, directory)

@@ -69,7 +69,7 @@ class HeaderDirectoryTest {
                 "sub/../../../../../../../../../../x",
                 "../../../../../../../.."
             })
-    @DisplayName("T5 a path outside of the directory is refused, and no file remains")
+    @DisplayName("a path outside of the directory is refused, and no file remains")
     void outside(String path) throws Exception {
         assertThrows(
                 IOException.class,
@@ -95,8 +95,7 @@ class HeaderDirectoryTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"a\ud800.clh", "\udfff/b.clh"})
-    @DisplayName(
-            "F7 a path that is not a valid file name throws an IOException, and no file remains")
+    @DisplayName("a path that is not a valid file name throws an IOException, and no file remains")
     void invalidFileName(String path) throws Exception {
         IOException refused = assertThrows(
                 IOException.class,

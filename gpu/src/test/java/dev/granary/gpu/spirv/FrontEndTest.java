@@ -117,9 +117,8 @@ class FrontEndTest {
     }
 
     @Test
-    @DisplayName(
-            "N14 a module of the application is compiled as it is: no compiler runs, and nothing"
-                    + " is kept beside the binary")
+    @DisplayName("a module of the application is compiled as it is: no compiler runs, and nothing"
+            + " is kept beside the binary")
     void moduleOfApplication() throws Exception {
         KernelDescriptor kernel = KernelDescriptor.builder(KERNEL.target(), "k")
                 .environment(Map.of())
@@ -142,7 +141,7 @@ class FrontEndTest {
     }
 
     @Test
-    @DisplayName("N13 a machine with a compiler uses the programs of that compiler, each compiled"
+    @DisplayName("a machine with a compiler uses the programs of that compiler, each compiled"
             + " once; one without uses the first")
     void compilers() throws Exception {
         for (int i = 0; i < 2; i++) {
@@ -163,7 +162,7 @@ class FrontEndTest {
     }
 
     @Test
-    @DisplayName("N13 programs of a compiler without an identity are neither kept nor looked up")
+    @DisplayName("programs of a compiler without an identity are neither kept nor looked up")
     void unidentified() throws Exception {
         keep(OTHER, "a 1");
         assertArrayEquals(
@@ -177,9 +176,8 @@ class FrontEndTest {
     }
 
     @Test
-    @DisplayName(
-            "N6 N13 a kept program that the device refuses is replaced, but only by another one"
-                    + " that it accepts")
+    @DisplayName("a kept program that the device refuses is replaced, but only by another one"
+            + " that it accepts")
     void refused() throws Exception {
         keep(OTHER, "a 1");
         FrontEnd absent = frontEnd(new SpirvCompiler.Presence.Absent());
@@ -201,7 +199,7 @@ class FrontEndTest {
     }
 
     @Test
-    @DisplayName("N13 a fresh program that the device refuses is compiled once only")
+    @DisplayName("a fresh program that the device refuses is compiled once only")
     void freshRefused() {
         made = OTHER;
         assertThrows(CompileException.class, () -> installed("a 1")
@@ -210,7 +208,7 @@ class FrontEndTest {
     }
 
     @Test
-    @DisplayName("N13 a program of a compiler that was updated meanwhile is not kept")
+    @DisplayName("a program of a compiler that was updated meanwhile is not kept")
     void updated() throws Exception {
         FrontEnd frontEnd = new FrontEnd(new SpirvCompiler() {
             @Override
@@ -232,7 +230,7 @@ class FrontEndTest {
     }
 
     @Test
-    @DisplayName("N2 N13 a program is restored only under a key of its front end, or of none")
+    @DisplayName("a program is restored only under a key of its front end, or of none")
     void otherKey() throws Exception {
         IntermediateDescriptor first = IntermediateDescriptor.of(KERNEL);
         KernelBinaries kept = KernelBinaries.of(MODULE, "a 1".getBytes(UTF_8));

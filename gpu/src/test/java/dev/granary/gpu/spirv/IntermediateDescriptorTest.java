@@ -34,7 +34,7 @@ class IntermediateDescriptorTest {
     }
 
     @Test
-    @DisplayName("K2 N13 devices and drivers share the program of a portable source; of another"
+    @DisplayName("devices and drivers share the program of a portable source; of another"
             + " source only drivers do")
     void devices() {
         assertEquals(
@@ -52,7 +52,7 @@ class IntermediateDescriptorTest {
     }
 
     @Test
-    @DisplayName("K2 N13 each input of the front end changes the id; name, entry points, launches"
+    @DisplayName("each input of the front end changes the id; name, entry points, launches"
             + " and options of the driver do not")
     void inputs() {
         Id plain = id(builder("d", "1", PORTABLE));
@@ -78,7 +78,7 @@ class IntermediateDescriptorTest {
     }
 
     @Test
-    @DisplayName("K13 N13 a kernel without an id has no intermediate program with one")
+    @DisplayName("a kernel without an id has no intermediate program with one")
     void notCacheable() {
         KernelDescriptor.Builder kernel =
                 builder("d", "1", PORTABLE + " // " + "\nint t = __TIME__;");

@@ -182,7 +182,7 @@ class PathCompilerTest {
     }
 
     @Test
-    @DisplayName("N13 ocloc makes one module of a portable source for all devices, and several of a"
+    @DisplayName("ocloc makes one module of a portable source for all devices, and several of a"
             + " literal without suffix and of printf")
     void portable() throws Exception {
         PathCompiler compiler = compiler(Tool.OCLOC);
@@ -193,7 +193,7 @@ class PathCompilerTest {
 
     @ParameterizedTest
     @EnumSource
-    @DisplayName("N13 a tool has an identity, without files left; another version has another one")
+    @DisplayName("a tool has an identity, without files left; another version has another one")
     void identity(Tool tool) throws Exception {
         PathCompiler compiler = compiler(tool);
         SpirvCompiler.Presence presence = compiler.presence();
@@ -225,7 +225,7 @@ class PathCompilerTest {
     }
 
     @Test
-    @DisplayName("N9 without a compiler, the message names the packages to install")
+    @DisplayName("without a compiler, the message names the packages to install")
     void missing() throws Exception {
         for (String path : List.of("", ":", "\0", programs.toString())) {
             CompileException failure =

@@ -40,7 +40,7 @@ class SpirvSupportTest {
         "vendor, SPIR-V_1.12345678901, 0, " + NONE,
         "vendor, '', 0, " + NONE
     })
-    @DisplayName("N14 a device takes the versions up to its highest; others are refused with both")
+    @DisplayName("a device takes the versions up to its highest; others are refused with both")
     void versions(String vendor, String languages, int minor, String refusal) {
         byte[] module = SampleBinaries.bytes("saxpy.spv");
         module[MINOR_VERSION_AT] = (byte) minor;
@@ -58,7 +58,7 @@ class SpirvSupportTest {
         "'', saxpy.spv, 5, true",
         "SPIR-V_1.2, no module, 0, true"
     })
-    @DisplayName("N14 a module that another machine's front end has made of a source does not reach"
+    @DisplayName("a module that another machine's front end has made of a source does not reach"
             + " a driver that ends the process on its version")
     void intermediate(String languages, String file, int minor, boolean isTaken) {
         byte[] module = file.endsWith(".spv") ? SampleBinaries.bytes(file) : new byte[100];

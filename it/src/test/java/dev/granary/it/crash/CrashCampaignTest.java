@@ -26,7 +26,7 @@ final class CrashCampaignTest {
     @ParameterizedTest(name = "{0}")
     @EnumSource(CrashMode.class)
     @Timeout(600)
-    @DisplayName("D4 D18 E1 processes are killed at random moments: nothing acknowledged is lost,"
+    @DisplayName("processes are killed at random moments: nothing acknowledged is lost,"
             + " nothing is wrong, stuck or left over")
     void killed(CrashMode mode) throws Exception {
         PrintWriter progress = new PrintWriter(System.err, true, UTF_8);

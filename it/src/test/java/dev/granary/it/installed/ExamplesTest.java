@@ -66,9 +66,8 @@ class ExamplesTest {
     }
 
     @Test
-    @DisplayName(
-            "U6 hello needs two artifacts and no flag: no S3 client is on its class path, and a"
-                    + " bucket is an error that names the artifact to add")
+    @DisplayName("hello needs two artifacts and no flag: no S3 client is on its class path, and a"
+            + " bucket is an error that names the artifact to add")
     void hello() throws Exception {
         List<String> clients = projects.libraryNames("hello").stream()
                 .filter(name -> Stream.of("amazon", "sdk", "s3-2", "minio", "http", "s3proxy")
@@ -131,7 +130,7 @@ class ExamplesTest {
     }
 
     @Test
-    @DisplayName("U6 a program with Level Zero alone has no jar of LWJGL, on the class path and on"
+    @DisplayName("a program with Level Zero alone has no jar of LWJGL, on the class path and on"
             + " the module path: it compiles, restores and tries a restore, and the use of OpenCL"
             + " is an error that names the artifact to add")
     void levelZeroAlone() throws Exception {
@@ -148,7 +147,7 @@ class ExamplesTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("U6 LWJGL on the class path is no binding for named modules, which do not read it")
+    @DisplayName("LWJGL on the class path is no binding for named modules, which do not read it")
     void unreadableBinding() throws Exception {
         LevelZeroProgram program =
                 LevelZeroProgram.withDriver(projects, home.resolve("unreadable"));
@@ -157,7 +156,7 @@ class ExamplesTest {
     }
 
     @Test
-    @DisplayName("U6 docs/embedding.md has the jars and megabytes of programs with Level Zero, of"
+    @DisplayName("docs/embedding.md has the jars and megabytes of programs with Level Zero, of"
             + " those with OpenCL, and of the command")
     void sizes() throws Exception {
         String page = Files.readString(LocalRepository.TREE.resolve("docs/embedding.md"));
@@ -186,7 +185,7 @@ class ExamplesTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("U6 a named module runs kernels with --module-path only")
+    @DisplayName("a named module runs kernels with --module-path only")
     void modulePath() throws Exception {
         String[] command = projects.onModulePath("hello", "com.example.hello.Hello");
         InstalledProgram.Result first = projects.run("module", Map.of(), command);
@@ -196,7 +195,7 @@ class ExamplesTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("U6 hello runs in an image of jlink that has only the modules it needs")
+    @DisplayName("hello runs in an image of jlink that has only the modules it needs")
     void image() throws Exception {
         Path image = home.resolve("image");
         InstalledProgram.Result linked = InstalledProgram.of(List.of(
@@ -221,7 +220,7 @@ class ExamplesTest {
     }
 
     @Test
-    @DisplayName("U6 the command runs on the module path, with the MinIO client")
+    @DisplayName("the command runs on the module path, with the MinIO client")
     void command() throws Exception {
         Map<String, String> bucket = new HashMap<>(TestS3.server().environment());
         bucket.put("GRANARY_S3_CLIENT", "minio"); // the service has the other one
@@ -245,7 +244,7 @@ class ExamplesTest {
     }
 
     @Test
-    @DisplayName("U6 the service computes in its own context, publishes, reports its metrics, and"
+    @DisplayName("the service computes in its own context, publishes, reports its metrics, and"
             + " ends in order: one on the module path compiles, one on the class path gets it from"
             + " the bucket")
     void service() throws Exception {

@@ -21,7 +21,7 @@ class TutorialTest {
     private static final int LAST_LINES = 3;
 
     @Test
-    @DisplayName("U1 the tutorial in an empty home: install, build the program of the page, record,"
+    @DisplayName("the tutorial in an empty home: install, build the program of the page, record,"
             + " populate a bucket, and a node with an empty directory compiles nothing")
     void tutorial(@TempDir Path directory) throws Exception {
         Assumptions.assumeFalse(

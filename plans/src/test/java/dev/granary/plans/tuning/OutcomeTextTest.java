@@ -63,7 +63,7 @@ class OutcomeTextTest {
     }
 
     @Test
-    @DisplayName("P12 Fuzz: a stored outcome is restored with its plan, or refused")
+    @DisplayName("Fuzz: a stored outcome is restored with its plan, or refused")
     void fuzz() {
         byte[] sound = OutcomeText.encode(outcome());
         Fuzzer.run(FuzzTarget.of(
@@ -74,7 +74,7 @@ class OutcomeTextTest {
     }
 
     @Test
-    @DisplayName("P12 an outcome is stored as text and restored with its plan")
+    @DisplayName("an outcome is stored as text and restored with its plan")
     void roundTrip() throws Exception {
         TunedPlan tuned = TunedPlan.of(DESCRIPTOR, outcome());
         assertEquals(Primitive.Origin.COMPILED, tuned.origin());
@@ -93,7 +93,7 @@ class OutcomeTextTest {
     }
 
     @Test
-    @DisplayName("P12 an outcome whose plan is not in the space, or has another source, is refused")
+    @DisplayName("an outcome whose plan is not in the space, or has another source, is refused")
     void foreign() {
         String text = new String(OutcomeText.encode(outcome()), UTF_8);
         refused("are not in the space", text.replace("ti=4", "ti=5"));
@@ -115,7 +115,7 @@ class OutcomeTextTest {
     }
 
     @Test
-    @DisplayName("P12 changed bytes of an outcome give an outcome of the space, or are refused")
+    @DisplayName("changed bytes of an outcome give an outcome of the space, or are refused")
     void mutations() {
         SplittableRandom random = TestSeed.random("outcomes");
         byte[] sound = OutcomeText.encode(outcome());
@@ -135,7 +135,7 @@ class OutcomeTextTest {
     }
 
     @Test
-    @DisplayName("P13 an outcome is better only if the difference exceeds both spreads")
+    @DisplayName("an outcome is better only if the difference exceeds both spreads")
     void order() {
         TuningOutcome first = outcome(SPACE.point(0), 1000, 100);
         assertTrue(outcome(SPACE.point(1), 899, 50).isBetterThan(first));

@@ -55,7 +55,7 @@ class PlanSpaceTest {
     }
 
     @Test
-    @DisplayName("P11 a space has all combinations that satisfy its constraints, in order")
+    @DisplayName("a space has all combinations that satisfy its constraints, in order")
     void combinations() {
         assertEquals(24, points().size());
         assertEquals("a=1 b=1 memory=local", points().getFirst());
@@ -76,7 +76,7 @@ class PlanSpaceTest {
     }
 
     @Test
-    @DisplayName("P11 a mistake in a space is an error that names it")
+    @DisplayName("a mistake in a space is an error that names it")
     void mistakes() {
         refused("has the name c, which is no parameter", () -> points("c < 1"));
         refused("a comparison such as <= is missing", () -> points("a + b"));
@@ -103,7 +103,7 @@ class PlanSpaceTest {
     }
 
     @Test
-    @DisplayName("P12 only points of the space have a plan")
+    @DisplayName("only points of the space have a plan")
     void containment() {
         PlanSpace space = TuningProducts.tiles(8);
         assertTrue(space.contains(values("ti", "8", "tj", "16", "cached", "true")));
@@ -117,7 +117,7 @@ class PlanSpaceTest {
     }
 
     @Test
-    @DisplayName("P12 spaces that differ in a value, a constraint, a plan or the problem have other"
+    @DisplayName("spaces that differ in a value, a constraint, a plan or the problem have other"
             + " ids")
     void ids() {
         PlanSpace space = TuningProducts.tiles(8);

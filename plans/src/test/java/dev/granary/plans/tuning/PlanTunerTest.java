@@ -95,7 +95,7 @@ class PlanTunerTest {
     }
 
     @Test
-    @DisplayName("P11 all plans of a small space are tried once, in the order of the seed, and the"
+    @DisplayName("all plans of a small space are tried once, in the order of the seed, and the"
             + " best is one of them")
     void whole() throws Exception {
         PlanSpace space = TuningProducts.few(17);
@@ -113,7 +113,7 @@ class PlanTunerTest {
     }
 
     @Test
-    @DisplayName("P11 the seed alone decides the order of the plans")
+    @DisplayName("the seed alone decides the order of the plans")
     void order() throws Exception {
         PlanSpace space = TuningProducts.tiles(5);
         List<String> first = firstFour(space, 1);
@@ -140,7 +140,7 @@ class PlanTunerTest {
 
     @ParameterizedTest
     @CsvSource({"2, 3, small", "3, 2, large"})
-    @DisplayName("P11 the fastest plan is chosen, with its time and its ratio to the naive plan")
+    @DisplayName("the fastest plan is chosen, with its time and its ratio to the naive plan")
     void fastest(int small, int large, String fastest) throws Exception {
         TestTicker clock = new TestTicker();
         PlanSpace space = kinds(17, "small", "large")
@@ -172,7 +172,7 @@ class PlanTunerTest {
     }
 
     @Test
-    @DisplayName("P11 a plan with wrong results, one beyond the device, one that the driver refuses"
+    @DisplayName("a plan with wrong results, one beyond the device, one that the driver refuses"
             + " and one that is none are counted, and never chosen")
     void counts() throws Exception {
         DeviceLimits limits = engine.device().limits();
@@ -217,7 +217,7 @@ class PlanTunerTest {
     }
 
     @Test
-    @DisplayName("P11 if no plan has right results, the tuning fails and names the first cause")
+    @DisplayName("if no plan has right results, the tuning fails and names the first cause")
     void noneRight() {
         PlanSpace space = kinds(SIZE, "wrong").plans(_ -> TuningProducts.wrong(SIZE));
         CompileException e = assertThrows(CompileException.class, () -> tune(space, settings()));
@@ -227,7 +227,7 @@ class PlanTunerTest {
     }
 
     @Test
-    @DisplayName("P11 after its budget, a tuning tries no further plan")
+    @DisplayName("after its budget, a tuning tries no further plan")
     void budget() throws Exception {
         TestTicker clock = new TestTicker();
         PlanSpace space = TuningProducts.tiles(8);
@@ -238,7 +238,7 @@ class PlanTunerTest {
     }
 
     @Test
-    @DisplayName("P11 after so many plans without an improvement, a tuning stops")
+    @DisplayName("after so many plans without an improvement, a tuning stops")
     void patience() throws Exception {
         PlanSpace space = TuningProducts.tiles(8);
         TunedPlan tuned = limited(space, new TestTicker(), LONG, 1);
@@ -261,7 +261,7 @@ class PlanTunerTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("P11 the naive plan suits nests of each number of dimensions and element type")
+    @DisplayName("the naive plan suits nests of each number of dimensions and element type")
     void naive() throws Exception {
         LoopIndex i = LoopIndex.of("i");
         LoopIndex j = LoopIndex.of("j");
@@ -294,7 +294,7 @@ class PlanTunerTest {
     }
 
     @Test
-    @DisplayName("P12 a tuner refuses the key of another target")
+    @DisplayName("a tuner refuses the key of another target")
     void otherTarget() {
         Target other = new Target(Backend.OPENCL, "pocl", "device", "another");
         PlanTuner tuner = PlanTuner.of(engine, engine.device().limits(), settings());

@@ -184,7 +184,7 @@ class TunedPlansTest {
     }
 
     @Test
-    @DisplayName("P12 the second machine tunes nothing, nor does a later process of the first one")
+    @DisplayName("the second machine tunes nothing, nor does a later process of the first one")
     void once() throws Exception {
         LookupResult<TunedPlan> first = lookup("one");
         assertEquals(PrimitiveSource.COMPILED, first.source());
@@ -233,7 +233,7 @@ class TunedPlansTest {
     }
 
     @Test
-    @DisplayName("P13 if a rule has removed revision 0 before a later one, that is used without a"
+    @DisplayName("if a rule has removed revision 0 before a later one, that is used without a"
             + " tuning, and revision 0 is published again")
     void firstRevisionExpired() throws Exception {
         fleet.publishUnpacked(List.of(entry(1, 0, PERFECT)));
@@ -264,7 +264,7 @@ class TunedPlansTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("P13 a further tuning replaces the stored outcome only if it is better")
+    @DisplayName("a further tuning replaces the stored outcome only if it is better")
     void again() throws Exception {
         fleet.publishUnpacked(List.of(entry(0, 0, BAD)));
         try (Granary granary = open("one")) {
@@ -298,8 +298,7 @@ class TunedPlansTest {
     }
 
     @Test
-    @DisplayName(
-            "P12 a stored outcome that is none, or whose plan is not in the space, is not used")
+    @DisplayName("a stored outcome that is none, or whose plan is not in the space, is not used")
     void foreign() throws Exception {
         Entry sound = entry(1, 1, BAD);
         String text = new String(sound.binaries().toByteArrays().getFirst(), UTF_8);
@@ -314,7 +313,7 @@ class TunedPlansTest {
     }
 
     @Test
-    @DisplayName("N7 P11 a plan whose trial ended a process is not tried for a day, the others are")
+    @DisplayName("a plan whose trial ended a process is not tried for a day, the others are")
     void ended(@TempDir Path directory) throws Exception {
         assertEquals(DyingEngine.DEATH, tuneInProcess(directory, "1").exitCode());
         ChildJvm.Result next = tuneInProcess(directory, "1");
@@ -326,7 +325,7 @@ class TunedPlansTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("N7 P11 if the trial of the naive plan ended a process, a tuning ends with that")
+    @DisplayName("if the trial of the naive plan ended a process, a tuning ends with that")
     void endedByNaive(@TempDir Path directory) throws Exception {
         assertEquals(DyingEngine.DEATH, tuneInProcess(directory, "naive").exitCode());
         try (Granary granary =
@@ -341,7 +340,7 @@ class TunedPlansTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("P12 with the cache disabled, nothing is stored")
+    @DisplayName("with the cache disabled, nothing is stored")
     void disabled() throws Exception {
         try (Granary granary = open("one")) {
             granary.setEnabled(false);

@@ -73,7 +73,7 @@ class NetworkSettingsTest {
         "http://127.9.9.9:9000, '', true",
         "http://[::1]:9000, '', true",
     })
-    @DisplayName("O5 NO_PROXY has domains, addresses and networks, with a port or without; this"
+    @DisplayName("NO_PROXY has domains, addresses and networks, with a port or without; this"
             + " machine needs no proxy")
     void noProxy(String server, String noProxy, boolean isDirect) {
         Map<String, String> environment =
@@ -82,7 +82,7 @@ class NetworkSettingsTest {
     }
 
     @Test
-    @DisplayName("O5 the scheme of the server chooses the variable, and lower case has precedence")
+    @DisplayName("the scheme of the server chooses the variable, and lower case has precedence")
     void variables() {
         Map<String, String> both = Map.of("HTTP_PROXY", "http://a:1", "HTTPS_PROXY", "http://b:2");
         assertEquals("http://a:1", proxy("http://s3.example", both));
@@ -113,7 +113,7 @@ class NetworkSettingsTest {
                 "http://me:hush@proxy:99999",
                 "http://me:hush@pro xy"
             })
-    @DisplayName("O5 another proxy than an HTTP one is refused, without its password")
+    @DisplayName("another proxy than an HTTP one is refused, without its password")
     void wrongProxy(String address) {
         IllegalStateException e = assertThrows(
                 IllegalStateException.class,
@@ -132,7 +132,7 @@ class NetworkSettingsTest {
     }
 
     @Test
-    @DisplayName("O5 a file of certificates is parsed once, and again after a change")
+    @DisplayName("a file of certificates is parsed once, and again after a change")
     void certificates(@TempDir Path directory) throws Exception {
         Path pem = SelfSigned.create(directory, "ip:127.0.0.1").pem();
         String one = Files.readString(pem);
@@ -145,7 +145,7 @@ class NetworkSettingsTest {
     }
 
     @Test
-    @DisplayName("O5 a file without certificates is refused, and named")
+    @DisplayName("a file without certificates is refused, and named")
     void noCertificates(@TempDir Path directory) throws Exception {
         Path empty = Files.createFile(directory.resolve("empty.pem"));
         Path broken = Files.writeString(

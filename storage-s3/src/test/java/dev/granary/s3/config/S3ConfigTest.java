@@ -46,7 +46,7 @@ class S3ConfigTest {
                 "s3://kernels/\u00e4",
                 "s3://-kernels"
             })
-    @DisplayName("T5 malformed locations are refused, with the right form in the message")
+    @DisplayName("malformed locations are refused, with the right form in the message")
     void wrongLocations(String text) {
         String message = String.valueOf(
                 assertThrows(IllegalArgumentException.class, () -> S3Config.parse(text))
@@ -55,7 +55,7 @@ class S3ConfigTest {
     }
 
     @Test
-    @DisplayName("T4 invalid settings are refused, and credentials in an endpoint are not repeated")
+    @DisplayName("invalid settings are refused, and credentials in an endpoint are not repeated")
     void wrongSettings() {
         S3ConfigBuilder builder = S3Config.builder("kernels");
         assertMessage("http", () -> builder.endpoint(URI.create("minio:9000")));

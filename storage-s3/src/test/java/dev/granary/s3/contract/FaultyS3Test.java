@@ -280,7 +280,7 @@ class FaultyS3Test {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R15 conditions of one write, or of all, are ignored or racy if the server is"
+    @DisplayName("conditions of one write, or of all, are ignored or racy if the server is"
             + " configured so, else honoured")
     void conditions(S3ClientLibrary client) throws Exception {
         String key = key(client, "conditions");

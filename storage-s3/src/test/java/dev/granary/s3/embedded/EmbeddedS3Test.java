@@ -68,9 +68,8 @@ class EmbeddedS3Test {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName(
-            "R12 counted at the server: opening is no request, a publication one PUT, a hit one"
-                    + " GET, a known absence none; nothing reads the store marker")
+    @DisplayName("counted at the server: opening is no request, a publication one PUT, a hit one"
+            + " GET, a known absence none; nothing reads the store marker")
     void requests(S3ClientLibrary client) {
         Entry entry = entries.entry(100_000);
         Entry other = entries.entry(3_000_000);
@@ -195,7 +194,7 @@ class EmbeddedS3Test {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 the check finds no problem with a sound server, in 92 requests, and keeps the"
+    @DisplayName("the check finds no problem with a sound server, in 92 requests, and keeps the"
             + " marker; a missing bucket is reported")
     void check(S3ClientLibrary client) throws Exception {
         server.resetRequests();

@@ -43,9 +43,8 @@ class HistoriesTest {
     private Path directory;
 
     @Test
-    @DisplayName(
-            "A1 A2 A3 A4 A5 R18 random histories of a fleet: an acknowledged entry is found until"
-                    + " it is legitimately removed")
+    @DisplayName("random histories of a fleet: an acknowledged entry is found until"
+            + " it is legitimately removed")
     void histories() {
         long start = System.nanoTime();
         Map<Shape, List<Failed>> found = new EnumMap<>(Shape.class);

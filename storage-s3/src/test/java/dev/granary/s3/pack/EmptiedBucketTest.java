@@ -93,7 +93,7 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("B4 a publisher is suspended at any request until everything was removed and begun"
+    @DisplayName("a publisher is suspended at any request until everything was removed and begun"
             + " again: no pack is lost, its own included")
     void publisher() {
         int requests = suspendedAnywhere("publisher", at -> () -> {
@@ -111,9 +111,8 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName(
-            "B4 a compaction is suspended at any request until everything was removed and begun"
-                    + " again: no pack is lost")
+    @DisplayName("a compaction is suspended at any request until everything was removed and begun"
+            + " again: no pack is lost")
     void compaction() {
         int requests = suspendedAnywhere("compaction", _ -> () -> {
             try {
@@ -127,7 +126,7 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("B4 a deletion is suspended at any request until everything was removed and begun"
+    @DisplayName("a deletion is suspended at any request until everything was removed and begun"
             + " again: nothing is deleted that a head names")
     void deletion() {
         int requests = suspendedAnywhere("deletion", _ -> () -> {
@@ -143,7 +142,7 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("B4 a register that begins again is above every name of the removed one")
+    @DisplayName("a register that begins again is above every name of the removed one")
     void generations() {
         begin("generations");
         long before = bucket.head().generation();
@@ -154,7 +153,7 @@ class EmptiedBucketTest {
     }
 
     @Test
-    @DisplayName("B4 only the head was removed: later publications are found, and the packs of the"
+    @DisplayName("only the head was removed: later publications are found, and the packs of the"
             + " removed head are adopted on command")
     void headGone() throws Exception {
         begin("headGone");

@@ -79,8 +79,7 @@ class ForeignKeysTest {
     }
 
     @Test
-    @DisplayName(
-            "S1 F2 no key without the prefix is that of an entry or a pack, whatever its length")
+    @DisplayName("no key without the prefix is that of an entry or a pack, whatever its length")
     void keys() {
         BucketLayout layout = new BucketLayout(new S3Location("bucket", ""));
         SplittableRandom random = TestSeed.random("ForeignKeysTest.keys");
@@ -117,7 +116,7 @@ class ForeignKeysTest {
     }
 
     @Test
-    @DisplayName("S1 warming and compacting a bucket that lists foreign keys: they are skipped and"
+    @DisplayName("warming and compacting a bucket that lists foreign keys: they are skipped and"
             + " never requested")
     void passedOver() throws Exception {
         MemoryObjectStore store = lying(foreign().stream()
@@ -173,9 +172,8 @@ class ForeignKeysTest {
     }
 
     @Test
-    @DisplayName(
-            "S6 S12 an endless listing: a plan to warm has 100,000 entries, advises compaction,"
-                    + " and the sum of sizes is not negative")
+    @DisplayName("an endless listing: a plan to warm has 100,000 entries, advises compaction,"
+            + " and the sum of sizes is not negative")
     void endlessWarming() throws Exception {
         Endless store = new Endless(Long.MAX_VALUE / 2);
         BulkEntryReader reader = reader(new PackFixture("ForeignKeysTest"), store);
@@ -187,7 +185,7 @@ class ForeignKeysTest {
     }
 
     @Test
-    @DisplayName("S6 an endless listing: one compaction packs 100,000 entries")
+    @DisplayName("an endless listing: one compaction packs 100,000 entries")
     void endlessCompaction() throws Exception {
         Endless store = new Endless(100);
         CompactionPlan plan =
@@ -197,7 +195,7 @@ class ForeignKeysTest {
     }
 
     @Test
-    @DisplayName("S6 listed entries are distinguished by namespace and id, among a million")
+    @DisplayName("listed entries are distinguished by namespace and id, among a million")
     void reported() {
         ListedEntrySet reported = new ListedEntrySet();
         SplittableRandom random = TestSeed.random("ForeignKeysTest.told");

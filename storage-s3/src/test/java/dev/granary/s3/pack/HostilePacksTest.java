@@ -92,7 +92,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 a head that is no head: packed entries are unavailable, unpacked ones are"
+    @DisplayName("a head that is no head: packed entries are unavailable, unpacked ones are"
             + " found, and nobody overwrites it")
     void noHead() {
         packs.publish(one);
@@ -133,7 +133,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 generations that cannot be: the head is refused, or its packs are read")
+    @DisplayName("generations that cannot be: the head is refused, or its packs are read")
     void generations() {
         packs.publish(one);
         for (long generation : new long[] {-1, Long.MIN_VALUE, 0}) {
@@ -151,8 +151,8 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 a row whose lengths are not those of a pack is refused before the pack is"
-            + " read")
+    @DisplayName(
+            "a row whose lengths are not those of a pack is refused before the pack is" + " read")
     void hostileLengths() {
         packs.publish(one);
         packs.placeUnpacked(two);
@@ -183,9 +183,8 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName(
-            "T5 the largest index that a head can declare for a pack that is not there: a miss,"
-                    + " and one request")
+    @DisplayName("the largest index that a head can declare for a pack that is not there: a miss,"
+            + " and one request")
     void largestIndex() {
         packs.placeUnpacked(two);
         packs.publish(one);
@@ -206,7 +205,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 filters of any content and size: a lie costs a miss or an index in vain")
+    @DisplayName("filters of any content and size: a lie costs a miss or an index in vain")
     void filters() {
         packs.publish(one);
         packs.placeUnpacked(two);
@@ -228,7 +227,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 a head that names one pack a thousand times, or the pack of another target, or"
+    @DisplayName("a head that names one pack a thousand times, or the pack of another target, or"
             + " an object that is no pack")
     void names() {
         PackInfo pack = packs.publish(one);
@@ -254,7 +253,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 a base that is no base, names itself, or has another content than its name:"
+    @DisplayName("a base that is no base, names itself, or has another content than its name:"
             + " recent packs and unpacked entries are found")
     void bases() {
         Entry recent = entries.entry(10);
@@ -292,7 +291,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 a base or head that no reader would take is not written")
+    @DisplayName("a base or head that no reader would take is not written")
     void tooLarge() throws Exception {
         packs.publish(one);
         long generation = packs.head().generation();
@@ -319,7 +318,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 a base larger than the limit is a loss")
+    @DisplayName("a base larger than the limit is a loss")
     void tooLargeBase() {
         packs.publish(one);
         byte[] body = new byte[Base.MAX_BYTES + 1];
@@ -330,7 +329,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 a base of a newer format: what it names is unavailable, not absent")
+    @DisplayName("a base of a newer format: what it names is unavailable, not absent")
     void newerBase() {
         byte[] body = "{\"format\":2,\"parts\":[]}".getBytes(UTF_8);
         ObjectName name = new ObjectName(7, Sha256.of(body));
@@ -346,7 +345,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 an index whose entries overlap, so that a few bytes are read repeatedly, is"
+    @DisplayName("an index whose entries overlap, so that a few bytes are read repeatedly, is"
             + " refused")
     void overlapping() {
         List<PackLocation> locations = new ArrayList<>();
@@ -369,7 +368,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 an index that points at another entry, or whose rows are of another pack: a"
+    @DisplayName("an index that points at another entry, or whose rows are of another pack: a"
             + " miss, and never another entry's bytes")
     void misleadingIndex() {
         Entry other = entries.entry(100);
@@ -400,7 +399,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("T5 a server that answers each request with the largest body allowed: a miss")
+    @DisplayName("a server that answers each request with the largest body allowed: a miss")
     void largestBodies() {
         packs.publish(one);
         packs.placeUnpacked(two);

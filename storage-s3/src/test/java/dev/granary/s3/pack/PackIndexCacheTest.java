@@ -126,7 +126,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("L1 a file that cannot be put in place leaves no temporary file")
+    @DisplayName("a file that cannot be put in place leaves no temporary file")
     void failedWrite() throws IOException {
         bucket.publish(one, two);
         Files.createDirectories(head().resolve("in-the-way"));
@@ -137,8 +137,8 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("R12 the second process on a machine sends no request before the range of the"
-            + " entry")
+    @DisplayName(
+            "the second process on a machine sends no request before the range of the" + " entry")
     void secondProcess() throws IOException {
         PackInfo pack = bucket.publish(one, two);
         assertHit(one, "GET head", "RANGE pack", "RANGE pack");
@@ -152,7 +152,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("D13 cached files are in directories that are private to this user")
+    @DisplayName("cached files are in directories that are private to this user")
     void isPrivate() throws IOException {
         bucket.publish(one);
         assertHit(one);
@@ -167,9 +167,8 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "D6 any changed byte of a cached index, any truncation: read from the bucket again,"
-                    + " hit, and the file is sound again")
+    @DisplayName("any changed byte of a cached index, any truncation: read from the bucket again,"
+            + " hit, and the file is sound again")
     void damagedIndex() throws IOException {
         PackInfo pack = bucket.publish(one, two);
         assertHit(one);
@@ -182,7 +181,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("D6 any changed byte of a cached head, any truncation: read from the bucket again,"
+    @DisplayName("any changed byte of a cached head, any truncation: read from the bucket again,"
             + " hit, and the file is sound again")
     void damagedHead() throws IOException {
         bucket.publish(one, two);
@@ -196,7 +195,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("D6 a cached base that is damaged or missing: head and base are read from the"
+    @DisplayName("a cached base that is damaged or missing: head and base are read from the"
             + " bucket again, hit, and the file is sound again")
     void damagedBase() throws IOException {
         bucket.publish(one);
@@ -215,7 +214,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("D6 the cached indexes of two packs of the same length are swapped: each is"
+    @DisplayName("the cached indexes of two packs of the same length are swapped: each is"
             + " detected, and read again")
     void swappedIndexes() throws IOException {
         Entry[][] halves = new Entry[2][16];
@@ -250,7 +249,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("D6 a cached head of another bucket: misses until it is compared, then hits")
+    @DisplayName("a cached head of another bucket: misses until it is compared, then hits")
     void foreignHead() throws Exception {
         PackFixture elsewhere = new PackFixture("PackIndexCacheTest.elsewhere");
         elsewhere.store.pass(Duration.ofDays(1));
@@ -271,7 +270,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("R18 the bucket was emptied and filled again since the head was cached: hits after"
+    @DisplayName("the bucket was emptied and filled again since the head was cached: hits after"
             + " one comparison, for all processes")
     void emptiedBucket() {
         for (int i = 0; i < 5; i++) {
@@ -287,7 +286,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("R18 the bucket was emptied: the cached head leaves with the first comparison")
+    @DisplayName("the bucket was emptied: the cached head leaves with the first comparison")
     void emptied() {
         bucket.publish(one);
         assertHit(one);
@@ -299,7 +298,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("P17 a cached head is replaced by one of a higher generation only: a process that"
+    @DisplayName("a cached head is replaced by one of a higher generation only: a process that"
             + " was suspended stores nothing old")
     void suspended() throws Exception {
         bucket.publish(one);
@@ -343,9 +342,8 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName(
-            "A5 a head that was confirmed more than three intervals ago shows no absence: it is"
-                    + " compared first")
+    @DisplayName("a head that was confirmed more than three intervals ago shows no absence: it is"
+            + " compared first")
     void tooOld() throws IOException {
         bucket.publish(one);
         assertHit(one);
@@ -356,7 +354,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("D17 bases, indexes of unnamed packs, and temporary files of ended processes are"
+    @DisplayName("bases, indexes of unnamed packs, and temporary files of ended processes are"
             + " removed; those of running processes are not")
     void sweep() throws Exception {
         bucket.publish(one);
@@ -383,7 +381,7 @@ class PackIndexCacheTest {
     }
 
     @Test
-    @DisplayName("D16 a cache that is no directory, or has directories in place of files: every"
+    @DisplayName("a cache that is no directory, or has directories in place of files: every"
             + " lookup reads the bucket, and hits")
     void unusable() throws IOException {
         PackInfo pack = bucket.publish(one);

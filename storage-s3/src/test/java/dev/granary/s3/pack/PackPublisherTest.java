@@ -194,7 +194,7 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("P9 an entry that is damaged in its pack is published again: readers take the"
+    @DisplayName("an entry that is damaged in its pack is published again: readers take the"
             + " newest pack first")
     void again() {
         List<Entry> all = some(3);
@@ -402,7 +402,7 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("P6 the head was removed: the next publisher begins above it, and does not name"
+    @DisplayName("the head was removed: the next publisher begins above it, and does not name"
             + " the former packs")
     void headRemoved() {
         List<Entry> former = some(2);
@@ -419,7 +419,7 @@ class PackPublisherTest {
     }
 
     @Test
-    @DisplayName("P6 the head was emptied: it is not replaced, since an answer may be wrong;"
+    @DisplayName("the head was emptied: it is not replaced, since an answer may be wrong;"
             + " entries are published unpacked")
     void headEmptied() {
         bucket.publish(bucket.pack(some(2)));

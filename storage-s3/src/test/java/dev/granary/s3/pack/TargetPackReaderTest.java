@@ -106,7 +106,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R12 the first lookup reads head and index; then a hit is one range, and a miss is"
+    @DisplayName("the first lookup reads head and index; then a hit is one range, and a miss is"
             + " one request")
     void requests() {
         bucket.publish(one);
@@ -121,7 +121,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R12 the first lookup of an entry in a folded pack takes four requests")
+    @DisplayName("the first lookup of an entry in a folded pack takes four requests")
     void folded() {
         bucket.publish(one);
         fold();
@@ -130,7 +130,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R12 a target without packs: the head is requested once")
+    @DisplayName("a target without packs: the head is requested once")
     void noPacks() {
         assertAbsent(one, "GET head", MISS);
         assertAbsent(one, MISS);
@@ -139,7 +139,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R12 a false positive of a filter costs one index, once")
+    @DisplayName("a false positive of a filter costs one index, once")
     void falsePositive() {
         PackInfo pack = bucket.publish(
                 Stream.generate(() -> entries.entry(5)).limit(4).toArray(Entry[]::new));
@@ -158,7 +158,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R12 one machine in a target of a million entries in 1,000 packs: at most 2.3"
+    @DisplayName("one machine in a target of a million entries in 1,000 packs: at most 2.3"
             + " requests for an entry that is there, 1.6 for another; filters have 16 bits an id")
     void millionEntries() {
         List<Entry> all = new ArrayList<>();
@@ -221,7 +221,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R18 a pack is gone without a replacement: a miss, and not requested again before"
+    @DisplayName("a pack is gone without a replacement: a miss, and not requested again before"
             + " the next comparison of the head")
     void missing() {
         PackInfo gone = bucket.publish(one, two);
@@ -236,7 +236,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R18 a pack is gone before its index was read: a miss, and not requested again")
+    @DisplayName("a pack is gone before its index was read: a miss, and not requested again")
     void missingBeforeItsIndexWasRead() {
         bucket.remove(bucket.publish(one, two));
         assertAbsent(one, "GET head", "RANGE pack", MISS, "GET head");
@@ -245,7 +245,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R18 a pack is gone, and another one has the entry, too: found there")
+    @DisplayName("a pack is gone, and another one has the entry, too: found there")
     void missingButElsewhere() {
         bucket.publish(one, two);
         PackInfo gone = bucket.publish(one);
@@ -256,7 +256,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R18 a pack is gone, and the entry is unpacked, too: found there")
+    @DisplayName("a pack is gone, and the entry is unpacked, too: found there")
     void missingButUnpacked() {
         bucket.remove(bucket.publish(one));
         bucket.placeUnpacked(one);
@@ -265,7 +265,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R18 an entry is damaged in one pack: the next pack, the unpacked entry, then the"
+    @DisplayName("an entry is damaged in one pack: the next pack, the unpacked entry, then the"
             + " newest head are tried")
     void damagedInOnePack() {
         PackInfo first = bucket.publish(one);
@@ -281,7 +281,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("D6 an entry that is damaged wherever it is: reported with the cause, and the head"
+    @DisplayName("an entry that is damaged wherever it is: reported with the cause, and the head"
             + " is read once")
     void damagedEntry() {
         PackInfo pack = bucket.publish(one, two);
@@ -296,7 +296,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R18 the whole bucket was emptied and filled again with less: found after the next"
+    @DisplayName("the whole bucket was emptied and filled again with less: found after the next"
             + " comparison")
     void emptiedAndFilledAgain() {
         bucket.publish(one);
@@ -315,7 +315,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("D6 L11 a damaged index: the first of its entries is damaged, later ones are"
+    @DisplayName("a damaged index: the first of its entries is damaged, later ones are"
             + " absent; those of other packs are hits")
     void damagedIndex() {
         PackInfo bad = bucket.publish(one);
@@ -330,7 +330,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("A1 a lost pack that a newer head still names does not end the lookup: the next"
+    @DisplayName("a lost pack that a newer head still names does not end the lookup: the next"
             + " pack has the entry")
     void lostBeforeNewer() {
         PackInfo gone = bucket.publish(one);
@@ -343,7 +343,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R18 the base is missing: recent packs and unpacked entries are found, and the"
+    @DisplayName("the base is missing: recent packs and unpacked entries are found, and the"
             + " base is requested again with the next head")
     void missingBase() {
         bucket.publish(one);
@@ -363,8 +363,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName(
-            "R18 the base has other content than its name says, or none: as if it were missing")
+    @DisplayName("the base has other content than its name says, or none: as if it were missing")
     void damagedBase() {
         bucket.publish(one);
         fold();
@@ -380,7 +379,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R16 the base cannot be read now: an entry that is not found is unavailable, not"
+    @DisplayName("the base cannot be read now: an entry that is not found is unavailable, not"
             + " absent, and the base is requested again after five seconds")
     void silenceAtTheBase() {
         bucket.publish(one);
@@ -419,7 +418,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R16 the bucket is silent at the first lookup: the entry may be unpacked; the head"
+    @DisplayName("the bucket is silent at the first lookup: the entry may be unpacked; the head"
             + " is requested again after five seconds, before absence is reported")
     void silenceAtTheBeginning() {
         bucket.publish(one);
@@ -458,7 +457,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("A5 a head older than three intervals shows no absence: it is read again first,"
+    @DisplayName("a head older than three intervals shows no absence: it is read again first,"
             + " and without a response the entry is unavailable")
     void oldHead() {
         bucket.publish(one);
@@ -477,7 +476,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("R16 the bucket is silent when the head is compared: the known one stays, and the"
+    @DisplayName("the bucket is silent when the head is compared: the known one stays, and the"
             + " comparison is retried")
     void silenceAtTheComparison() {
         bucket.publish(one);
@@ -496,7 +495,7 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("D6 a damaged head at the comparison: the known one stays")
+    @DisplayName("a damaged head at the comparison: the known one stays")
     void damagedHead() {
         bucket.publish(one);
         assertThat(load(one)).isHitOf(one);

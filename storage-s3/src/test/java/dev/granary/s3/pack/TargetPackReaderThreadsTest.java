@@ -73,7 +73,7 @@ class TargetPackReaderThreadsTest {
     }
 
     @Test
-    @DisplayName("R12 32 threads at the first lookup: the head and each index are read once, then"
+    @DisplayName("32 threads at the first lookup: the head and each index are read once, then"
             + " each entry")
     void firstLookup() throws Exception {
         List<Entry> all =
@@ -113,9 +113,8 @@ class TargetPackReaderThreadsTest {
     }
 
     @Test
-    @DisplayName(
-            "R18 packs come and go during lookups by 32 threads: hits have the right bytes, all"
-                    + " else is a miss")
+    @DisplayName("packs come and go during lookups by 32 threads: hits have the right bytes, all"
+            + " else is a miss")
     void comingAndGoing() throws Exception {
         List<Entry> all =
                 List.of(entries.entry(10), entries.entry(20), entries.entry(30), entries.entry(40));

@@ -116,7 +116,7 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 a sound bucket: one line for each step, the capabilities, and the marker is"
+    @DisplayName("a sound bucket: one line for each step, the capabilities, and the marker is"
             + " written")
     void sound(S3ClientLibrary client) {
         S3Config config = TestS3.server().config().client(client).build();
@@ -136,7 +136,7 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 responses of a server to a wrong configuration: cause and cure")
+    @DisplayName("responses of a server to a wrong configuration: cause and cure")
     void responses(S3ClientLibrary client) throws Exception {
         Map<ScriptedHttpServer.Answer, List<String>> expected = Map.ofEntries(
                 Map.entry(
@@ -210,7 +210,7 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 R3 read-only credentials are sufficient for a reader, and reported so")
+    @DisplayName("read-only credentials are sufficient for a reader, and reported so")
     void readOnly(S3ClientLibrary client) throws Exception {
         try (ScriptedHttpServer server = new ScriptedHttpServer()) {
             server.answer(exchange -> {
@@ -231,7 +231,7 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 no server at the port, no such host")
+    @DisplayName("no server at the port, no such host")
     void unreachable(S3ClientLibrary client) throws Exception {
         int port;
         try (ServerSocket free = new ServerSocket(0)) {
@@ -249,7 +249,7 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 https to an http server, http to an https server, an untrusted certificate")
+    @DisplayName("https to an http server, http to an https server, an untrusted certificate")
     void schemes(S3ClientLibrary client) throws Exception {
         byte[] plain = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n".getBytes(UTF_8);
         byte[] alert = {0x15, 3, 1, 0, 2, 2, 70};
@@ -298,7 +298,7 @@ class BucketDiagnosticsTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("O9 a server that is silent to https: the cure names http as well")
+    @DisplayName("a server that is silent to https: the cure names http as well")
     void silentToTls(S3ClientLibrary client) throws Exception {
         // waits for the end of a line that a TLS handshake does not have
         try (ScriptedHttpServer server = new ScriptedHttpServer()) {
@@ -314,7 +314,7 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName("O9 no permission to list: an absent object looks forbidden, although all else is"
+    @DisplayName("no permission to list: an absent object looks forbidden, although all else is"
             + " allowed")
     void noListing() {
         MemoryObjectStore store = withoutListing();
@@ -333,7 +333,7 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName("O9 no permission to list, and a bucket configured read-only: reported, and"
+    @DisplayName("no permission to list, and a bucket configured read-only: reported, and"
             + " nothing is written")
     void noListingReadOnly() {
         MemoryObjectStore store = withoutListing();
@@ -365,9 +365,8 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName(
-            "O9 R15 a server with fewer capabilities: notices that name the disabled features, no"
-                    + " problem")
+    @DisplayName("a server with fewer capabilities: notices that name the disabled features, no"
+            + " problem")
     void fewerCapabilities() {
         assertNotice(
                 check(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS)),
@@ -408,7 +407,7 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName("L12 L13 named: a large object that is refused or cut off, a server with two"
+    @DisplayName("named: a large object that is refused or cut off, a server with two"
             + " clocks, and objects of a former layout")
     void largeObjectAndClocks() {
         assertNotice(
@@ -446,7 +445,7 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName("O2 O9 another process probes: reported, the check probes as well, and its"
+    @DisplayName("another process probes: reported, the check probes as well, and its"
             + " verdict is the marker")
     void probedByAnother() {
         MemoryObjectStore store = new MemoryObjectStore();
@@ -462,7 +461,7 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName("O9 an endpoint that names the bucket, missing credentials")
+    @DisplayName("an endpoint that names the bucket, missing credentials")
     void configuration() {
         MemoryObjectStore store = new MemoryObjectStore();
         S3Config config = S3Config.builder("kernels")
@@ -479,7 +478,7 @@ class BucketDiagnosticsTest {
     }
 
     @Test
-    @DisplayName("O9 every failure has a cause and a cure, one line each")
+    @DisplayName("every failure has a cause and a cure, one line each")
     void everyFailure() {
         FailureAdvice failureAdvice = new FailureAdvice(S3Config.parse("s3://bucket"));
         Stream.of(StoreFailure.Kind.values())

@@ -59,9 +59,8 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName(
-            "R15 a server with all capabilities: FULL, each step is reported, nothing stays, and"
-                    + " at most 100 requests are sent")
+    @DisplayName("a server with all capabilities: FULL, each step is reported, nothing stays, and"
+            + " at most 100 requests are sent")
     void full() {
         MemoryObjectStore store = new MemoryObjectStore();
         ProbeResult.Probed result = probed(store);
@@ -79,7 +78,7 @@ class CapabilityProbeTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("R15 the test server, through both transports: FULL, and nothing stays")
+    @DisplayName("the test server, through both transports: FULL, and nothing stays")
     void wire(S3ClientLibrary client) {
         S3Config config = TestS3.server().config().client(client).build();
         try (ObjectStore store = ObjectStoreFactory.open(config)) {
@@ -112,9 +111,8 @@ class CapabilityProbeTest {
         "IGNORES_CONDITIONAL_DELETE, FULL, a stale version is deleted",
         "FORBIDS_DELETIONS, FULL, deleting is not allowed"
     })
-    @DisplayName(
-            "R15 a server that ignores, refuses or races: lower capabilities, and the step that"
-                    + " showed it is reported")
+    @DisplayName("a server that ignores, refuses or races: lower capabilities, and the step that"
+            + " showed it is reported")
     void deviations(Deviation deviation, ConditionalWriteSupport expected, String message) {
         ProbeResult.Probed result = probed(new DeviatingObjectStore(deviation));
         assertEquals(expected, result.verdict().writes(), result::toString);
@@ -126,9 +124,8 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName(
-            "R15 an ignored condition of a delete is reported separately and does not lower the"
-                    + " capabilities, as with Ceph")
+    @DisplayName("an ignored condition of a delete is reported separately and does not lower the"
+            + " capabilities, as with Ceph")
     void conditionalDelete() {
         ProbeResult.Probed result =
                 probed(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE));
@@ -137,9 +134,8 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName(
-            "R15 losers that get 500: the races are repeated, three times in total, and one winner"
-                    + " each time is enough")
+    @DisplayName("losers that get 500: the races are repeated, three times in total, and one winner"
+            + " each time is enough")
     void losersWith500() {
         DeviatingObjectStore store = new DeviatingObjectStore(Deviation.LOSES_WITH_500);
         assertEquals(ConditionalWriteSupport.FULL, probed(store).verdict().writes());
@@ -152,7 +148,7 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName("R15 two winners are conclusive at once, even if other racers got no response")
+    @DisplayName("two winners are conclusive at once, even if other racers got no response")
     void twoWinners() {
         DeviatingObjectStore store =
                 new DeviatingObjectStore(Deviation.RACY_CREATE, Deviation.LOSES_WITH_500);
@@ -164,7 +160,7 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName("R15 the winner's body was overwritten by a loser: not honoured")
+    @DisplayName("the winner's body was overwritten by a loser: not honoured")
     void loserOnTop() {
         MemoryObjectStore store = new MemoryObjectStore() {
             @Override
@@ -183,7 +179,7 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName("R15 a new object that is not seen at once is reported")
+    @DisplayName("a new object that is not seen at once is reported")
     void late() {
         ProbeResult.Probed result = probed(new MemoryObjectStore() {
             @Override
@@ -196,7 +192,7 @@ class CapabilityProbeTest {
     }
 
     @Test
-    @DisplayName("R15 a lost response is inconclusive: the step is repeated")
+    @DisplayName("a lost response is inconclusive: the step is repeated")
     void lostResponses() {
         for (int step = 0; step < 6; step++) {
             for (Fault fault : List.of(

@@ -119,7 +119,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R12 R15 the first process claims the marker, probes, and replaces it by the"
+    @DisplayName("the first process claims the marker, probes, and replaces it by the"
             + " verdict; one GET for the next process, nothing after it")
     void lifecycle() {
         ServerCapabilities first = process(store);
@@ -149,7 +149,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("O2 while one process probes, the others send one GET each and have no verdict;"
+    @DisplayName("while one process probes, the others send one GET each and have no verdict;"
             + " they ask again 10 s later at the earliest")
     void oneProber() {
         List<ServerCapabilities> others = new ArrayList<>();
@@ -179,7 +179,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("O2 processes and threads that ask at once: one probe")
+    @DisplayName("processes and threads that ask at once: one probe")
     void atOnce() throws Exception {
         List<Future<Optional<ConditionalWriteSupport>>> all = new ArrayList<>();
         List<ServerCapabilities> processes = new ArrayList<>();
@@ -202,8 +202,8 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("O2 a process that loses the creation or the takeover of the marker probes"
-            + " nothing")
+    @DisplayName(
+            "a process that loses the creation or the takeover of the marker probes" + " nothing")
     void lostClaim() {
         CapabilityMarker other = CapabilityMarker.probing(config, "other");
         store.script(new Fault.None(), new Fault.Meanwhile(() -> place(other)));
@@ -218,7 +218,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("O2 the marker of a process that ended while it probed is taken over after two"
+    @DisplayName("the marker of a process that ended while it probed is taken over after two"
             + " minutes by the server's clock")
     void takeover() {
         place(CapabilityMarker.probing(config, "gone"));
@@ -235,7 +235,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("O2 a slow prober whose marker was taken over keeps its verdict, and leaves the"
+    @DisplayName("a slow prober whose marker was taken over keeps its verdict, and leaves the"
             + " marker of the other one")
     void overtaken() {
         ServerCapabilities other = process(store);
@@ -250,7 +250,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 the probe gets no response: unknown, and this process probes again 10 s"
+    @DisplayName("the probe gets no response: unknown, and this process probes again 10 s"
             + " later, since the claim is its own")
     void silentProbe() {
         FaultPlan silent = FaultPlan.always(new Fault.Lost(TIMEOUT));
@@ -270,7 +270,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("P4 a marker that was copied with its bucket, or is of another server, does not"
+    @DisplayName("a marker that was copied with its bucket, or is of another server, does not"
             + " count, nor does its claim")
     void migrated() {
         S3Config otherBucket = S3Config.builder("old")
@@ -293,7 +293,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("P4 a marker that cannot be read is unknown, not FULL: nothing is probed, and it"
+    @DisplayName("a marker that cannot be read is unknown, not FULL: nothing is probed, and it"
             + " is requested again 10 s later")
     void unreadable() {
         place(full(config));
@@ -316,7 +316,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R3 P4 no permission to write is unknown: two requests, no probe, nothing is left")
+    @DisplayName("no permission to write is unknown: two requests, no probe, nothing is left")
     void readOnly() {
         DeviatingObjectStore server = new DeviatingObjectStore(Deviation.FORBIDS_WRITES);
         ServerCapabilities process = process(server);
@@ -327,7 +327,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a verdict is valid for seven days by the server's clock, also in the memory"
+    @DisplayName("a verdict is valid for seven days by the server's clock, also in the memory"
             + " of a process")
     void expired() {
         ServerCapabilities first = process(store);
@@ -363,7 +363,7 @@ class ServerCapabilitiesTest {
                 "{\"format\":\"one\"}",
                 "<html>Sign in</html>"
             })
-    @DisplayName("R15 a malformed or older marker is probed again and replaced")
+    @DisplayName("a malformed or older marker is probed again and replaced")
     void broken(String text) {
         store.place(MARKER, text.getBytes(UTF_8));
         assertEquals(FULL, process(store).resolve());
@@ -372,7 +372,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a marker that is too long is replaced as well; nothing of it is kept")
+    @DisplayName("a marker that is too long is replaced as well; nothing of it is kept")
     void tooLong() {
         store.place(MARKER, new byte[CapabilityMarker.MAX_BYTES + 1]);
         assertEquals(FULL, process(store).resolve());
@@ -380,7 +380,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("K11 with a marker of a newer format the server is probed, and the marker never"
+    @DisplayName("with a marker of a newer format the server is probed, and the marker never"
             + " changed")
     void newer() {
         String newer = "{\"format\":3,\"all\":\"new\"}";
@@ -393,7 +393,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 a server that refuses or ignores conditions: NONE, written to the marker by"
+    @DisplayName("a server that refuses or ignores conditions: NONE, written to the marker by"
             + " a plain PUT, also after seven days")
     void withoutConditions() {
         for (Deviation deviation :
@@ -411,7 +411,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 If-Match is not exact: CREATE_ONLY, for this process and the next one")
+    @DisplayName("If-Match is not exact: CREATE_ONLY, for this process and the next one")
     void createOnly() {
         DeviatingObjectStore server = new DeviatingObjectStore(Deviation.RACY_REPLACE);
         Optional<ConditionalWriteSupport> createOnly =
@@ -422,7 +422,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R2 the marker alone gets 400: the probe runs, and its verdict is written")
+    @DisplayName("the marker alone gets 400: the probe runs, and its verdict is written")
     void oneBadRequest() {
         store.script(
                 new Fault.None(),
@@ -434,7 +434,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("P4 a writer disproves the verdict: NONE for this process until it ends, and for"
+    @DisplayName("a writer disproves the verdict: NONE for this process until it ends, and for"
             + " others by the marker")
     void disproved() {
         ServerCapabilities process = process(store);
@@ -461,7 +461,7 @@ class ServerCapabilitiesTest {
                 "https://s3.dualstack.us-west-2.amazonaws.com",
                 "https://s3.cn-north-1.amazonaws.com.cn"
             })
-    @DisplayName("O2 Amazon's own endpoints: two creates and a deletion instead of a race")
+    @DisplayName("Amazon's own endpoints: two creates and a deletion instead of a race")
     void amazon(String endpoint) {
         ServerCapabilities process = process(store, at(endpoint), () -> {});
         assertEquals(FULL, process.resolve());
@@ -487,7 +487,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("O2 an endpoint of Amazon that ignores a condition has no verdict; a deletion"
+    @DisplayName("an endpoint of Amazon that ignores a condition has no verdict; a deletion"
             + " that ignores one is not honoured")
     void amazonDeviates() {
         S3Config amazon = S3Config.builder("bucket").prefix("team").build();
@@ -502,7 +502,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R12 R16 O2 a process that looks up, lists or stores never requests the marker,"
+    @DisplayName("a process that looks up, lists or stores never requests the marker,"
             + " and probes nothing")
     void neverInTheWay() throws Exception {
         BucketTier tier = tier(store);
@@ -519,7 +519,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("A7 the probing thread is interrupted: the next one probes at once")
+    @DisplayName("the probing thread is interrupted: the next one probes at once")
     void interrupted() {
         store.plan(FaultPlan.always(new Fault.Lost(TIMEOUT)));
         BucketTier tier = tier(store);
@@ -533,7 +533,7 @@ class ServerCapabilitiesTest {
     }
 
     @Test
-    @DisplayName("R15 races that are lost with 500 do not open the circuit breaker")
+    @DisplayName("races that are lost with 500 do not open the circuit breaker")
     void breaker() {
         BucketTier tier = tier(new DeviatingObjectStore(Deviation.LOSES_WITH_500));
         assertEquals(Optional.empty(), tier.packObstacle());

@@ -112,7 +112,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R12 the usual case is one PUT, and its length is reported")
+    @DisplayName("the usual case is one PUT, and its length is reported")
     void usualCase() {
         long bytes = assertThat(publish()).isStored();
         assertEquals(store.body(KEY).length, bytes);
@@ -122,8 +122,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "R13 the response was lost after the commit: reported as stored, exactly one object")
+    @DisplayName("the response was lost after the commit: reported as stored, exactly one object")
     void replyLost() {
         for (StoreFailure failure : List.of(TIMEOUT, ERROR_500)) {
             store.remove(KEY);
@@ -136,8 +135,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "R13 the request was lost before the commit: sent again with the same put id, stored")
+    @DisplayName("the request was lost before the commit: sent again with the same put id, stored")
     void requestLost() {
         store.script(new Fault.Lost(TIMEOUT), new Fault.Lost(ERROR_500));
         assertThat(publish()).isStored();
@@ -148,9 +146,8 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "R14 the response to our commit was lost, and another entry replaced it: recognised as"
-                    + " another's, never as ours")
+    @DisplayName("the response to our commit was lost, and another entry replaced it: recognised as"
+            + " another's, never as ours")
     void replyLostThenReplaced() {
         Entry other = entries.entry(entry.id(), 500);
         store.script(new Fault.AnswerLostThen(TIMEOUT, () -> place(other)));
@@ -196,7 +193,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R2 the same content exists: duplicate, nothing written, one HEAD")
+    @DisplayName("the same content exists: duplicate, nothing written, one HEAD")
     void duplicate() {
         place(entry);
         byte[] before = store.body(KEY);
@@ -206,7 +203,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R22 two writers, different bytes, one id: the first stays")
+    @DisplayName("two writers, different bytes, one id: the first stays")
     void divergent() {
         Entry other = entries.entry(entry.id(), 700);
         place(other);
@@ -235,7 +232,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("A1 S3 the first entry was cut to a third: it is replaced, and no duplicate")
+    @DisplayName("the first entry was cut to a third: it is replaced, and no duplicate")
     void cut() {
         for (MemoryObjectStore server : servers()) {
             use(server);
@@ -247,7 +244,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R2 the same content with other metadata, so of another length: a duplicate, by"
+    @DisplayName("the same content with other metadata, so of another length: a duplicate, by"
             + " reading it")
     void duplicateOfAnotherLength() {
         place(Entry.of(
@@ -266,8 +263,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "K11 B10 an entry of a newer format stays, on any server; a damaged one does" + " not")
+    @DisplayName("an entry of a newer format stays, on any server; a damaged one does" + " not")
     void newerFormat() {
         for (MemoryObjectStore server : servers()) {
             use(server);
@@ -279,7 +275,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("D6 an entry that needs more memory than the process has left stays: it is not"
+    @DisplayName("an entry that needs more memory than the process has left stays: it is not"
             + " known to be damaged")
     void littleMemory() throws Exception {
         ChildJvm.Result result = ChildJvm.of(LittleMemory.class)
@@ -306,9 +302,8 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "B10 D6 version or flags of an entry are damaged: no newer format, replaced like any"
-                    + " other damage")
+    @DisplayName("version or flags of an entry are damaged: no newer format, replaced like any"
+            + " other damage")
     void damagedVersion() {
         for (int at = VERSION_AT; at < VERSION_AT + 4; at++) {
             for (int bit = 0; bit < 8; bit++) {
@@ -337,7 +332,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R13 the response to a repair was lost: reported as stored")
+    @DisplayName("the response to a repair was lost: reported as stored")
     void repairReplyLost() {
         store.place(KEY, entries.bytes(300));
         store.script(new Fault.None(), new Fault.None(), new Fault.AnswerLost(TIMEOUT));
@@ -346,7 +341,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R2 conflicts: retried after growing random pauses, at most three times")
+    @DisplayName("conflicts: retried after growing random pauses, at most three times")
     void conflicts() {
         Fault conflict = new Fault.Conflicting(Fault.Moment.BEFORE);
         store.script(conflict, conflict, conflict);
@@ -361,7 +356,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R18 the existing object is deleted meanwhile: created after all")
+    @DisplayName("the existing object is deleted meanwhile: created after all")
     void deletedMeanwhile() {
         place(entry);
         store.script(new Fault.None(), new Fault.Meanwhile(() -> store.remove(KEY)));
@@ -370,7 +365,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R18 the existing object is deleted meanwhile, after an attempt without a"
+    @DisplayName("the existing object is deleted meanwhile, after an attempt without a"
             + " response, or before it is replaced: created after all")
     void deletedBeforeStep() {
         store.script(
@@ -394,7 +389,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R15 a server that ignores conditions: the first PUT is the publication")
+    @DisplayName("a server that ignores conditions: the first PUT is the publication")
     void conditionsIgnored() {
         use(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONS));
         assertThat(publish()).isStored();
@@ -416,7 +411,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R3 an object that is refused for itself ends its own publication only: one"
+    @DisplayName("an object that is refused for itself ends its own publication only: one"
             + " request, and other entries are written")
     void objectRefused() {
         for (StoreFailure failure : List.of(
@@ -434,9 +429,8 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "R3 refused after an attempt without a response: that one may have taken effect, so"
-                    + " unknown")
+    @DisplayName("refused after an attempt without a response: that one may have taken effect, so"
+            + " unknown")
     void refusedAfterUnknown() {
         store.script(new Fault.AnswerLost(TIMEOUT), new Fault.Lost(DENIED));
         assertThat(publish()).isUnknown();
@@ -511,7 +505,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R15 conditions are refused: a HEAD, then a plain write; a sound object stays")
+    @DisplayName("conditions are refused: a HEAD, then a plain write; a sound object stays")
     void withoutConditions() {
         use(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS));
         assertThat(publish()).isStored();
@@ -531,9 +525,8 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "R13 without conditions, the response was lost: a HEAD shows that it is ours, or that"
-                    + " it must be written again")
+    @DisplayName("without conditions, the response was lost: a HEAD shows that it is ours, or that"
+            + " it must be written again")
     void withoutConditionsReplyLost() {
         use(new DeviatingObjectStore(Deviation.REFUSES_CONDITIONS));
         store.script(new Fault.None(), new Fault.AnswerLost(TIMEOUT));
@@ -555,7 +548,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R15 with create-if-absent only, a damaged entry is overwritten by a plain write")
+    @DisplayName("with create-if-absent only, a damaged entry is overwritten by a plain write")
     void createOnly() {
         use(new DeviatingObjectStore(Deviation.REFUSES_IF_MATCH));
         store.place(KEY, entries.bytes(300));
@@ -565,7 +558,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R2 an unsupported conditional write: the same publication goes on with plain"
+    @DisplayName("an unsupported conditional write: the same publication goes on with plain"
             + " writes, and no probe")
     void conditionRefused() {
         store.script(new Fault.Lost(NOT_SUPPORTED));
@@ -580,9 +573,8 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "R18 a duplicate older than half the retention is rewritten with the same content, by"
-                    + " If-Match; a newer one is kept")
+    @DisplayName("a duplicate older than half the retention is rewritten with the same content, by"
+            + " If-Match; a newer one is kept")
     void refresh() {
         place(entry);
         store.pass(Duration.ofDays(45));
@@ -602,7 +594,7 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("R18 a refresh that fails, or comes too late, does not fail the publication")
+    @DisplayName("a refresh that fails, or comes too late, does not fail the publication")
     void refreshFails() {
         place(entry);
         store.pass(Duration.ofDays(60));
@@ -621,9 +613,8 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName(
-            "R18 an old duplicate that was read as damaged, or with fewer capabilities: refreshed"
-                    + " as well; divergent or dateless: kept")
+    @DisplayName("an old duplicate that was read as damaged, or with fewer capabilities: refreshed"
+            + " as well; divergent or dateless: kept")
     void refreshOtherwise() {
         place(entry);
         store.pass(Duration.ofDays(60));

@@ -81,7 +81,7 @@ class GoldenRegisterTest {
     }
 
     @Test
-    @DisplayName("D6 a head of format 1 is read, and written to the same byte, with the field of a"
+    @DisplayName("a head of format 1 is read, and written to the same byte, with the field of a"
             + " later version")
     void goldenHead() throws IOException {
         byte[] golden = file("head-v1.json");
@@ -101,7 +101,7 @@ class GoldenRegisterTest {
     }
 
     @Test
-    @DisplayName("D6 a base of format 1 is read, and written to the same byte and name")
+    @DisplayName("a base of format 1 is read, and written to the same byte and name")
     void goldenBase() throws IOException {
         byte[] golden = file("base-v1.json");
         assertArrayEquals(golden, base().encoded());

@@ -16,9 +16,8 @@ class ExpiringSetTest {
     private final ExpiringSet<String> set = new ExpiringSet<>(3, Duration.ofSeconds(5), ticker);
 
     @Test
-    @DisplayName(
-            "R12 an element stays for the lifetime, not longer, and the oldest is evicted above"
-                    + " the capacity")
+    @DisplayName("an element stays for the lifetime, not longer, and the oldest is evicted above"
+            + " the capacity")
     void lifetime() {
         set.add("a", set.mark());
         ticker.pass(Duration.ofSeconds(4));

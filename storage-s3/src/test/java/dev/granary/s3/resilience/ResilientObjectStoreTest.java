@@ -75,7 +75,7 @@ class ResilientObjectStoreTest {
     }
 
     @Test
-    @DisplayName("R16 no retry that could end after the deadline")
+    @DisplayName("no retry that could end after the deadline")
     void deadline() {
         S3ConfigBuilder config = S3Config.builder("bucket")
                 .requestTimeout(Duration.ofSeconds(4))
@@ -96,7 +96,7 @@ class ResilientObjectStoreTest {
     }
 
     @Test
-    @DisplayName("R23 a bucket that responds too slowly receives no requests either")
+    @DisplayName("a bucket that responds too slowly receives no requests either")
     void slow() {
         MemoryObjectStore slow = new MemoryObjectStore() {
             @Override
@@ -115,8 +115,7 @@ class ResilientObjectStoreTest {
     }
 
     @Test
-    @DisplayName(
-            "R17 1,000 threads over four connections: at most four at once, and all are served")
+    @DisplayName("1,000 threads over four connections: at most four at once, and all are served")
     void bulkhead() throws Exception {
         AtomicInteger running = new AtomicInteger();
         AtomicInteger max = new AtomicInteger();
@@ -147,9 +146,8 @@ class ResilientObjectStoreTest {
     }
 
     @Test
-    @DisplayName(
-            "R17 a thread whose wait for a connection ends gets a failure, and no request is sent"
-                    + " for it")
+    @DisplayName("a thread whose wait for a connection ends gets a failure, and no request is sent"
+            + " for it")
     void busy() throws Exception {
         CountDownLatch active = new CountDownLatch(1);
         CountDownLatch leave = new CountDownLatch(1);
@@ -205,9 +203,8 @@ class ResilientObjectStoreTest {
     }
 
     @Test
-    @DisplayName(
-            "R16 a transport that is closed before, during or after its creation sends no request,"
-                    + " and none stays open")
+    @DisplayName("a transport that is closed before, during or after its creation sends no request,"
+            + " and none stays open")
     void closed() {
         AtomicInteger open = new AtomicInteger();
         S3Config config = S3Config.builder("bucket").build();

@@ -13,9 +13,8 @@ class SecretRedactorTest {
     private static final String LOWER = "abcdefghijklmnopqrstuvwxyz";
 
     @Test
-    @DisplayName(
-            "S11 a run of 32 characters with both cases and a digit, anywhere in it, is redacted;"
-                    + " others stay")
+    @DisplayName("a run of 32 characters with both cases and a digit, anywhere in it, is redacted;"
+            + " others stay")
     void runs() {
         for (String token :
                 new String[] {"1A" + LOWER + "abcd", LOWER + "abcdA1", LOWER + "1A++//=="}) {
@@ -36,7 +35,7 @@ class SecretRedactorTest {
     }
 
     @Test
-    @DisplayName("F12 a long run that is no token is examined in linear time")
+    @DisplayName("a long run that is no token is examined in linear time")
     void linear() {
         Counted text = new Counted("a".repeat(4096));
         assertEquals(text.text, SecretRedactor.withoutTokens(text));

@@ -26,9 +26,8 @@ class BoundedBodyReaderTest {
     private final SplittableRandom random = TestSeed.random("BoundedBodyReaderTest");
 
     @Test
-    @DisplayName(
-            "T5 any length is read completely within the limit and not at all beyond it, whatever"
-                    + " the declared length")
+    @DisplayName("any length is read completely within the limit and not at all beyond it, whatever"
+            + " the declared length")
     void lengths() throws IOException {
         for (int length : new int[] {0, 1, 2, 1000, 1 << 20, (1 << 20) + 1, 5_000_000}) {
             byte[] body = new byte[length];
@@ -54,7 +53,7 @@ class BoundedBodyReaderTest {
     }
 
     @Test
-    @DisplayName("T5 a huge declared length allocates no memory for it")
+    @DisplayName("a huge declared length allocates no memory for it")
     void hugeDeclaredLength() throws IOException {
         MemorySegment read = present(BoundedBodyReader.read(
                 new ByteArrayInputStream(new byte[10]), 1L << 40, 1L << 50, Long.MAX_VALUE));
@@ -65,7 +64,7 @@ class BoundedBodyReaderTest {
 
     @Test
     @DisplayName(
-            "S2 a length over the limit is reported before a byte is read; one over this process's"
+            "a length over the limit is reported before a byte is read; one over this process's"
                     + " memory is a failure, not of the object")
     void memory() throws IOException {
         InputStream unreadBody = new InputStream() {

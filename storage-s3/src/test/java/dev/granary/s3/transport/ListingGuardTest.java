@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /** Tests of the limits of endless listings and responses. */
 class ListingGuardTest {
     @Test
-    @DisplayName("T5 a listing has at most 10,000 pages, at most 100 consecutive empty ones, none"
+    @DisplayName("a listing has at most 10,000 pages, at most 100 consecutive empty ones, none"
             + " twice, and each names the next")
     void pages() {
         ListingGuard many = new ListingGuard();
@@ -40,8 +40,7 @@ class ListingGuardTest {
     }
 
     @Test
-    @DisplayName(
-            "S5 S6 a listing has at most 2,000,000 objects and takes at most 10 minutes in total")
+    @DisplayName("a listing has at most 2,000,000 objects and takes at most 10 minutes in total")
     void whole() {
         ListingGuard full = new ListingGuard(() -> 0);
         for (int page = 1; page < ListingGuard.MAX_OBJECTS / 1000; page++) {
@@ -61,7 +60,7 @@ class ListingGuardTest {
     }
 
     @Test
-    @DisplayName("T5 an error may have 256 KiB and a listing page 2 MiB, and not a byte more")
+    @DisplayName("an error may have 256 KiB and a listing page 2 MiB, and not a byte more")
     void responses() throws IOException {
         for (int status : new int[] {200, 206, 300, 404, 500}) {
             ResponseSizeLimit limit = new ResponseSizeLimit(status, false, new TrafficCounter());

@@ -68,7 +68,7 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName("S10 causes are plain without the source code of a client library")
+    @DisplayName("causes are plain without the source code of a client library")
     void causes() {
         Map<Throwable, String> causes = Map.of(
                 new SocketException("Socket closed"),
@@ -88,7 +88,7 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName("S10 a redirect of a proxy is no reason to retry")
+    @DisplayName("a redirect of a proxy is no reason to retry")
     void redirects() {
         for (int status : new int[] {300, 301, 302, 303, 304, 305, 307, 308}) {
             assertFalse(
@@ -98,9 +98,8 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName(
-            "S11 A10 a message has no secret, user information, query value, control character or"
-                    + " endless code of a server")
+    @DisplayName("a message has no secret, user information, query value, control character or"
+            + " endless code of a server")
     void secrets() {
         String token = "FwoGZXIvYXdzEBYaDNotARealSessionToken0123456789+/=";
         String chosen = "correct horse"; // no pattern shows that it is a secret
@@ -134,9 +133,8 @@ class ResponseClassifierTest {
     }
 
     @Test
-    @DisplayName(
-            "S11 text without secrets stays: hashes, host names, targets, regions, and the usual"
-                    + " messages")
+    @DisplayName("text without secrets stays: hashes, host names, targets, regions, and the usual"
+            + " messages")
     void noSecrets() {
         for (String message : List.of(
                 "Connect to http://minio.internal.example.com:9000 failed",

@@ -16,9 +16,8 @@ class BucketWorkloadTest {
     private static final int ENTRIES = 500;
 
     @Test
-    @DisplayName(
-            "O10 the workload: log-normal with a mean of 37 kB; random content does not compress,"
-                    + " that of kernels about 2.5 times")
+    @DisplayName("the workload: log-normal with a mean of 37 kB; random content does not compress,"
+            + " that of kernels about 2.5 times")
     void workload() {
         assertEquals(1, ratio(PayloadKind.RANDOM), 0.02);
         assertEquals(2.5, ratio(PayloadKind.KERNELS), 0.2);
@@ -26,7 +25,7 @@ class BucketWorkloadTest {
     }
 
     @Test
-    @DisplayName("O10 the same number is the same entry each time, another number another one")
+    @DisplayName("the same number is the same entry each time, another number another one")
     void same() {
         BucketWorkload material = BucketWorkload.workload(PayloadKind.KERNELS, 1, 3);
         assertArrayEquals(

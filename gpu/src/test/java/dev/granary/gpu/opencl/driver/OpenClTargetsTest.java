@@ -32,9 +32,8 @@ class OpenClTargetsTest {
     }
 
     @Test
-    @DisplayName(
-            "K16 PoCL: platform version and device version count, the reported vendor and driver"
-                    + " version do not")
+    @DisplayName("PoCL: platform version and device version count, the reported vendor and driver"
+            + " version do not")
     void pocl() {
         Target pocl = target(
                 "Portable Computing Language",
@@ -83,7 +82,7 @@ class OpenClTargetsTest {
     }
 
     @Test
-    @DisplayName("K16 NVIDIA: name, compute capability and driver version")
+    @DisplayName("NVIDIA: name, compute capability and driver version")
     void nvidia() {
         Target nvidia = target(
                 "NVIDIA CUDA",
@@ -99,9 +98,8 @@ class OpenClTargetsTest {
     }
 
     @Test
-    @DisplayName(
-            "K16 Intel: of a GPU the device id counts, since the version names no device and names"
-                    + " change; of a processor the name as well; without an id all properties")
+    @DisplayName("Intel: of a GPU the device id counts, since the version names no device and names"
+            + " change; of a processor the name as well; without an id all properties")
     void intel() {
         for (String name : new String[] {"Xe", "Intel(R) Iris(R) Xe Graphics [0x9a49]"}) {
             assertEquals(
@@ -145,7 +143,7 @@ class OpenClTargetsTest {
     }
 
     @Test
-    @DisplayName("K10 each failed query gives a stable target that differs from the regular one and"
+    @DisplayName("each failed query gives a stable target that differs from the regular one and"
             + " from those of other failures")
     void failedProbes() {
         String[] healthy = {"Clover", "1.1 Mesa", "Mesa", "card", "OpenCL 1.1", "22.3", NONE, NONE};

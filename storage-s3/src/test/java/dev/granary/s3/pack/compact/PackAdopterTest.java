@@ -57,7 +57,7 @@ class PackAdopterTest {
     }
 
     @Test
-    @DisplayName("P6 the head is gone, emptied, or a page: every sound pack is named again, under a"
+    @DisplayName("the head is gone, emptied, or a page: every sound pack is named again, under a"
             + " name of the new register, and once however often it is adopted")
     void lostHead() throws CompactionException {
         List<Entry> all = new ArrayList<>();

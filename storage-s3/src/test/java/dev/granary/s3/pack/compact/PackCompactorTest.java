@@ -220,7 +220,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("P9 an unpacked entry wins over the copy in a pack, sound or damaged, merged or"
+    @DisplayName("an unpacked entry wins over the copy in a pack, sound or damaged, merged or"
             + " not; its object is removed a grace later")
     void unpackedWins() throws CompactionException {
         for (int bytes : List.of(100, 6 << 20)) {
@@ -321,7 +321,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("P2 bytes in packs are moved and never judged: what this version or this machine"
+    @DisplayName("bytes in packs are moved and never judged: what this version or this machine"
             + " cannot decode is in the new pack as it was")
     void carried() throws CompactionException {
         byte[] newer = PackFixture.encoded(entries.entry(100));
@@ -372,7 +372,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("P3 a server that ignores ranges, or answers them wrong each time in the same way,"
+    @DisplayName("a server that ignores ranges, or answers them wrong each time in the same way,"
             + " costs no pack: the compaction stops, or reads whole packs")
     void wrongAnswers() throws CompactionException {
         List<Entry> all = entries(10, 100);
@@ -674,7 +674,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("P10 an unpacked entry that was replaced while it was folded stays, and wins with"
+    @DisplayName("an unpacked entry that was replaced while it was folded stays, and wins with"
             + " the next compaction")
     void replacedMeanwhile() throws CompactionException {
         List<Entry> bad = placeUnpacked(2);
@@ -719,7 +719,7 @@ class PackCompactorTest {
     }
 
     @Test
-    @DisplayName("P12 a compaction is suspended before it removes a redundant entry, whose pack"
+    @DisplayName("a compaction is suspended before it removes a redundant entry, whose pack"
             + " another one merges meanwhile: the entry is found")
     void suspendedRemoval() throws CompactionException {
         List<Entry> all = placeUnpacked(2);

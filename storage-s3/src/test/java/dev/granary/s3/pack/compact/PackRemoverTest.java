@@ -202,7 +202,7 @@ class PackRemoverTest {
     }
 
     @Test
-    @DisplayName("P6 the packs of a head that was removed stay for a grace after the next head, so"
+    @DisplayName("the packs of a head that was removed stay for a grace after the next head, so"
             + " that they can be adopted")
     void formerPacks() throws CompactionException {
         List<Entry> former = entries(2);
@@ -224,7 +224,7 @@ class PackRemoverTest {
     }
 
     @Test
-    @DisplayName("P6 the head is removed while a due run swaps it: it makes a new one, and deletes"
+    @DisplayName("the head is removed while a due run swaps it: it makes a new one, and deletes"
             + " nothing")
     void headRemovedMeanwhile() throws CompactionException, RegisterException {
         List<Entry> former = entries(2);
@@ -327,7 +327,7 @@ class PackRemoverTest {
     }
 
     @Test
-    @DisplayName("P13 the remover's clock is 25 hours ahead: its second run comes a day early, and"
+    @DisplayName("the remover's clock is 25 hours ahead: its second run comes a day early, and"
             + " the pack that a publisher has just written stays")
     void clocks() throws CompactionException, RegisterException {
         List<Entry> all = entries(2);

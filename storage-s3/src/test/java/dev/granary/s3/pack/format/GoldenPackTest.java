@@ -52,8 +52,7 @@ class GoldenPackTest {
     }
 
     @Test
-    @DisplayName(
-            "D6 a pack of version 2 is read, and written to the same byte, in the order of ids")
+    @DisplayName("a pack of version 2 is read, and written to the same byte, in the order of ids")
     void goldenPack() throws IOException {
         byte[] golden = file("v2.pack");
         assertArrayEquals(golden, pack().body());
@@ -76,7 +75,7 @@ class GoldenPackTest {
     }
 
     @Test
-    @DisplayName("K15 the keys of the head, of packs and bases")
+    @DisplayName("the keys of the head, of packs and bases")
     void keys() {
         TargetLayout keys = new BucketLayout(new S3Location("kernels", "team")).target(NAMESPACE);
         ObjectName name = new ObjectName(0x18bcfe568fL, FIRST);

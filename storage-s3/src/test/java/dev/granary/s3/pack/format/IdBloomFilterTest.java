@@ -32,7 +32,7 @@ class IdBloomFilterTest {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 5, 6, 12, 19, 100, 1000, 20_000})
-    @DisplayName("R12 no present id is rejected, and at most one absent id in 500 is accepted, also"
+    @DisplayName("no present id is rejected, and at most one absent id in 500 is accepted, also"
             + " after writing and reading")
     void errs(int count) {
         int filters = Math.max(1, 2000 / count);
@@ -58,7 +58,7 @@ class IdBloomFilterTest {
     }
 
     @Test
-    @DisplayName("T5 a text that is no filter is refused")
+    @DisplayName("a text that is no filter is refused")
     void hostileTexts() {
         for (String text :
                 List.of("", "AAAA", "AAAAAAAAAAA=A", "!".repeat(12), "AAAAAAAAAAAAAAA=")) {

@@ -78,7 +78,7 @@ class PackFormatTest {
 
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2, 3, 1000})
-    @DisplayName("D1 every entry of a pack is found at its location, with its checksum and compile"
+    @DisplayName("every entry of a pack is found at its location, with its checksum and compile"
             + " time, and no other is found")
     void roundTrip(int count) {
         Map<Sha256, byte[]> entries = entries(count, 300);
@@ -153,7 +153,7 @@ class PackFormatTest {
     }
 
     @Test
-    @DisplayName("D6 any changed byte of an index, any truncation, trailing bytes: bad, never an"
+    @DisplayName("any changed byte of an index, any truncation, trailing bytes: bad, never an"
             + " exception, never a wrong location")
     void corruptionMatrix() {
         PackBuilder.Pack pack = pack(entries(5, 50));
@@ -194,7 +194,7 @@ class PackFormatTest {
 
     @Test
     @DisplayName(
-            "T5 hostile numbers in the footer with valid checksums are refused, and take no memory")
+            "hostile numbers in the footer with valid checksums are refused, and take no memory")
     void hostileFooter() {
         PackBuilder.Pack pack = pack(entries(5, 50));
         byte[] encodedIndex = encodedIndex(pack);
@@ -236,9 +236,8 @@ class PackFormatTest {
     }
 
     @Test
-    @DisplayName(
-            "T5 locations outside of the entries, invalid lengths and unordered ids are refused"
-                    + " with valid checksums")
+    @DisplayName("locations outside of the entries, invalid lengths and unordered ids are refused"
+            + " with valid checksums")
     void hostileRows() {
         PackBuilder.Pack pack = pack(entries(5, 50));
         byte[] encodedIndex = encodedIndex(pack);
@@ -285,7 +284,7 @@ class PackFormatTest {
     }
 
     @Test
-    @DisplayName("T5 a row of a head or base with lengths that are not those of a pack is refused")
+    @DisplayName("a row of a head or base with lengths that are not those of a pack is refused")
     void hostileInfo() {
         JsonObject row = pack(entries(5, 50)).info(7).json();
         assertEquals(row, PackInfo.of(row).json());
@@ -306,7 +305,7 @@ class PackFormatTest {
     }
 
     @Test
-    @DisplayName("R11 the pack of another target is refused")
+    @DisplayName("the pack of another target is refused")
     void otherTarget() {
         PackBuilder.Pack pack = pack(entries(2, 50));
         PackIndex.Read read = PackIndex.decode(

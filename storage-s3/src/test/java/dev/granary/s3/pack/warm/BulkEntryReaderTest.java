@@ -126,7 +126,7 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName("S12 listed sizes of any kind make a sum that is one: at most 1 GiB each")
+    @DisplayName("listed sizes of any kind make a sum that is one: at most 1 GiB each")
     void sums() {
         BulkReadPlan plan = new BulkReadPlan(8 << 20, _ -> true);
         for (long bytes : new long[] {Long.MAX_VALUE, Long.MAX_VALUE, -16, 3}) {
@@ -137,7 +137,7 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName("R7 every entry of every pack is passed on once, as it was published")
+    @DisplayName("every entry of every pack is passed on once, as it was published")
     void all() throws Exception {
         List<Entry> expected = new ArrayList<>();
         for (int i = 0; i < 12; i++) {
@@ -157,9 +157,8 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName(
-            "A3 R7 an entry that is damaged or missing in its first pack is read from another, or"
-                    + " unpacked; none is reported as skipped")
+    @DisplayName("an entry that is damaged or missing in its first pack is read from another, or"
+            + " unpacked; none is reported as skipped")
     void otherCopies() throws Exception {
         List<Entry> all = entries(4, 100);
         PackInfo cut = publish(all.subList(0, 3));
@@ -179,9 +178,8 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName(
-            "R12 the plan omits present entries and duplicates in older packs; if all are present"
-                    + " nothing is read")
+    @DisplayName("the plan omits present entries and duplicates in older packs; if all are present"
+            + " nothing is read")
     void planned() throws Exception {
         List<Entry> first = entries(10, 100);
         List<Entry> second = new ArrayList<>(entries(5, 100));
@@ -296,9 +294,8 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName(
-            "R6 R18 a lost pack, a damaged index, a truncated pack, a damaged entry: reported with"
-                    + " a cause, and all others are received")
+    @DisplayName("a lost pack, a damaged index, a truncated pack, a damaged entry: reported with"
+            + " a cause, and all others are received")
     void damages() throws Exception {
         List<Entry> lost = entries(3, 100);
         List<Entry> unreadable = entries(4, 100);
@@ -347,8 +344,7 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName(
-            "R6 a server that is silent at some requests: reported, and all others are received")
+    @DisplayName("a server that is silent at some requests: reported, and all others are received")
     void silence() throws Exception {
         // of equal size: the indexes are read in parallel, and any may be lost
         publish(entries(3, 100));
@@ -366,9 +362,8 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName(
-            "D6 a sound entry under the id of another, or of another target: reported, not passed"
-                    + " on")
+    @DisplayName("a sound entry under the id of another, or of another target: reported, not passed"
+            + " on")
     void misplaced() throws Exception {
         Entry stranger = TestEntries.entry(
                 Id.builder(TestEntries.OTHER_TARGET).field("test", "stranger").build(),
@@ -385,7 +380,7 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName("R6 the head or its base cannot be read, or the base is missing: no plan, with the"
+    @DisplayName("the head or its base cannot be read, or the base is missing: no plan, with the"
             + " cause")
     void noHead() throws Exception {
         do {
@@ -451,7 +446,7 @@ class BulkEntryReaderTest {
     }
 
     @Test
-    @DisplayName("R7 unpacked entries are read on request, and packed ones are not fetched twice")
+    @DisplayName("unpacked entries are read on request, and packed ones are not fetched twice")
     void unpacked() throws Exception {
         List<Entry> packed = entries(5, 100);
         List<Entry> unpacked = entries(40, 100);
@@ -474,7 +469,7 @@ class BulkEntryReaderTest {
 
     @Test
     @DisplayName(
-            "R3 without the right to list, packs are still read, and the plan reports the cause; a"
+            "without the right to list, packs are still read, and the plan reports the cause; a"
                     + " damaged unpacked entry is reported")
     void unlisted() throws Exception {
         List<Entry> packed = entries(5, 100);

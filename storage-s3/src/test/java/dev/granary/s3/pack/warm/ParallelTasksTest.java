@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** Tests of the number of workers for a list of tasks. */
 class ParallelTasksTest {
     @Test
-    @DisplayName("T5 no more workers are created than there are tasks, since each takes memory")
+    @DisplayName("no more workers are created than there are tasks, since each takes memory")
     void workers() throws InterruptedException {
         AtomicInteger created = new AtomicInteger();
         Queue<String> done = new ConcurrentLinkedQueue<>();
