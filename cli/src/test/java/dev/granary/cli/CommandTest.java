@@ -120,7 +120,7 @@ class CommandTest {
         if (!arguments.isEmpty()) {
             assertTrue(
                     result.err().lines().count() <= 2,
-                    "U14 the one useful line, and where to find more: " + result.err());
+                    "the one useful line, and where to find more: " + result.err());
         }
     }
 

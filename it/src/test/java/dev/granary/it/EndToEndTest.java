@@ -127,11 +127,10 @@ class EndToEndTest {
                     TestManifests.manifest());
             assertEquals(TestManifests.COUNT, ci.summary("compiled"), ci::toString);
             assertEquals(TestManifests.COUNT, server.requests().put(), "PUT");
-            // One for the check; one for each miss, and one for packs; the store marker; the seal
-            // of the target after each publication; then one to read back each entry, and one for
-            // packs again.
+            // One for the check; one for each miss, and one for packs; then one to read back each
+            // entry, and one for packs again.
             assertBetween(
-                    1 + TestManifests.COUNT + 1 + 1 + TestManifests.COUNT + TestManifests.COUNT + 1,
+                    1 + TestManifests.COUNT + 1 + TestManifests.COUNT + 1,
                     skipped(ci),
                     server.requests().get(),
                     ci);
@@ -216,10 +215,13 @@ class EndToEndTest {
         assertEquals(0, one.exitCode(), one::toString);
         assertEquals(0, two.exitCode(), two::toString);
         assertEquals(ids(one), ids(two));
-        assertEquals(
-                TestManifests.COUNT,
-                published(one, "stored") + published(two, "stored"),
-                "each entry stored once");
+        for (GranaryProcess.Result each : List.of(one, two)) {
+            // both may store: then each entry is in two packs, until these are compacted
+            assertEquals(
+                    TestManifests.COUNT,
+                    published(each, "stored") + published(each, "present"),
+                    each::toString);
+        }
         assertEquals(0, published(one, "failed") + published(two, "failed"));
 
         GranaryProcess.Result list = GranaryProcess.run(
@@ -274,7 +276,7 @@ class EndToEndTest {
         GranaryProcess.Result original = GranaryProcess.run(
                 with(Map.of(), "edited"), "get", "--json", TestManifests.manifest());
         GranaryProcess.Result moved = GranaryProcess.run(variables, "get", "--json", manifest);
-        assertEquals(ids(original), ids(moved), "K12 the location of the files does not matter");
+        assertEquals(ids(original), ids(moved), "the location of the files does not matter");
         assertEquals(TestManifests.COUNT, moved.summary("local"), moved::toString);
 
         Files.writeString(

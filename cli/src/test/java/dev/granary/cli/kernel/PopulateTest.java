@@ -204,18 +204,18 @@ class PopulateTest {
 
     @Test
     @Tag("exhaustive")
-    @DisplayName("a pack cannot be written: populate reports cause and remedy and ends"
-            + " with 1; the next one uploads without compiling")
+    @DisplayName(
+            "neither a pack nor an entry can be written: populate reports cause and remedy and ends"
+                    + " with 1; the next one uploads without compiling")
     void packRefused() throws Exception {
         String manifest = manifest("");
         try (TestFleet fleet = new TestFleet(directory)) {
             List<String> bucket =
                     List.of("--bucket", "s3://kernels/ci", "--endpoint", fleet.endpoint());
             fleet.plan(FaultPlan.when(
-                    request -> request.operation().startsWith("PUT")
-                            && request.key().contains("/p/"),
+                    request -> request.operation().startsWith("PUT"),
                     new Fault.Lost(Fault.DENIED)));
-            // B11: the second time, the outbox uploads the same entries first
+            // the second time, the outbox uploads the same entries first
             for (int i = 0; i < 2; i++) {
                 run("populate", "builder", bucket, manifest)
                         .exits(1)
