@@ -21,6 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.Map;
+import java.util.Optional;
 
 import javax.net.ssl.X509TrustManager;
 
@@ -142,6 +143,19 @@ class NetworkSettingsTest {
         assertSame(first, trust(pem));
         Files.setLastModifiedTime(pem, FileTime.fromMillis(1));
         assertNotSame(first, trust(pem));
+    }
+
+    @Test
+    @DisplayName("without TLS the file of certificates is not read")
+    void withoutTls(@TempDir Path directory) {
+        assertEquals(
+                Optional.empty(),
+                NetworkSettings.of(
+                                URI.create("http://s3.example"),
+                                Map.of(
+                                        "AWS_CA_BUNDLE",
+                                        directory.resolve("none.pem").toString()))
+                        .trust());
     }
 
     @Test
