@@ -226,7 +226,7 @@ public final class PopulateCommand extends OutputCommand {
     }
 
     private void log(String line) {
-        err().println("granary: " + line);
+        err().println("granary: " + Report.withoutControls(line));
         err().flush();
     }
 

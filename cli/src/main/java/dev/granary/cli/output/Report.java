@@ -92,7 +92,7 @@ public final class Report {
     /** Prints lines on standard error, such as a build log; to the text only. */
     public Report error(String lines) {
         if (isText()) {
-            err.println(lines);
+            lines.lines().forEach(each -> err.println(withoutControls(each.replace("\t", "    "))));
             err.flush();
         }
         return this;
@@ -199,7 +199,7 @@ public final class Report {
     }
 
     /** Replaces control characters, which could steer the terminal. */
-    static String withoutControls(String text) {
+    public static String withoutControls(String text) {
         return CONTROL.matcher(text).replaceAll("?");
     }
 

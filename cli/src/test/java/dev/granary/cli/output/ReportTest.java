@@ -98,8 +98,10 @@ class ReportTest {
     void controls() {
         Report report = new Report(new PrintWriter(out), new PrintWriter(err), false);
         report.field("a\u001b[2J\nb", "one\u001btwo\u009b").line("x\u001b\ny");
+        report.error("log\u001b[31m\n\tline");
         report.table("t", "=g", "h").row("\u001bgroup", "\u001bcell");
         report.print();
+        assertEquals("log?[31m\n    line\n".replace("\n", System.lineSeparator()), err.toString());
         assertEquals("""
                 a?[2J?b    one?two?
                 x??y
