@@ -1,5 +1,6 @@
 package dev.granary.cli.kernel;
 
+import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.output.BuildLog;
 
 import java.io.IOException;
@@ -22,7 +23,7 @@ import javax.xml.stream.XMLStreamWriter;
  * case for each kernel.
  */
 final class JUnitReport {
-    /** What XML cannot contain, even escaped. */
+    /** Characters that XML excludes, even escaped. */
     private static final String NOT_XML =
             "[^\\t\\n\\r\\x20-\\x{D7FF}\\x{E000}-\\x{FFFD}\\x{10000}-\\x{10FFFF}]";
 
@@ -33,14 +34,14 @@ final class JUnitReport {
     }
 
     /** Writes the report. */
-    static void write(Path file, List<KernelResult> results) throws IOException {
+    static void write(Path file, List<KernelResult> results) throws CommandFailedException {
         try (OutputStream out = Files.newOutputStream(file)) {
             XMLStreamWriter xml =
                     XMLOutputFactory.newDefaultFactory().createXMLStreamWriter(out, "UTF-8");
             new JUnitReport(xml).write(results);
             xml.close();
-        } catch (XMLStreamException e) {
-            throw new IOException(e);
+        } catch (IOException | XMLStreamException e) {
+            throw new CommandFailedException("the JUnit report cannot be written: " + e);
         }
     }
 

@@ -8,9 +8,9 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * What {@code populate} does while kernels are compiled: it logs the progress and each failure, for
- * outputs that are no terminal, and publishes what is compiled, so that little is lost if the
- * command is killed. Not thread-safe.
+ * The periodic work of {@code populate} while kernels are compiled. It logs the progress and each
+ * failure, for outputs that are no terminal. It publishes the compiled kernels, so that a killed
+ * command loses little. Not thread-safe.
  */
 final class Pulse implements Consumer<Optional<KernelResult>> {
     static final Duration LOG_INTERVAL = Duration.ofSeconds(30);
