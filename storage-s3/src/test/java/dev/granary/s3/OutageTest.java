@@ -79,8 +79,9 @@ class OutageTest {
 
     @ParameterizedTest
     @EnumSource(S3ClientLibrary.class)
-    @DisplayName("a black hole: lookups end within the deadline, the breaker opens, probes in vain,"
-            + " and closes when the server is back")
+    @DisplayName(
+            "a black hole: lookups end within the deadline, the breaker opens, its probes fail,"
+                    + " and closes when the server is back")
     void blackHole(S3ClientLibrary client) throws Exception {
         Entry entry = placed();
         try (BucketTier tier = open(client, REQUEST, DEADLINE)) {

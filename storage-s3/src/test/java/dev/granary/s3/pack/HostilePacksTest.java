@@ -205,7 +205,7 @@ class HostilePacksTest {
     }
 
     @Test
-    @DisplayName("filters of any content and size: a lie costs a miss or an index in vain")
+    @DisplayName("filters of any content and size: a wrong one costs a miss or an unneeded index")
     void filters() {
         packs.publish(one);
         packs.placeUnpacked(two);
