@@ -8,7 +8,7 @@ import java.util.List;
  * The fields of an entry beside its id and its binaries. They serve people and statistics, and
  * never affect correctness.
  *
- * @param libraryVersion the version of Granary that wrote the entry
+ * @param granaryVersion the version of Granary that wrote the entry
  * @param producer the name of the machine and process that compiled it
  * @param createdAt the compile time by the producer's clock, in milliseconds; clamped to the range
  *     of a {@code long} of milliseconds since 1970
@@ -18,7 +18,7 @@ import java.util.List;
  * @param readableKey the key as one line of readable text
  */
 public record EntryMetadata(
-        String libraryVersion,
+        String granaryVersion,
         String producer,
         Instant createdAt,
         List<String> kernels,

@@ -128,7 +128,7 @@ final class MetadataCodec {
 
         @Override
         public void write(Kryo kryo, Output out, EntryMetadata metadata) {
-            writeText(out, metadata.libraryVersion());
+            writeText(out, metadata.granaryVersion());
             writeText(out, metadata.producer());
             out.writeLong(metadata.createdAt().toEpochMilli());
             writeTexts(out, metadata.kernels());
@@ -138,11 +138,11 @@ final class MetadataCodec {
 
         @Override
         public EntryMetadata read(Kryo kryo, Input in, Class<? extends EntryMetadata> type) {
-            String libraryVersion = readText(in);
+            String granaryVersion = readText(in);
             String producer = readText(in);
             Instant createdAt = Instant.ofEpochMilli(in.readLong());
             return new EntryMetadata(
-                    libraryVersion,
+                    granaryVersion,
                     producer,
                     createdAt,
                     readTexts(in),

@@ -174,7 +174,7 @@ class MetadataCodecTest {
     }
 
     private static int size(EntryMetadata read) {
-        return read.libraryVersion().length()
+        return read.granaryVersion().length()
                 + read.producer().length()
                 + read.readableKey().length()
                 + String.join("", read.kernels()).length()

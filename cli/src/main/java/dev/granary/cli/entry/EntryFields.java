@@ -91,8 +91,8 @@ final class EntryFields {
                         "made by:producer",
                         new Report.Shown(
                                 metadata.producer(),
-                                metadata.producer() + ", granary " + metadata.libraryVersion()))
-                .data("libraryVersion", metadata.libraryVersion())
+                                metadata.producer() + ", granary " + metadata.granaryVersion()))
+                .data("granaryVersion", metadata.granaryVersion())
                 .field("made at:createdAt", metadata.createdAt().toString());
     }
 
