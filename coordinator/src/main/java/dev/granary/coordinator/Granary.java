@@ -37,9 +37,12 @@ import dev.granary.gpu.composite.EngineSet;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 
 /**
  * Cache of primitives that are compiled once per fleet. A lookup searches the memory, the local
@@ -185,6 +188,26 @@ public final class Granary implements AutoCloseable {
         } catch (CompileException e) {
             return Optional.empty(); // of another thread, which this one joined
         }
+    }
+
+    /**
+     * Gets all primitives that a program will need, in parallel and in the background: first those
+     * that a tier has, then the rest is compiled, by as many threads as there are processors. Later
+     * lookups find them in memory, as far as its capacity suffices.
+     *
+     * <p>The future has the final state, also if some did not compile. It fails if the engine
+     * breaks its contract, {@code progress} throws an exception, or this cache is closed. After its
+     * {@code cancel}, lookups that are under way end, and no others begin.
+     *
+     * @param progress receives the state after each primitive, on other threads, one at a time
+     */
+    public <D extends PrimitiveDescriptor, P extends Primitive>
+            CompletableFuture<Preparation> prepare(
+                    Engine<D, P> engine,
+                    Collection<? extends D> descriptors,
+                    Consumer<Preparation> progress) {
+        requireOpen();
+        return Preparation.start(this, engine, descriptors, progress);
     }
 
     /**

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
@@ -22,6 +23,10 @@ final class Kernels implements AutoCloseable {
         long build(String name, String source);
     }
 
+    static final List<String> NAMES = List.of(
+            "blend", "blur", "curve", "dark", "flat", "median", "mirror", "shift", "sobel",
+            "stretch", "unsharp");
+
     private final Device device;
     private final Builder builder;
     private final Map<String, Long> programs = new ConcurrentHashMap<>();
@@ -36,7 +41,7 @@ final class Kernels implements AutoCloseable {
         return programs.computeIfAbsent(name, _ -> builder.build(name, source(name)));
     }
 
-    private static String source(String name) {
+    static String source(String name) {
         try (InputStream in = Kernels.class.getResourceAsStream(name + ".cl")) {
             return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {

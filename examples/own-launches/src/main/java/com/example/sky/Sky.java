@@ -38,6 +38,7 @@ public final class Sky {
                     Granary granary = Granary.open(GranaryConfig.fromEnvironment());
                     Kernels kernels = new Kernels(
                             device, (name, source) -> build(granary, engine, name, source))) {
+                prepare(granary, engine);
                 process(device, kernels);
                 System.out.println(granary.statistics().counters().get("compiled")
                         + " programs compiled, right results, " + since(start));
@@ -53,6 +54,23 @@ public final class Sky {
         } catch (CompileException e) {
             throw new IllegalStateException(name + " does not compile:\n" + e.buildLog());
         }
+    }
+
+    /** Gets all programs in parallel, with a progress bar. Without this, each comes when needed. */
+    private static void prepare(Granary granary, OpenClEngine engine) {
+        List<KernelDescriptor> all = Kernels.NAMES.stream()
+                .map(name -> KernelDescriptor.builder(engine.target(), name)
+                        .source(Kernels.source(name))
+                        .build())
+                .toList();
+        granary.prepare(
+                        engine,
+                        all,
+                        state -> System.err.print("\r[" + "#".repeat(state.done())
+                                + " ".repeat(state.total() - state.done()) + "] "
+                                + state.found() + " found, " + state.compiled() + " compiled"))
+                .join();
+        System.err.println();
     }
 
     private static String since(long start) {
