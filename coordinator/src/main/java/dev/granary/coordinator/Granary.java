@@ -267,7 +267,7 @@ public final class Granary implements AutoCloseable {
      */
     public boolean isEnabled(Backend backend, EngineKind kind) {
         requireOpen();
-        return engines.contains(backend, kind);
+        return engines.contains(backend, Optional.of(kind));
     }
 
     /**
@@ -278,7 +278,8 @@ public final class Granary implements AutoCloseable {
      */
     public synchronized void setEnabled(Backend backend, EngineKind kind, boolean isEnabled) {
         requireOpen();
-        engines = engines.with(new EnabledEngines.Family(backend, Optional.of(kind)), isEnabled);
+        engines = engines.with(
+                new EnabledEngines.Rule(Optional.of(backend), Optional.of(kind), isEnabled));
     }
 
     /** Enables or disables the tiers beyond memory for all engines. */
