@@ -35,6 +35,9 @@ import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.EngineSet;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
@@ -53,10 +56,15 @@ import java.util.function.Consumer;
  * Failures are counted in {@link #statistics()}. Entries are stored by write-behind, after the
  * caller has its primitive.
  *
+ * <p>If the process ends without a close, a shutdown hook stores what was compiled in the local
+ * tier, for at most the flush limit. The next process uploads it.
+ *
  * <p>After {@link #close()} every call throws {@link IllegalStateException}, also for a kernel in
  * memory; {@link #statistics()} and {@link #close()} itself can still be called.
  */
 public final class Granary implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Granary.class);
+
     /** The longest wait; the deadline of a longer one would overflow. */
     private static final Duration MAX_FLUSH = Duration.ofDays(365);
 
@@ -73,6 +81,7 @@ public final class Granary implements AutoCloseable {
     private final Optional<KernelRecorder> recorder;
     private final EventDispatcher events;
     private final Closer closer; // of all that was opened
+    private final Thread exitHook;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
     Granary(GranaryConfig config, GranaryBuilder how) throws ConfigException {
@@ -117,6 +126,12 @@ public final class Granary implements AutoCloseable {
             this.memory = new MemoryTier(config, this::primitive, counters, recorder, events);
             this.constants = opened.add(new ConstantTensorCaches(config.constantLimits()));
             afterTiers.add(() -> machine.addTotals(statistics()));
+            this.exitHook = new Thread(this::finishAtExit, "granary-exit");
+            try {
+                Runtime.getRuntime().addShutdownHook(exitHook);
+            } catch (IllegalStateException e) {
+                // the process is ending: there is only close
+            }
             this.closer = opened;
         } catch (ConfigException | RuntimeException | Error e) {
             opened.close();
@@ -425,6 +440,34 @@ public final class Granary implements AutoCloseable {
         if (isClosed.compareAndSet(false, true)) {
             flushNow(config.flushLimit());
             closer.close();
+            try {
+                Runtime.getRuntime().removeShutdownHook(exitHook);
+            } catch (IllegalStateException e) {
+                // the process is ending
+            }
+        }
+    }
+
+    /**
+     * Stores and records what is not stored and recorded yet, since the process ends without a
+     * close. Closes nothing: a hook of the application may be about to close this cache.
+     */
+    private void finishAtExit() {
+        try {
+            if (!isClosed.get()) {
+                recorder.ifPresent(KernelRecorder::finish);
+                int lost = writeBehind.flushLocal(
+                        System.nanoTime() + limited(config.flushLimit()).toNanos());
+                if (lost > 0) {
+                    LOG.warn(
+                            "The process ends without Granary.close(): {} kernels are not stored"
+                                    + " after {} s, and will be compiled again.",
+                            lost,
+                            config.flushLimit().toSeconds());
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

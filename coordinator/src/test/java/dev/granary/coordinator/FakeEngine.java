@@ -26,6 +26,7 @@ public class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
     public volatile RestoreBehavior restoreBehavior = RestoreBehavior.ACCEPTS;
     public volatile BinariesTime binariesTime = BinariesTime.AT_ONCE;
     public volatile Runnable beforeCompile = () -> {};
+    public volatile Runnable whenTaken = () -> {};
     public volatile List<Target> readable = List.of();
 
     /** Result of restoring binaries. */
@@ -120,7 +121,8 @@ public class FakeEngine implements Engine<FakeDescriptor, FakePrimitive> {
 
     private FakePrimitive create(
             FakeDescriptor descriptor, Origin origin, KernelBinaries binaries) {
-        FakePrimitive primitive = new FakePrimitive(descriptor, origin, binaries);
+        FakePrimitive primitive =
+                new FakePrimitive(descriptor, origin, binaries, () -> whenTaken.run());
         if (binariesTime != BinariesTime.AFTER_LAUNCH) {
             primitive.launch();
         }

@@ -15,10 +15,13 @@ public final class FakePrimitive implements Primitive {
     private final FakeDescriptor descriptor;
     private final Origin origin;
     private final KernelBinaries binaries;
+    private final Runnable whenTaken;
     private final List<Runnable> actions = new ArrayList<>();
     private boolean isComplete;
 
-    FakePrimitive(FakeDescriptor descriptor, Origin origin, KernelBinaries binaries) {
+    FakePrimitive(
+            FakeDescriptor descriptor, Origin origin, KernelBinaries binaries, Runnable whenTaken) {
+        this.whenTaken = whenTaken;
         this.descriptor = descriptor;
         this.origin = origin;
         this.binaries = binaries;
@@ -36,6 +39,7 @@ public final class FakePrimitive implements Primitive {
 
     @Override
     public KernelBinaries getBinaries(BinaryKind kind) {
+        whenTaken.run();
         return binaries;
     }
 

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -103,7 +104,9 @@ class PreparationTest {
             assertEquals(COUNT, end.compiled());
             assertEquals(COUNT + 1, end.done());
             assertEquals(Set.of(wrong), end.failures().keySet());
-            assertEquals("line 1: error", end.failures().get(wrong).buildLog());
+            assertEquals(
+                    "line 1: error",
+                    Objects.requireNonNull(end.failures().get(wrong)).buildLog());
         }
     }
 
@@ -141,7 +144,9 @@ class PreparationTest {
         });
         ExecutionException broken =
                 assertThrows(ExecutionException.class, () -> await(preparation));
-        assertEquals("this listener has a bug", broken.getCause().getMessage());
+        assertEquals(
+                "this listener has a bug",
+                Objects.requireNonNull(broken.getCause()).getMessage());
         engine.beforeCompile = granary::close;
         CompletableFuture<Preparation> closed = granary.prepare(engine, ALL, _ -> {});
         assertInstanceOf(

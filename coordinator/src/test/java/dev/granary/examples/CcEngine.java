@@ -1,5 +1,7 @@
 package dev.granary.examples;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
@@ -137,7 +139,7 @@ public final class CcEngine implements Engine<CcEngine.Source, CcEngine.Function
         static Ran of(String... command) throws IOException, InterruptedException {
             Process process =
                     new ProcessBuilder(command).redirectErrorStream(true).start();
-            String output = new String(process.getInputStream().readAllBytes());
+            String output = new String(process.getInputStream().readAllBytes(), UTF_8);
             return new Ran(process.waitFor(), output);
         }
     }

@@ -92,9 +92,9 @@ public final class TaskQueue implements AutoCloseable {
         }
     }
 
-    /** Returns true if no task is queued or runs. */
-    public synchronized boolean isIdle() {
-        return open == 0;
+    /** Returns the number of tasks that are queued or run. */
+    public synchronized int size() {
+        return open;
     }
 
     /**

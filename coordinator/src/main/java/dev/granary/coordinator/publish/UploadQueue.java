@@ -366,6 +366,11 @@ public final class UploadQueue implements AutoCloseable {
         return uploader.addTo(layer);
     }
 
+    /** Returns the number of uploads without success so far. */
+    synchronized int size() {
+        return pending.size() + failed.size();
+    }
+
     /**
      * Closes the queue; uploads that were not completed stay in the outbox, and their listeners are
      * notified. Uploads in progress count as left, even if they still succeed.

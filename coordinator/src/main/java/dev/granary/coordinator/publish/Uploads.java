@@ -12,6 +12,9 @@ import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.Tiers;
 import dev.granary.coordinator.tier.Tiers.Layer;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,6 +26,8 @@ import java.util.SplittableRandom;
  * after it are shared more widely. Nothing is copied from one layer to another. Thread-safe.
  */
 public final class Uploads implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Uploads.class);
+
     private final Tiers tiers;
     private final Map<String, UploadQueue> queues = new LinkedHashMap<>(); // by layer, in order
 
@@ -107,8 +112,19 @@ public final class Uploads implements AutoCloseable {
                 .toList();
     }
 
+    /** Closes the queues, and logs what each leaves. */
     @Override
     public void close() {
+        queues.forEach((layer, queue) -> {
+            int left = queue.size();
+            if (left > 0) {
+                LOG.warn(
+                        "{} entries were not uploaded to {}; the next process with this local"
+                                + " directory uploads those that are in it.",
+                        left,
+                        layer);
+            }
+        });
         try (Closer all = new Closer()) {
             queues.values().forEach(all::add);
         }

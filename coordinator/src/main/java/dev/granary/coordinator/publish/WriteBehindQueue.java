@@ -172,8 +172,20 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
             if (!tasks.awaitIdle(deadline) || !uploads.await(deadline)) {
                 return false;
             }
-        } while (!tasks.isIdle()); // the result of an upload may lead to another one
+        } while (tasks.size() > 0); // the result of an upload may lead to another one
         return true;
+    }
+
+    /**
+     * Takes all binaries, and waits until they are stored in the local tier or until the deadline;
+     * uploads are left.
+     *
+     * @return the number of entries that are not stored
+     */
+    public int flushLocal(long deadline) throws InterruptedException {
+        allIncomplete().forEach(this::takeBinaries);
+        tasks.awaitIdle(deadline);
+        return tasks.size();
     }
 
     /** Drops what has not started; its listeners are notified. */

@@ -26,8 +26,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * Recorder of the kernels of this process in a {@link RecordingFile}. A lookup hands over its
  * descriptor, once for each id; a background thread writes. A failure is logged once and counted,
  * and the next write tries again. Thread-safe.
- *
- * <p>If the process ends without a close, a shutdown hook writes the remaining kernels.
  */
 public final class KernelRecorder implements AutoCloseable {
     /**
@@ -46,7 +44,6 @@ public final class KernelRecorder implements AutoCloseable {
     private final Deque<PrimitiveDescriptor> unwritten = new ArrayDeque<>(); // guarded by itself
     private final AtomicBoolean isScheduled = new AtomicBoolean();
     private final TaskQueue writes = new TaskQueue("granary-recorder", 1, 2);
-    private final Thread exitHook = new Thread(this::writeLast, "granary-recorder-exit");
 
     /**
      * Creates a recorder. The process writes nothing before the first kernel.
@@ -57,11 +54,6 @@ public final class KernelRecorder implements AutoCloseable {
     public KernelRecorder(Path file, Counters counters) {
         this.file = new RecordingFile(file);
         this.counters = counters;
-        try {
-            Runtime.getRuntime().addShutdownHook(exitHook);
-        } catch (IllegalStateException e) {
-            // the process is ending: close writes what there is
-        }
     }
 
     /**
@@ -177,7 +169,8 @@ public final class KernelRecorder implements AutoCloseable {
         return writes.awaitIdle(deadline);
     }
 
-    private void writeLast() {
+    /** Writes what is not written yet, for at most 30 seconds. */
+    public void finish() {
         try {
             boolean isLeft;
             synchronized (unwritten) {
@@ -192,15 +185,10 @@ public final class KernelRecorder implements AutoCloseable {
         }
     }
 
-    /** Writes what is not written yet, for at most 30 seconds. */
+    /** {@linkplain #finish Finishes}; later kernels are not recorded. */
     @Override
     public void close() {
-        writeLast();
+        finish();
         writes.drain();
-        try {
-            Runtime.getRuntime().removeShutdownHook(exitHook);
-        } catch (IllegalStateException e) {
-            // the process is ending
-        }
     }
 }

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * A process that records kernels without closing its recorder. Arguments: the file, a prefix of the
+ * A process that records kernels, and finishes as at its exit. Arguments: the file, a prefix of the
  * names, the number of kernels, and {@code wait} for a process that waits to be killed. It prints a
  * line for each kernel, which may be unwritten then.
  */
@@ -22,5 +22,6 @@ final class RecordingProcess {
         if (arguments.length > 3) {
             System.in.read();
         }
+        recorder.finish();
     }
 }

@@ -39,6 +39,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * outlive its engine}.
  */
 public abstract class DriverEngine implements KernelEngine {
+    private static final Duration TAKE_LIMIT = Duration.ofSeconds(5); // when it closes
     private static final Logger LOG = LoggerFactory.getLogger(DriverEngine.class);
     private static final Cleaner CLEANER = Cleaner.create();
 
@@ -356,7 +357,8 @@ public abstract class DriverEngine implements KernelEngine {
     /**
      * Releases the context and all objects in it, after running calls and launches have ended. A
      * context of the application stays with it. Missing binaries of programs that outlive this
-     * engine are taken first, which may take as long as compiling.
+     * engine are taken first, which may take as long as compiling: for at most 5 s and one of them,
+     * and the others are not stored.
      */
     @Override
     public final void close() {
@@ -370,10 +372,24 @@ public abstract class DriverEngine implements KernelEngine {
                 last = new HashMap<>(kept);
                 kept.clear();
             }
-            last.forEach((program, its) -> {
-                takeBeforeClose(program);
-                its.reference.clean(); // else it would be retained as long as the program
-            });
+            long end = System.nanoTime() + TAKE_LIMIT.toNanos();
+            int untaken = 0;
+            for (Map.Entry<EngineProgram, Kept> each : last.entrySet()) {
+                if (System.nanoTime() < end) {
+                    takeBeforeClose(each.getKey());
+                } else {
+                    each.getKey().forget(this);
+                    untaken++;
+                }
+                each.getValue().reference.clean(); // else retained as long as the program
+            }
+            if (untaken > 0) {
+                LOG.warn(
+                        "The binaries of {} programs were not taken from the driver within {} s"
+                                + " before the engine closed; they are not stored.",
+                        untaken,
+                        TAKE_LIMIT.toSeconds());
+            }
             lifetime.releaseAll(this::releaseContext);
             closed();
         } finally {

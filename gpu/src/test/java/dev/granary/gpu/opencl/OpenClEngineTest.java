@@ -21,13 +21,18 @@ import dev.granary.gpu.opencl.binding.ProgramCalls;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 
 /** Tests of binaries and the engine, with a spy on the real driver. */
 @NeedsPocl
@@ -87,6 +92,40 @@ class OpenClEngineTest {
             out.read(result);
             assertArrayEquals(new float[] {-29.5f, -60, -90, -119.75f}, result);
         }
+    }
+
+    @Test
+    @Tag("exhaustive") // it lasts as long as the limit
+    @DisplayName("closing takes binaries for at most 5 s and one of them: the others are not"
+            + " stored")
+    void slowClose() throws Exception {
+        SpyBinding slow = new SpyBinding() {
+            @Override
+            ProgramCalls programs() {
+                return new Programs() {
+                    @Override
+                    public MemorySegment programBinary(long program, long device) {
+                        LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(3));
+                        return super.programBinary(program, device);
+                    }
+                };
+            }
+        };
+        List<KernelProgram> programs = new ArrayList<>();
+        try (OpenClEngine closing = OpenClEngine.open(PoclDevice.get(), slow.binding())) {
+            for (int i = 0; i < 4; i++) {
+                programs.add(closing.create(SampleKernels.builder(closing.target())
+                        .options("-DFACTOR=" + i)
+                        .build()));
+                programs.getLast().outliveEngine();
+            }
+        }
+        assertEquals(
+                2,
+                programs.stream()
+                        .filter(each -> !each.getBinaries(BinaryKind.KERNEL).isEmpty())
+                        .count());
+        assertEquals(Map.of(), slow.alive());
     }
 
     @Test
