@@ -5,6 +5,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Sha256;
@@ -15,7 +16,6 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.coordinator.lookup.LookupContext;
-import dev.granary.coordinator.machine.Claims;
 import dev.granary.coordinator.machine.Machine;
 import dev.granary.coordinator.machine.MachineClaims;
 import dev.granary.coordinator.machine.RestoreQuarantine;
@@ -40,6 +40,8 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiFunction;
+import java.util.function.Supplier;
 
 /**
  * Cache of primitives that are compiled once per fleet. A lookup searches the memory, the local
@@ -96,16 +98,19 @@ public final class Granary implements AutoCloseable {
             this.engines = config.enabled();
             this.context = new LookupContext(
                     how.isReading ? tiers : tiers.withoutLayers(),
-                    LookupContext.Quarantine.of(machine.quarantine()),
+                    machine::isInQuarantine,
+                    machine::beginRestore,
                     machine.claims()
-                            .<Claims>map(claims -> new MachineClaims(
+                            .map(claims -> new MachineClaims(
                                     claims,
                                     config.localWait(),
                                     tiers.compileTimes(),
                                     counters,
                                     events))
-                            .orElse(Claims.NONE),
-                    writeBehind,
+                            .<BiFunction<Id, Supplier<LoadResult>, MachineClaims.Outcome>>map(
+                                    claims -> claims::claim)
+                            .orElse((_, _) -> MachineClaims.Outcome.UNCLAIMED),
+                    Optional.of(writeBehind),
                     counters,
                     events,
                     engine -> engines.contains(engine));

@@ -1,5 +1,6 @@
 package dev.granary.coordinator.machine;
 
+import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.support.Closer;
 import dev.granary.cache.support.Warnings;
@@ -90,6 +91,16 @@ public record Machine(
                 "session",
                 "The directory " + config.directory()
                         + " cannot be written, so uploads do not survive this process: " + e);
+    }
+
+    /** Returns true if an entry must not be restored. */
+    public boolean isInQuarantine(Entry entry) {
+        return quarantine.isPresent() && quarantine.get().contains(entry);
+    }
+
+    /** Begins a restore; a later process finds the entry if this one ends before its end. */
+    public RestoreQuarantine.Restore beginRestore(Entry entry) {
+        return quarantine.isPresent() ? quarantine.get().begin(entry) : () -> {};
     }
 
     /** Returns the pending uploads to a writable layer; empty if they cannot be written. */

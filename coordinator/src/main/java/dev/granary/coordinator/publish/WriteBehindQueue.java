@@ -13,7 +13,7 @@ import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.event.GranaryListener.PublicationListener;
-import dev.granary.coordinator.machine.Claims.Claim;
+import dev.granary.coordinator.machine.MachineClaims.Claim;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CountedTier;
@@ -35,7 +35,7 @@ import java.util.Set;
  * local tier, and passing them to the {@link Uploads}. It has one thread and a bounded queue; work
  * that does not fit is counted as dropped. Thread-safe.
  */
-public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
+public final class WriteBehindQueue implements AutoCloseable {
     private static final int QUEUE_LENGTH = 4096;
 
     /**
@@ -93,12 +93,22 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
         this.whenPublished = whenPublished;
     }
 
-    @Override
+    /**
+     * Stores the binaries of a compiled primitive when they are complete, and closes the claim when
+     * they are stored or will not be.
+     *
+     * @param countedNanos the part of the compile time that is in the counters already; the rest,
+     *     such as that of a driver that compiles at the launch, is added later
+     */
     public void compiled(Primitive primitive, long countedNanos, Claim claim) {
         storeWhenComplete(new Compiled(primitive, Optional.empty(), countedNanos, claim));
     }
 
-    @Override
+    /**
+     * Stores what the local tier lacks of a restored primitive, and closes the claim as
+     * {@link #compiled} does. It is the entry of a layer, or the binaries that the driver returned
+     * instead: it compiled again, or the entry is of another namespace.
+     */
     public void restored(Found<?> found, Claim claim) {
         Primitive primitive = found.primitive();
         Found.Stored stored = found.origin().orElseThrow();
@@ -130,7 +140,7 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
         } catch (Throwable e) {
             // an error too: the caller has a valid primitive, and needs no report
             incomplete.remove(compiled);
-            closeQuietly(compiled.claim);
+            compiled.claim.close();
             counters.increment(Counter.WITHOUT_BINARIES);
             Warnings.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
             notify(compiled.id(), e.toString());
@@ -182,7 +192,7 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
         String cause = "the cache was closed before the entry was stored";
         tasks.drain().forEach(unstarted -> ((Task) unstarted).drop(cause));
         for (Compiled compiled : allIncomplete()) {
-            closeQuietly(compiled.claim);
+            compiled.claim.close();
             notify(compiled.id(), cause);
         }
     }
@@ -191,35 +201,12 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
         tasks.begin(); // a concurrent flush must see it as incomplete or in progress
         try {
             if (incomplete.remove(compiled)) {
-                launched(compiled.claim);
+                compiled.claim.launched();
                 submit(new Task(
                         () -> takeAndStore(compiled), compiled.claim, Optional.of(compiled.id())));
             }
         } finally {
             tasks.end();
-        }
-    }
-
-    /**
-     * Reports the launch to the claim. A claim for which this fails is closed later, with the task.
-     */
-    private static void launched(Claim claim) {
-        try {
-            claim.launched();
-        } catch (RuntimeException e) {
-            Warnings.warn("claim", "The claim of a launched primitive failed: " + e);
-        }
-    }
-
-    /**
-     * Closes a claim. If that fails, the claim ends with this process, and the remaining work goes
-     * on.
-     */
-    private static void closeQuietly(Claim claim) {
-        try {
-            claim.close();
-        } catch (Throwable e) {
-            Warnings.warn("claim", "A claim could not be closed: " + e);
         }
     }
 
@@ -310,12 +297,12 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
                 Warnings.warn("write-behind", "An entry could not be stored: " + e);
                 drop(e.toString());
             } finally {
-                closeQuietly(claim);
+                claim.close();
             }
         }
 
         void drop(String cause) {
-            closeQuietly(claim);
+            claim.close();
             counters.increment(Counter.STORES_DROPPED);
             id.ifPresent(known -> WriteBehindQueue.this.notify(known, cause));
         }
