@@ -21,11 +21,12 @@ import dev.granary.coordinator.machine.MachineClaims;
 import dev.granary.coordinator.machine.RestoreQuarantine;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
-import dev.granary.coordinator.publish.Uploads;
+import dev.granary.coordinator.publish.UploadQueue;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.SwitchedTier;
 import dev.granary.coordinator.tier.Tiers;
@@ -65,7 +66,7 @@ public final class Granary implements AutoCloseable {
     private final MemoryTier memory;
     private final ConstantTensorCaches constants;
     private final Counters counters = new Counters();
-    private final Uploads uploads;
+    private final Optional<UploadQueue> uploads; // to the target of the tiers
     private final WriteBehindQueue writeBehind;
     private volatile EnabledEngines engines; // whose lookups go beyond memory; written under this
     private final LookupContext context;
@@ -85,14 +86,14 @@ public final class Granary implements AutoCloseable {
             this.tiers = opened.add(Tiers.open(config, how.sources(config), events));
             this.machine = Machine.open(
                     config,
-                    tiers.layers().stream()
-                            .filter(Layer::isWritable)
-                            .map(Layer::name)
-                            .toList(),
+                    tiers.target().map(Layer::name),
                     how.local != null,
                     how.clock);
             afterTiers.add(machine);
-            this.uploads = opened.add(Uploads.open(tiers, machine, how.isInPacks, counters));
+            this.uploads = tiers.target()
+                    .map(layer -> opened.add(UploadQueue.to(
+                            layer, tiers.local(), how.isInPacks, machine.outbox(), counters)));
+            machine.inherit(id -> uploads.orElseThrow().addInherited(id));
             this.writeBehind = opened.add(
                     new WriteBehindQueue(tiers, uploads, counters, how.clock, how.whenPublished));
             this.engines = config.enabled();
@@ -222,10 +223,10 @@ public final class Granary implements AutoCloseable {
      */
     public boolean publish(Id id) {
         requireOpen();
-        if (uploads.hasTarget()) {
+        if (uploads.isPresent()) {
             writeBehind.publish(id);
         }
-        return uploads.hasTarget();
+        return uploads.isPresent();
     }
 
     /**
@@ -368,8 +369,15 @@ public final class Granary implements AutoCloseable {
                 memory.programs.hits(),
                 memory.programs.misses(),
                 tiers.local().statistics(),
-                uploads.statistics(),
+                tiers.layers().stream().map(this::statistics).toList(),
                 counters.snapshot());
+    }
+
+    private LayerStatistics statistics(Layer layer) {
+        LayerStatistics statistics = layer.statistics();
+        return tiers.target().equals(Optional.of(layer))
+                ? uploads.orElseThrow().addTo(statistics)
+                : statistics;
     }
 
     /**

@@ -32,7 +32,7 @@ import java.util.Set;
 
 /**
  * Queue of the work after a lookup: taking complete binaries from the driver, storing them in the
- * local tier, and passing them to the {@link Uploads}. It has one thread and a bounded queue; work
+ * local tier, and passing them to the {@link UploadQueue}. It has one thread and a bounded queue; work
  * that does not fit is counted as dropped. Thread-safe.
  */
 public final class WriteBehindQueue implements AutoCloseable {
@@ -46,7 +46,7 @@ public final class WriteBehindQueue implements AutoCloseable {
 
     private final CountedTier local;
     private final Tiers tiers;
-    private final Uploads uploads;
+    private final Optional<UploadQueue> uploads; // to the target of the tiers
     private final Counters counters;
     private final InstantSource clock;
     private final PublicationListener whenPublished;
@@ -81,7 +81,7 @@ public final class WriteBehindQueue implements AutoCloseable {
 
     public WriteBehindQueue(
             Tiers tiers,
-            Uploads uploads,
+            Optional<UploadQueue> uploads,
             Counters counters,
             InstantSource clock,
             PublicationListener whenPublished) {
@@ -160,13 +160,13 @@ public final class WriteBehindQueue implements AutoCloseable {
 
     private void publishStored(Id id) {
         if (local.read(id) instanceof LoadResult.Hit(Entry entry)) {
-            uploads.publish(entry, StoreResult.DUPLICATE, whenPublished);
+            upload(entry, StoreResult.DUPLICATE);
             return;
         }
         StoreResult absent = new StoreResult.Failed("no tier has returned the entry");
         tiers.search(List.of(id), Deadline.NONE, (entry, _) -> Optional.of(entry))
                 .ifPresentOrElse(
-                        entry -> uploads.publish(entry, absent, whenPublished),
+                        entry -> upload(entry, absent),
                         () -> whenPublished.published(Tiers.LOCAL, id, absent));
     }
 
@@ -179,7 +179,7 @@ public final class WriteBehindQueue implements AutoCloseable {
     public boolean flush(long deadline) throws InterruptedException {
         allIncomplete().forEach(this::takeBinaries);
         do {
-            if (!tasks.awaitIdle(deadline) || !uploads.await(deadline)) {
+            if (!tasks.awaitIdle(deadline) || (uploads.isPresent() && !uploads.get().awaitIdle(deadline))) {
                 return false;
             }
         } while (!tasks.isIdle()); // the result of an upload may lead to another one
@@ -238,11 +238,20 @@ public final class WriteBehindQueue implements AutoCloseable {
                         primitive.descriptor().readableKey()));
         StoreResult inLocalTier = local.store(entry);
         compiled.claim.close(); // other processes need not wait for the upload
-        if (uploads.hasTarget()) {
-            uploads.publish(entry, inLocalTier, whenPublished);
+        if (uploads.isPresent()) {
+            upload(entry, inLocalTier);
         } else {
             whenPublished.published(Tiers.LOCAL, id, inLocalTier);
         }
+    }
+
+    private void upload(Entry entry, StoreResult inLocalTier) {
+        String layer = tiers.target().orElseThrow().name();
+        uploads.orElseThrow()
+                .add(
+                        entry,
+                        inLocalTier,
+                        (id, result) -> whenPublished.published(layer, id, result));
     }
 
     /** The name of this process in the metadata of the entries that it compiles. */

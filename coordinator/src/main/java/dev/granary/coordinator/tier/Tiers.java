@@ -253,6 +253,14 @@ public record Tiers(
                 Optional.of(STORE_LIMIT));
     }
 
+    /**
+     * Returns the layer that receives the compiled entries: the first writable one, since those
+     * after it are shared more widely. Nothing is copied from one layer to another.
+     */
+    public Optional<Layer> target() {
+        return layers.stream().filter(Layer::isWritable).findFirst();
+    }
+
     /** Returns the local tier alone, for lookups that read no layer; not to be closed. */
     public Tiers withoutLayers() {
         return new Tiers(local, directory, List.of(), compileTimes, layerWait);
