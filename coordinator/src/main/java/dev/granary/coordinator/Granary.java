@@ -250,7 +250,7 @@ public final class Granary implements AutoCloseable {
      */
     public boolean isEnabled(Backend backend, EngineKind kind) {
         requireOpen();
-        return engines.contains(backend, kind);
+        return engines.contains(new EnabledEngines.Family(backend, Optional.of(kind)));
     }
 
     /**

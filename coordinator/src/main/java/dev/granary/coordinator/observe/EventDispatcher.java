@@ -78,22 +78,16 @@ public final class EventDispatcher {
                     Optional.empty(),
                     0,
                     Duration.ofNanos(nanos));
-            for (ListenerQueue queue : queues) {
-                if (queue.wantsMemoryHits()) {
-                    queue.add(event);
-                }
-            }
-            Event recorded = EventKind.MEMORY_HIT.begin();
-            if (recorded != null) {
-                EventKind.MEMORY_HIT.commit(recorded, event);
-            }
+            dispatch(EventKind.MEMORY_HIT, event, EventKind.MEMORY_HIT.begin());
         } catch (Throwable e) { // an error too: the caller has its primitive
             Warnings.warn("events", "An event was lost: " + e);
         }
     }
 
     void dispatch(EventKind kind, GranaryEvent event, @Nullable Event recorded) {
-        queues.forEach(queue -> queue.add(event));
+        queues.stream()
+                .filter(queue -> kind != EventKind.MEMORY_HIT || queue.wantsMemoryHits())
+                .forEach(queue -> queue.add(event));
         if (recorded != null) {
             kind.commit(recorded, event);
         }

@@ -55,7 +55,7 @@ public final class WriteBehindQueue implements AutoCloseable {
     private final TaskQueue tasks = new TaskQueue("granary-write-behind", 1, QUEUE_LENGTH);
 
     /**
-     * A primitive whose binaries are to be stored; compared by identity.
+     * A primitive whose binaries are to be stored.
      *
      * @param countedNanos the part of its compile time that is in the counters already
      */
@@ -66,16 +66,6 @@ public final class WriteBehindQueue implements AutoCloseable {
             Claim claim) {
         Id id() {
             return primitive.descriptor().getId();
-        }
-
-        @Override
-        public boolean equals(Object other) {
-            return this == other;
-        }
-
-        @Override
-        public int hashCode() {
-            return System.identityHashCode(this);
         }
     }
 

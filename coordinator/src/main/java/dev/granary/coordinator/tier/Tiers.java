@@ -310,8 +310,10 @@ public record Tiers(
         try {
             layer.bounds().connect(UNKNOWN_ID);
         } catch (Throwable e) { // left to the lookups
-            Warnings.warn("connect", "The first connection to " + layer.name() + " failed: "
-                    + SafeText.inOneLine(e));
+            Warnings.warn(
+                    "connect",
+                    "The first connection to " + layer.name() + " failed: "
+                            + SafeText.inOneLine(e));
         }
     }
 
