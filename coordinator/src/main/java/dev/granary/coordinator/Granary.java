@@ -5,6 +5,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Sha256;
@@ -15,17 +16,17 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.coordinator.lookup.LookupContext;
-import dev.granary.coordinator.machine.Claims;
 import dev.granary.coordinator.machine.Machine;
 import dev.granary.coordinator.machine.MachineClaims;
 import dev.granary.coordinator.machine.RestoreQuarantine;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
-import dev.granary.coordinator.publish.Uploads;
+import dev.granary.coordinator.publish.UploadQueue;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.SwitchedTier;
 import dev.granary.coordinator.tier.Tiers;
@@ -45,7 +46,9 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * Cache of primitives that are compiled once per fleet. A lookup searches the memory, the local
@@ -74,7 +77,7 @@ public final class Granary implements AutoCloseable {
     private final MemoryTier memory;
     private final ConstantTensorCaches constants;
     private final Counters counters = new Counters();
-    private final Uploads uploads;
+    private final Optional<UploadQueue> uploads; // to the target of the tiers
     private final WriteBehindQueue writeBehind;
     private volatile EnabledEngines engines; // whose lookups go beyond memory; written under this
     private final LookupContext context;
@@ -95,29 +98,32 @@ public final class Granary implements AutoCloseable {
             this.tiers = opened.add(Tiers.open(config, how.sources(config), events));
             this.machine = Machine.open(
                     config,
-                    tiers.layers().stream()
-                            .filter(Layer::isWritable)
-                            .map(Layer::name)
-                            .toList(),
+                    tiers.target().map(Layer::name),
                     how.local != null,
                     how.clock);
             afterTiers.add(machine);
-            this.uploads = opened.add(Uploads.open(tiers, machine, how.isInPacks, counters));
+            this.uploads = tiers.target()
+                    .map(layer -> opened.add(UploadQueue.to(
+                            layer, tiers.local(), how.isInPacks, machine.outbox(), counters)));
+            machine.inherit(id -> uploads.orElseThrow().addInherited(id));
             this.writeBehind = opened.add(
                     new WriteBehindQueue(tiers, uploads, counters, how.clock, how.whenPublished));
             this.engines = config.enabled();
             this.context = new LookupContext(
                     how.isReading ? tiers : tiers.withoutLayers(),
-                    LookupContext.Quarantine.of(machine.quarantine()),
+                    machine::isInQuarantine,
+                    machine::beginRestore,
                     machine.claims()
-                            .<Claims>map(claims -> new MachineClaims(
+                            .map(claims -> new MachineClaims(
                                     claims,
                                     config.localWait(),
                                     tiers.compileTimes(),
                                     counters,
                                     events))
-                            .orElse(Claims.NONE),
-                    writeBehind,
+                            .<BiFunction<Id, Supplier<LoadResult>, MachineClaims.Outcome>>map(
+                                    claims -> claims::claim)
+                            .orElse((_, _) -> MachineClaims.Outcome.UNCLAIMED),
+                    Optional.of(writeBehind),
                     counters,
                     events,
                     engine -> engines.contains(engine));
@@ -255,10 +261,10 @@ public final class Granary implements AutoCloseable {
      */
     public boolean publish(Id id) {
         requireOpen();
-        if (uploads.hasTarget()) {
+        if (uploads.isPresent()) {
             writeBehind.publish(id);
         }
-        return uploads.hasTarget();
+        return uploads.isPresent();
     }
 
     /**
@@ -402,8 +408,15 @@ public final class Granary implements AutoCloseable {
                 memory.programs.hits(),
                 memory.programs.misses(),
                 tiers.local().statistics(),
-                uploads.statistics(),
+                tiers.layers().stream().map(this::statistics).toList(),
                 counters.snapshot());
+    }
+
+    private LayerStatistics statistics(Layer layer) {
+        LayerStatistics statistics = layer.statistics();
+        return tiers.target().equals(Optional.of(layer))
+                ? uploads.orElseThrow().addTo(statistics)
+                : statistics;
     }
 
     /**
@@ -439,6 +452,14 @@ public final class Granary implements AutoCloseable {
     public void close() {
         if (isClosed.compareAndSet(false, true)) {
             flushNow(config.flushLimit());
+            int left = uploads.map(UploadQueue::size).orElse(0);
+            if (left > 0) {
+                LOG.warn(
+                        "{} entries were not uploaded to {}; the next process with this local"
+                                + " directory uploads those that are in it.",
+                        left,
+                        tiers.target().orElseThrow().name());
+            }
             closer.close();
             try {
                 Runtime.getRuntime().removeShutdownHook(exitHook);

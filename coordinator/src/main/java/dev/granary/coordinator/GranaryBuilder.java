@@ -93,7 +93,7 @@ public final class GranaryBuilder {
      * first writable layer.
      *
      * @param name the name in counters, messages and the outbox, 1 to 200 characters. Uploads that
-     *     one process leaves are done by the next one that has a layer of the same name.
+     *     one process leaves are done by the next one whose first writable layer has this name.
      * @throws IllegalArgumentException if the name is a layer's already, has control characters, or
      *     starts with {@code s3://} as those of buckets do
      */

@@ -81,10 +81,6 @@ class WiringTest {
                 .open();
     }
 
-    private static Tiers.OpenBucket opened(PersistentCache bucket) {
-        return new Tiers.OpenBucket(bucket, Optional.empty());
-    }
-
     private long sessions() throws Exception {
         if (!Files.isDirectory(directory.resolve("sessions"))) {
             return 0;
@@ -106,7 +102,7 @@ class WiringTest {
                             if (bucket.name().equals("s3://second")) {
                                 throw refused;
                             }
-                            return opened(new Part(bucket.name(), Optional.empty()));
+                            return new Part(bucket.name(), Optional.empty());
                         })));
         assertEquals(List.of("s3://first"), closed);
         assertEquals(0, sessions());
@@ -118,7 +114,7 @@ class WiringTest {
         Files.writeString(directory, "a file");
         assertThrows(
                 ConfigException.class,
-                () -> open(bucket -> opened(new Part(bucket.name(), Optional.empty()))));
+                () -> open(bucket -> new Part(bucket.name(), Optional.empty())));
         assertEquals(
                 List.of("s3://first", "s3://second"), closed.stream().sorted().toList());
     }
@@ -128,7 +124,7 @@ class WiringTest {
     void sessionFails() throws Exception {
         Files.createDirectories(directory);
         Files.writeString(directory.resolve("sessions"), "a file");
-        open(bucket -> opened(new Part(bucket.name(), Optional.empty()))).close();
+        open(bucket -> new Part(bucket.name(), Optional.empty())).close();
         assertEquals(
                 List.of("s3://first", "s3://second"), closed.stream().sorted().toList());
     }
@@ -139,11 +135,11 @@ class WiringTest {
     void closeFails() throws Exception {
         for (String failing : List.of("s3://first", "s3://second")) {
             closed.clear();
-            Granary granary = open(bucket -> opened(new Part(
+            Granary granary = open(bucket -> new Part(
                     bucket.name(),
                     bucket.name().equals(failing)
                             ? Optional.of(new AssertionError("a test"))
-                            : Optional.empty())));
+                            : Optional.empty()));
             assertEquals(1, sessions());
             granary.close();
             assertEquals(
@@ -157,7 +153,7 @@ class WiringTest {
     @Test
     @DisplayName("If the totals cannot be written, the session is closed")
     void totalsFail() throws Exception {
-        Granary granary = open(bucket -> opened(new Part(bucket.name(), Optional.empty())));
+        Granary granary = open(bucket -> new Part(bucket.name(), Optional.empty()));
         Files.createDirectories(directory.resolve("statistics.lock"));
         granary.close();
         assertEquals(0, sessions());

@@ -37,6 +37,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** The command {@code quarantine}, after processes that died. */
 class QuarantineCommandTest {
@@ -78,7 +79,7 @@ class QuarantineCommandTest {
     }
 
     private static RestoreQuarantine quarantine(Path directory) throws Exception {
-        return Machine.open(config(directory), List.of(), false, InstantSource.system())
+        return Machine.open(config(directory), Optional.empty(), false, InstantSource.system())
                 .quarantine()
                 .orElseThrow();
     }

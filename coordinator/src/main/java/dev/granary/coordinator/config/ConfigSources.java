@@ -3,12 +3,18 @@ package dev.granary.coordinator.config;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.coordinator.toml.NearestName;
 import dev.granary.coordinator.toml.SafeText;
+import dev.granary.coordinator.toml.TomlException;
+import dev.granary.coordinator.toml.TomlTable;
 import dev.granary.s3.config.S3ClientLibrary;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
+import java.io.IOException;
 import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -17,24 +23,33 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** The sources of settings: code, the environment, then the configuration file that it names. */
 final class ConfigSources {
     // the name under which users know the messages
     private static final Logger LOG = LoggerFactory.getLogger(GranaryConfig.class);
+    private static final String FILE_VARIABLE = "GRANARY_CONFIG";
     private static final String PREFIX = "GRANARY_";
     private static final String TEST_PREFIX = "GRANARY_TEST_";
 
     /** Variables that are no settings: the configuration file, and those of the launcher. */
     private static final List<String> OTHER_VARIABLES =
-            List.of(ConfigFile.FILE_VARIABLE, "GRANARY_JAVA_OPTIONS", "GRANARY_SERVER_CLASSPATH");
+            List.of(FILE_VARIABLE, "GRANARY_JAVA_OPTIONS", "GRANARY_SERVER_CLASSPATH");
+
+    /**
+     * The unexpected token in a message of the parser, which may be an unquoted secret; the message
+     * keeps its position.
+     */
+    private static final Pattern UNEXPECTED_TOKEN =
+            Pattern.compile("Unexpected '.*', (?=expected)", Pattern.DOTALL);
 
     private static final Set<String> REPORTED_MISTAKES = ConcurrentHashMap.newKeySet();
 
     private final Map<Setting<?>, Object> inCode;
     private final Map<String, String> environment;
-    private final ConfigFile file;
+    private final Optional<TomlTable> file;
 
     /**
      * Reads the configuration file.
@@ -46,7 +61,7 @@ final class ConfigSources {
         this.inCode = inCode;
         this.environment = environment;
         reportUnknown(environment);
-        this.file = ConfigFile.find(environment);
+        this.file = findFile(environment);
     }
 
     /** Logs each unknown variable once: it is ignored, and its writer expects an effect. */
@@ -70,7 +85,7 @@ final class ConfigSources {
         if (found.isEmpty()) {
             found = inEnvironment(setting);
         }
-        return found.isEmpty() ? file.value(setting) : found;
+        return found.isEmpty() ? inFile(setting) : found;
     }
 
     private <T> Optional<T> inEnvironment(Setting<T> setting) throws ConfigException {
@@ -111,7 +126,7 @@ final class ConfigSources {
                         setting.expected());
             }
         }
-        return inEnvironment.limits().orElse(file.value(setting).orElse(ConstantLimits.NONE));
+        return inEnvironment.limits().orElse(inFile(setting).orElse(ConstantLimits.NONE));
     }
 
     /** Returns the buckets in lookup order; none if no source names one. */
@@ -136,10 +151,112 @@ final class ConfigSources {
         Optional<Path> chosen = find(Setting.DIRECTORY);
         return chosen.isPresent()
                 ? chosen.get()
-                : ConfigFile.homeOf(environment, "XDG_CACHE_HOME", ".cache")
+                : homeOf(environment, "XDG_CACHE_HOME", ".cache")
                         .orElseThrow(() -> new ConfigException(
                                 "This user has no home directory for the cache; set "
                                         + Setting.DIRECTORY.environment() + " or XDG_CACHE_HOME."))
                         .resolve("granary");
+    }
+
+    /**
+     * Reads the file that the environment names, else the file at the default location; an absent
+     * default file is empty.
+     */
+    private static Optional<TomlTable> findFile(Map<String, String> environment) throws ConfigException {
+        String configured = environment.get(FILE_VARIABLE);
+        if (configured != null && !configured.isBlank()) {
+            return Optional.of(read(path(configured, FILE_VARIABLE)));
+        }
+        Optional<Path> defaultFile = homeOf(environment, "XDG_CONFIG_HOME", ".config")
+                .map(home -> home.resolve("granary").resolve("config.toml"));
+        return defaultFile.isPresent() && Files.exists(defaultFile.get())
+                ? Optional.of(read(defaultFile.get()))
+                : Optional.empty();
+    }
+
+    /** Reads a file. Unknown keys are mistakes. */
+    private static TomlTable read(Path file) throws ConfigException {
+        TomlTable parsed;
+        try {
+            parsed = TomlTable.read(file);
+        } catch (TomlException e) {
+            throw new ConfigException("The configuration file "
+                    + UNEXPECTED_TOKEN
+                            .matcher(String.valueOf(e.getMessage()))
+                            .replaceFirst("Unexpected text, "));
+        } catch (IOException e) {
+            throw new ConfigException("The configuration file " + file + " cannot be read: "
+                    + TomlException.reason(e)
+                    + (e instanceof NoSuchFileException
+                            ? "; create it, or correct " + FILE_VARIABLE
+                            : "")
+                    + ".");
+        }
+        List<String> known = Setting.ALL.stream().<String>map(Setting::key).toList();
+        for (String key : parsed.keys()) {
+            if (!known.contains(key)) {
+                throw new ConfigException("The configuration file " + file
+                        + " has the unknown key '" + SafeText.of(key) + "'; known are "
+                        + String.join(", ", known) + NearestName.hint(key, known) + ".");
+            }
+        }
+        return parsed;
+    }
+
+    /** Returns the value of a setting; empty if the file does not have it. */
+    private <T> Optional<T> inFile(Setting<T> setting) throws ConfigException {
+        Object value = file.map(table -> table.value(setting.key())).orElse(null);
+        if (value == null) {
+            return Optional.empty();
+        }
+        String place = file.get().file() + ": " + setting.key();
+        if (setting.inFile().stream().noneMatch(type -> type.isInstance(value))) {
+            throw setting.mistake(shown(value), place);
+        }
+        if (!(value instanceof List<?> list)) {
+            return Optional.of(setting.parse(value.toString(), place));
+        }
+        for (Object each : list) {
+            if (!(each instanceof String)) {
+                throw setting.mistake(shown(each), place);
+            }
+        }
+        return Optional.of(setting.parse(
+                String.join(" ", list.stream().map(Object::toString).toList()), place));
+    }
+
+    private static Object shown(Object value) {
+        return value instanceof TomlTable || value instanceof List ? "a table or list" : value;
+    }
+
+    /**
+     * Returns the directory that {@code variable} names if it is absolute (the XDG Base Directory
+     * Specification ignores all others), else {@code fallback} in the user's home. The result is
+     * empty if the user has no home.
+     */
+    private static Optional<Path> homeOf(Map<String, String> environment, String variable, String fallback)
+            throws ConfigException {
+        String configured = environment.get(variable);
+        if (configured != null && !configured.isBlank()) {
+            Path home = path(configured, variable);
+            if (home.isAbsolute()) {
+                return Optional.of(home);
+            }
+        }
+        String home = environment.get("HOME");
+        if (home == null || home.isBlank() || !path(home, "HOME").isAbsolute()) {
+            home = System.getProperty("user.home", ""); // "?" if unknown
+        }
+        Path known = path(home, "HOME");
+        return known.isAbsolute() ? Optional.of(known.resolve(fallback)) : Optional.empty();
+    }
+
+    private static Path path(String text, String variable) throws ConfigException {
+        try {
+            return Path.of(text);
+        } catch (InvalidPathException e) {
+            throw new ConfigException("The environment variable " + variable + " is not a path: "
+                    + e.getReason() + ".");
+        }
     }
 }

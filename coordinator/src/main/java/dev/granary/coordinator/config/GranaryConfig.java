@@ -55,9 +55,6 @@ public record GranaryConfig(
     /** The version of this library, such as {@code 0.1.0}; part of the metadata and of no id. */
     public static final String VERSION = "0.1.0";
 
-    /** The default capacity of the local tier: 4 GiB. */
-    public static final long DEFAULT_CAPACITY_BYTES = 4L << 30;
-
     /** The default flush limit: 5 seconds. */
     public static final Duration DEFAULT_FLUSH_LIMIT = Duration.ofSeconds(5);
 

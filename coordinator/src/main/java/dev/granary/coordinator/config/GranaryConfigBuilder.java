@@ -7,6 +7,7 @@ import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
+import dev.granary.local.LocalTierConfig;
 import dev.granary.local.PrivateSubdirectory;
 
 import java.nio.file.Path;
@@ -208,7 +209,7 @@ public final class GranaryConfigBuilder {
     public GranaryConfig build() throws ConfigException {
         ConfigSources sources = new ConfigSources(inCode, environment);
         Path directory = sources.directory();
-        long capacity = sources.find(Setting.CAPACITY).orElse(GranaryConfig.DEFAULT_CAPACITY_BYTES);
+        long capacity = sources.find(Setting.CAPACITY).orElse(LocalTierConfig.DEFAULT_CAPACITY_BYTES);
         return new GranaryConfig(
                 isOffline ? List.of() : sources.buckets(),
                 capacity == 0 ? directory : PrivateSubdirectory.resolve(directory),

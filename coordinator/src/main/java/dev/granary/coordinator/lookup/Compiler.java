@@ -5,11 +5,11 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.coordinator.event.GranaryEvent;
-import dev.granary.coordinator.machine.Claims.Claim;
+import dev.granary.coordinator.machine.MachineClaims.Claim;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.observe.EventSpan;
-import dev.granary.coordinator.publish.WriteBehind;
+import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.coordinator.toml.SafeText;
@@ -19,7 +19,7 @@ import java.util.Optional;
 
 /**
  * Compiler of the source of one lookup: it measures and counts the compile, and passes the
- * primitive to {@link WriteBehind}. Used by one thread.
+ * primitive to {@link WriteBehindQueue}. Used by one thread.
  */
 record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
         LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
@@ -53,7 +53,8 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
         context.tiers()
                 .compileTimes()
                 .compiled(Math.max(compiled.nanos(), primitive.compileTime().toNanos()));
-        context.writeBehind().compiled(primitive, compiled.nanos(), claim);
+        context.writeBehind()
+                .ifPresent(queue -> queue.compiled(primitive, compiled.nanos(), claim));
         return new Found<>(primitive, Optional.empty());
     }
 

@@ -8,7 +8,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.support.Warnings;
-import dev.granary.coordinator.machine.Claims.Claim;
+import dev.granary.coordinator.machine.MachineClaims.Claim;
 import dev.granary.coordinator.machine.RestoreQuarantine;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.Found;
@@ -41,7 +41,7 @@ final class EarlierSteps implements StepProvider, AutoCloseable {
         Found<P> found = context.find(engine, descriptor, LookupContext.Step.EARLIER);
         found.origin().ifPresent(stored -> {
             restored.put(stored.entry().id(), stored);
-            marks.push(context.quarantine().begin(stored.entry()));
+            marks.push(context.beginRestore().apply(stored.entry()));
         });
         return found.primitive();
     }
@@ -61,7 +61,9 @@ final class EarlierSteps implements StepProvider, AutoCloseable {
         step.tier().discard(step.entry());
         context.local().discard(step.entry()); // a hit of a layer was stored there
         // the time is part of the compile that these steps belong to
-        context.writeBehind().compiled(compiled, compiled.compileTime().toNanos(), Claim.NONE);
+        context.writeBehind()
+                .ifPresent(queue -> queue.compiled(
+                        compiled, compiled.compileTime().toNanos(), Claim.NONE));
     }
 
     /** Ends the restores, which the process has survived. */

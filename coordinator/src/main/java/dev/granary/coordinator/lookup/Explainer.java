@@ -15,13 +15,11 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
-import dev.granary.coordinator.machine.Claims;
 import dev.granary.coordinator.machine.MachineClaims;
 import dev.granary.coordinator.machine.RestoreQuarantine;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
-import dev.granary.coordinator.publish.WriteBehind;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.coordinator.tier.Tiers;
 import dev.granary.gpu.KernelDescriptor;
@@ -121,9 +119,10 @@ public final class Explainer {
         try (Tiers tiers = Tiers.openToRead(config, events)) {
             LookupContext context = new LookupContext(
                     tiers,
-                    new ReadQuarantine(),
+                    this::isInQuarantine,
+                    _ -> () -> {},
                     (id, _) -> peek(id, events),
-                    WriteBehind.NONE,
+                    Optional.empty(),
                     counters,
                     events,
                     _ -> isEnabled(request));
@@ -151,9 +150,9 @@ public final class Explainer {
     }
 
     /** Looks at the claim. A wait that would begin ends at once, as if it had taken too long. */
-    private Claims.Outcome peek(Id id, EventDispatcher events) {
+    private MachineClaims.Outcome peek(Id id, EventDispatcher events) {
         if (!isDirectoryUsed() || config.localWait().isZero()) {
-            return Claims.Outcome.UNCLAIMED;
+            return MachineClaims.Outcome.UNCLAIMED;
         }
         try (LocalClaims claims = LocalClaims.open(config.directory())) {
             Optional<ClaimResult.Stage> seen = claims.peek(id);
@@ -168,33 +167,24 @@ public final class Explainer {
         } catch (IOException e) {
             // as a lookup, which goes on without a claim
         }
-        return Claims.Outcome.UNCLAIMED;
+        return MachineClaims.Outcome.UNCLAIMED;
     }
 
     private boolean isDirectoryUsed() {
         return config.capacityBytes() > 0 && Files.exists(config.directory());
     }
 
-    /** The quarantine of the directory, without marks. */
-    private final class ReadQuarantine implements LookupContext.Quarantine {
-        @Override
-        public boolean contains(Entry entry) {
-            if (!isDirectoryUsed()) {
-                return false;
-            }
-            try {
-                Optional<String> reason =
-                        RestoreQuarantine.reason(config.directory(), entry, clock.instant());
-                quarantine = quarantine.or(() -> reason);
-                return reason.isPresent();
-            } catch (IOException e) {
-                return false; // as in a lookup, whose process has no session then
-            }
+    private boolean isInQuarantine(Entry entry) {
+        if (!isDirectoryUsed()) {
+            return false;
         }
-
-        @Override
-        public RestoreQuarantine.Restore begin(Entry entry) {
-            return () -> {};
+        try {
+            Optional<String> reason =
+                    RestoreQuarantine.reason(config.directory(), entry, clock.instant());
+            quarantine = quarantine.or(() -> reason);
+            return reason.isPresent();
+        } catch (IOException e) {
+            return false; // as in a lookup, whose process has no session then
         }
     }
 

@@ -9,8 +9,8 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Target;
-import dev.granary.coordinator.machine.Claims;
-import dev.granary.coordinator.machine.Claims.Claim;
+import dev.granary.coordinator.machine.MachineClaims.Claim;
+import dev.granary.coordinator.machine.MachineClaims.Outcome;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
@@ -60,7 +60,7 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
         if (found.isEmpty()) {
             found = searchLayers(ids, deadline);
         }
-        found.ifPresent(each -> context.writeBehind().restored(each, Claim.NONE));
+        found.ifPresent(each -> store(each, Claim.NONE));
         return found;
     }
 
@@ -74,7 +74,7 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
             return compiler.withoutTiers(Counter.DISABLED);
         }
         List<Id> ids = namespaces(id);
-        Claims.Outcome claimed = loadOrClaim(ids);
+        Outcome claimed = loadOrClaim(ids);
         try {
             Optional<Found<P>> found = claimed.entry().flatMap(this::restoreLocal);
             if (found.isEmpty()) {
@@ -83,12 +83,16 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
             if (found.isEmpty()) {
                 return compiler.compile(rejections, claimed.claim());
             }
-            context.writeBehind().restored(found.get(), claimed.claim());
+            store(found.get(), claimed.claim());
             return found.get();
         } catch (Throwable e) {
             claimed.claim().close();
             throw e;
         }
+    }
+
+    private void store(Found<P> found, Claim claim) {
+        context.writeBehind().ifPresent(queue -> queue.restored(found, claim));
     }
 
     /**
@@ -110,14 +114,14 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
      * Returns the entry of the local tier, after a wait for it if another process has the claim.
      * With an entry there is no claim: if this machine cannot use it, others must not wait for one.
      */
-    private Claims.Outcome loadOrClaim(List<Id> ids) {
+    private Outcome loadOrClaim(List<Id> ids) {
         CountedTier local = context.local();
         return switch (local.load(ids, Deadline.NONE)) {
-            case LoadResult.Hit(Entry entry) -> Claims.Outcome.of(entry);
+            case LoadResult.Hit(Entry entry) -> Outcome.of(entry);
             case LoadResult.Absent _, LoadResult.Damaged _ ->
-                context.claims().claim(ids.getFirst(), () -> local.poll(List.of(ids.getFirst())));
+                context.claims().apply(ids.getFirst(), () -> local.poll(List.of(ids.getFirst())));
             // an entry of another process could not be read either
-            case LoadResult.Unavailable _ -> Claims.Outcome.UNCLAIMED;
+            case LoadResult.Unavailable _ -> Outcome.UNCLAIMED;
         };
     }
 

@@ -4,16 +4,18 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.coordinator.event.GranaryEvent;
-import dev.granary.coordinator.machine.Claims;
+import dev.granary.coordinator.machine.MachineClaims;
 import dev.granary.coordinator.machine.RestoreQuarantine;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.observe.EventSpan;
-import dev.granary.coordinator.publish.WriteBehind;
+import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.coordinator.tier.Tiers;
@@ -21,51 +23,32 @@ import dev.granary.coordinator.tier.Tiers;
 import org.jspecify.annotations.Nullable;
 
 import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /**
  * The tiers below the memory tier, and the other objects that lookups share. Thread-safe.
  *
  * @param tiers the local tier and the layers
- * @param quarantine the quarantine of entries
- * @param claims the claims of this machine
- * @param writeBehind the work after a lookup
+ * @param isInQuarantine whether an entry must not be restored
+ * @param beginRestore begins a restore, as {@link RestoreQuarantine#begin} does
+ * @param claims claims an id, as {@link MachineClaims#claim} does
+ * @param writeBehind the work after a lookup; empty if nothing is stored
  * @param counters the counters of lookups
  * @param events the receivers of events
  * @param isEnabled whether lookups of an engine go beyond memory
  */
 public record LookupContext(
         Tiers tiers,
-        Quarantine quarantine,
-        Claims claims,
-        WriteBehind writeBehind,
+        Predicate<Entry> isInQuarantine,
+        Function<Entry, RestoreQuarantine.Restore> beginRestore,
+        BiFunction<Id, Supplier<LoadResult>, MachineClaims.Outcome> claims,
+        Optional<WriteBehindQueue> writeBehind,
         Counters counters,
         EventDispatcher events,
         Predicate<Engine<?, ?>> isEnabled) {
-    /** The quarantine of entries, as lookups use it. */
-    public interface Quarantine {
-        /** Returns true if the entry must not be restored. */
-        boolean contains(Entry entry);
-
-        /** Begins a restore; a later process finds the entry if this one ends before its end. */
-        RestoreQuarantine.Restore begin(Entry entry);
-
-        /** Returns that of the directory; an empty one if it cannot be written. */
-        static Quarantine of(Optional<RestoreQuarantine> directory) {
-            return new Quarantine() {
-                @Override
-                public boolean contains(Entry entry) {
-                    return directory.isPresent() && directory.get().contains(entry);
-                }
-
-                @Override
-                public RestoreQuarantine.Restore begin(Entry entry) {
-                    return directory.isPresent() ? directory.get().begin(entry) : () -> {};
-                }
-            };
-        }
-    }
-
     /** The place of a lookup in a compile of several steps. */
     enum Step {
         /** The lookup of a caller. */

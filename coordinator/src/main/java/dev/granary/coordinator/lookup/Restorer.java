@@ -53,7 +53,7 @@ final class Restorer<D extends PrimitiveDescriptor, P extends Primitive> {
     Optional<Found<P>> restore(Found.Stored stored, List<Runnable> afterCompile) {
         EventSpan span = context.events().begin(EventKind.RESTORE);
         Entry entry = stored.entry();
-        if (context.quarantine().contains(entry)) { // it stays: after its time it is tried again
+        if (context.isInQuarantine().test(entry)) { // it stays: after its time it is tried again
             context.counters().increment(Counter.RESTORES_QUARANTINED);
             end(span, stored, Outcome.QUARANTINED, Optional.empty());
             return Optional.empty();
@@ -63,7 +63,7 @@ final class Restorer<D extends PrimitiveDescriptor, P extends Primitive> {
             reject(stored, Outcome.INCOMPATIBLE, Counter.RESTORES_INCOMPATIBLE, reason, span);
             return Optional.empty();
         }
-        try (RestoreQuarantine.Restore _ = context.quarantine().begin(entry)) {
+        try (RestoreQuarantine.Restore _ = context.beginRestore().apply(entry)) {
             P primitive = create(entry);
             span.stop();
             Found<P> found = new Found<>(primitive, Optional.of(stored));

@@ -1,5 +1,6 @@
 package dev.granary.coordinator.machine;
 
+import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.support.Closer;
 import dev.granary.cache.support.Warnings;
@@ -11,14 +12,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 
 /**
- * The state of this process in the local directory: claims, session, quarantine, outboxes and the
+ * The state of this process in the local directory: claims, session, quarantine, outbox and the
  * totals of the counters. With the capacity 0 there is none of it. Thread-safe.
  *
  * @param config the configuration
@@ -26,7 +24,7 @@ import java.util.function.BiConsumer;
  * @param claims the claims of this machine; empty if lookups do not wait for other processes
  * @param session the session; empty if the directory cannot be written, as the next two
  * @param quarantine the quarantine of entries
- * @param outboxes the pending uploads to each writable layer
+ * @param outbox the pending uploads to the target of the tiers; empty if there is none, too
  */
 public record Machine(
         GranaryConfig config,
@@ -34,7 +32,7 @@ public record Machine(
         Optional<LocalClaims> claims,
         Optional<ProcessSession> session,
         Optional<RestoreQuarantine> quarantine,
-        Map<String, UploadOutbox> outboxes)
+        Optional<UploadOutbox> outbox)
         implements AutoCloseable {
     /**
      * The suffix of the names of outboxes whose entries are in a plugged cache. A process with the
@@ -46,12 +44,12 @@ public record Machine(
     /**
      * Opens the state of this process in the directory, which the local tier has created.
      *
-     * @param writableLayers the names of the writable layers, which have an outbox each
+     * @param target the name of the layer that receives the uploads, if there is one
      * @param isLocalPlugged true if the local tier is a plugged cache
      */
     public static Machine open(
             GranaryConfig config,
-            List<String> writableLayers,
+            Optional<String> target,
             boolean isLocalPlugged,
             InstantSource clock) {
         boolean isOff = config.capacityBytes() == 0;
@@ -62,10 +60,10 @@ public record Machine(
             Closer opened = new Closer();
             try {
                 ProcessSession session = opened.add(ProcessSession.begin(config.directory()));
-                Map<String, UploadOutbox> outboxes = new HashMap<>();
-                for (String layer : writableLayers) {
-                    String name = layer + (isLocalPlugged ? OF_PLUGGED_LOCAL : "");
-                    outboxes.put(layer, new UploadOutbox(session, name));
+                Optional<UploadOutbox> outbox = Optional.empty();
+                if (target.isPresent()) {
+                    String name = target.get() + (isLocalPlugged ? OF_PLUGGED_LOCAL : "");
+                    outbox = Optional.of(new UploadOutbox(session, name));
                 }
                 return new Machine(
                         config,
@@ -73,7 +71,7 @@ public record Machine(
                         claims,
                         Optional.of(session),
                         Optional.of(new RestoreQuarantine(config.directory(), session, clock)),
-                        outboxes);
+                        outbox);
             } catch (IOException e) {
                 opened.close();
                 warnOfDirectory(config, e);
@@ -82,7 +80,7 @@ public record Machine(
                 throw e;
             }
         }
-        return new Machine(config, clock, claims, Optional.empty(), Optional.empty(), Map.of());
+        return new Machine(config, clock, claims, Optional.empty(), Optional.empty(), Optional.empty());
     }
 
     private static void warnOfDirectory(GranaryConfig config, IOException e) {
@@ -92,17 +90,22 @@ public record Machine(
                         + " cannot be written, so uploads do not survive this process: " + e);
     }
 
-    /** Returns the pending uploads to a writable layer; empty if they cannot be written. */
-    public Optional<UploadOutbox> outbox(String layer) {
-        return Optional.ofNullable(outboxes.get(layer));
+    /** Returns true if an entry must not be restored. */
+    public boolean isInQuarantine(Entry entry) {
+        return quarantine.isPresent() && quarantine.get().contains(entry);
+    }
+
+    /** Begins a restore; a later process finds the entry if this one ends before its end. */
+    public RestoreQuarantine.Restore beginRestore(Entry entry) {
+        return quarantine.isPresent() ? quarantine.get().begin(entry) : () -> {};
     }
 
     /**
      * Takes over what ended processes left: their marks of restores, and their uploads.
      *
-     * @param uploads receives the layer and the id of each upload
+     * @param uploads receives the id of each upload
      */
-    public void inherit(BiConsumer<String, Id> uploads) {
+    public void inherit(Consumer<Id> uploads) {
         if (session.isEmpty() || quarantine.isEmpty()) {
             return;
         }
@@ -113,10 +116,10 @@ public record Machine(
         }
     }
 
-    private void inherit(Path dead, BiConsumer<String, Id> uploads) throws IOException {
+    private void inherit(Path dead, Consumer<Id> uploads) throws IOException {
         quarantine.orElseThrow().inherit(dead);
-        for (Map.Entry<String, UploadOutbox> each : outboxes.entrySet()) {
-            each.getValue().inherit(dead, id -> uploads.accept(each.getKey(), id));
+        if (outbox.isPresent()) {
+            outbox.get().inherit(dead, uploads);
         }
     }
 

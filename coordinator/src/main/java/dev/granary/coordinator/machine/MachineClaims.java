@@ -6,7 +6,6 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.support.Ticker;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
-import dev.granary.coordinator.machine.Claims.Claim;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
@@ -20,6 +19,7 @@ import dev.granary.local.LocalClaims;
 
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -39,7 +39,7 @@ import java.util.function.Supplier;
  * if it looks up another primitive before it launches: two threads never wait for each other's
  * launches.
  */
-public final class MachineClaims implements Claims {
+public final class MachineClaims {
     /**
      * The longest wait for the first launch. A program that launches at once does so within this
      * time ({@code docs/measured.md}).
@@ -121,7 +121,52 @@ public final class MachineClaims implements Claims {
                 events);
     }
 
-    @Override
+    /**
+     * Outcome of a claim: the entry that another process has stored, or the claim of the lookup, or
+     * neither.
+     *
+     * @param entry the entry in the local tier
+     * @param claim the claim, which the lookup passes on with the primitive
+     */
+    public record Outcome(Optional<Entry> entry, Claim claim) {
+        /** The lookup goes on without a claim. */
+        public static final Outcome UNCLAIMED = new Outcome(Optional.empty(), Claim.NONE);
+
+        /** Returns the outcome of an entry in the local tier. */
+        public static Outcome of(Entry entry) {
+            return new Outcome(Optional.of(entry), Claim.NONE);
+        }
+    }
+
+    /**
+     * The claim of a lookup on its id, or {@link #NONE}. It is passed on to write-behind, which
+     * closes it when the entry is stored or will not be. Thread-safe; a claim may be closed more
+     * than once.
+     */
+    public static class Claim implements AutoCloseable {
+        /** No claim, if none is available or needed. */
+        public static final Claim NONE = new Claim();
+
+        private Claim() {}
+
+        /**
+         * Records that the binaries will be complete after the first launch. Other processes wait
+         * for that for a limited time.
+         */
+        public void awaitLaunch() {}
+
+        /** Records the first launch: the binaries are about to be stored. */
+        public void launched() {}
+
+        @Override
+        public void close() {}
+    }
+
+    /**
+     * Claims {@code id} for a lookup that missed in the local tier, or waits for the entry.
+     *
+     * @param poll repeats the load from the local tier
+     */
     public Outcome claim(Id id, Supplier<LoadResult> poll) {
         if (awaitingLaunch.containsKey(id)) {
             return Outcome.UNCLAIMED; // this process itself would have to launch it
@@ -174,7 +219,7 @@ public final class MachineClaims implements Claims {
             if (hasWaited(wait)) {
                 ended(id, wait, GranaryEvent.Wait.Outcome.CLAIMED);
             }
-            Outcome claimed = Outcome.of(new LaunchClaim(id, localClaim));
+            Outcome claimed = new Outcome(Optional.empty(), new LaunchClaim(id, localClaim));
             isHeld = true;
             return claimed;
         } finally {
@@ -238,7 +283,7 @@ public final class MachineClaims implements Claims {
     }
 
     /** A claim that may be held until the first launch. */
-    private final class LaunchClaim implements Claim {
+    private final class LaunchClaim extends Claim {
         private final Id id;
         private final ClaimResult.Mine localClaim;
         private final Thread owner = Thread.currentThread();

@@ -42,47 +42,35 @@ final class RestoreMarks implements AutoCloseable {
         this.path = path;
     }
 
-    final class Mark implements RestoreQuarantine.Restore {
-        private final int slot;
-
-        private Mark(int slot) {
-            this.slot = slot;
-        }
-
-        @Override
-        public void close() {
-            try {
-                free(slot);
-            } catch (IOException e) {
-                Warnings.warn("quarantine", "The mark of a restore could not be removed: " + e);
-            }
-        }
-    }
-
     /**
      * Marks a restore of the content with this id until the result is closed.
      *
      * @throws IOException if the file cannot be written, and the restore is not marked
      */
-    synchronized Mark mark(Sha256 id, Sha256 content) throws IOException {
+    synchronized RestoreQuarantine.Restore mark(Sha256 id, Sha256 content) throws IOException {
         // Allocates before it writes: a mark that no caller holds would stay.
         byte[] slot = Arrays.copyOf(id.bytes(), SLOT_BYTES);
         System.arraycopy(content.bytes(), 0, slot, Sha256.BYTES, Sha256.BYTES);
-        Mark mark = new Mark(used.nextClearBit(0));
-        used.set(mark.slot);
+        int position = used.nextClearBit(0);
+        RestoreQuarantine.Restore mark = () -> free(position);
+        used.set(position);
         try {
-            write(mark.slot, slot);
+            write(position, slot);
         } catch (IOException e) {
-            used.clear(mark.slot);
+            used.clear(position);
             throw e;
         }
         return mark;
     }
 
-    private synchronized void free(int slot) throws IOException {
-        if (!isClosed) {
-            write(slot, FREE_SLOT);
-            used.clear(slot);
+    private synchronized void free(int position) {
+        try {
+            if (!isClosed) {
+                write(position, FREE_SLOT);
+                used.clear(position);
+            }
+        } catch (IOException e) {
+            Warnings.warn("quarantine", "The mark of a restore could not be removed: " + e);
         }
     }
 

@@ -1,9 +1,6 @@
 package dev.granary.coordinator.machine;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.granary.cache.Id;
-import dev.granary.cache.Sha256;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.cache.support.Warnings;
 
@@ -31,11 +28,9 @@ public final class UploadOutbox {
     public static final String DIRECTORY = "outbox";
 
     private static final String TEMP_SUFFIX = ".part";
-    private static final int SUFFIX_LENGTH = 16;
 
     private final Path directory;
     private final String bucket;
-    private final String suffix;
 
     /**
      * Opens the outbox of {@code session} for {@code bucket}.
@@ -45,7 +40,6 @@ public final class UploadOutbox {
     public UploadOutbox(ProcessSession session, String bucket) throws IOException {
         this.directory = session.subdirectory(DIRECTORY);
         this.bucket = bucket;
-        this.suffix = "-" + Sha256.of(bucket.getBytes(UTF_8)).hex().substring(0, SUFFIX_LENGTH);
     }
 
     /** Adds the upload of {@code id}; returns false, and logs the cause, if that fails. */
@@ -67,23 +61,19 @@ public final class UploadOutbox {
             out.writeUTF(bucket);
             out.write(id.bytes());
         }
-        Path temporary = directory.resolve(name(id) + TEMP_SUFFIX);
+        Path temporary = directory.resolve(id.hash().hex() + TEMP_SUFFIX);
         Files.write(temporary, bytes.toByteArray());
-        Files.move(temporary, directory.resolve(name(id)), StandardCopyOption.ATOMIC_MOVE);
+        Files.move(temporary, file(id), StandardCopyOption.ATOMIC_MOVE);
     }
 
-    /**
-     * Returns the file name: the suffix differs by bucket, since an entry may be uploaded to
-     * several.
-     */
-    private String name(Id id) {
-        return id.hash().hex() + suffix;
+    private Path file(Id id) {
+        return directory.resolve(id.hash().hex());
     }
 
     /** Removes the upload of {@code id}. A failure is logged. */
     public void remove(Id id) {
         try {
-            Files.deleteIfExists(directory.resolve(name(id)));
+            Files.deleteIfExists(file(id));
         } catch (IOException e) {
             Warnings.warn(
                     "outbox",
@@ -104,9 +94,9 @@ public final class UploadOutbox {
             if (note.isPresent() && !note.get().bucket().equals(bucket)) {
                 continue; // left for a process with that bucket
             }
-            Optional<Id> id = note.flatMap(Note::id).filter(parsed -> file.endsWith(name(parsed)));
+            Optional<Id> id = note.flatMap(Note::id).filter(parsed -> file.endsWith(parsed.hash().hex()));
             if (id.isPresent()) {
-                Files.move(file, directory.resolve(name(id.get())), StandardCopyOption.ATOMIC_MOVE);
+                Files.move(file, file(id.get()), StandardCopyOption.ATOMIC_MOVE);
                 inherited.accept(id.get());
             } else {
                 Files.delete(file);

@@ -47,7 +47,7 @@ public final class EventDispatcher {
     }
 
     public EventSpan begin(EventKind kind) {
-        Event recorded = kind.recorded().begin();
+        Event recorded = kind.begin();
         return hasListeners || recorded != null
                 ? new EventSpan(this, kind, recorded)
                 : EventSpan.UNOBSERVED;
@@ -64,7 +64,7 @@ public final class EventDispatcher {
 
     /** Returns true if hits in memory have an observer. */
     public boolean observesMemoryHits() {
-        return areMemoryHitsWanted || EventKind.MEMORY_HIT.recorded().isEnabled();
+        return areMemoryHitsWanted || EventKind.MEMORY_HIT.isEnabled();
     }
 
     /** Dispatches the event of a lookup that ended in memory and took {@code nanos} nanoseconds. */
@@ -78,24 +78,18 @@ public final class EventDispatcher {
                     Optional.empty(),
                     0,
                     Duration.ofNanos(nanos));
-            for (ListenerQueue queue : queues) {
-                if (queue.wantsMemoryHits()) {
-                    queue.add(event);
-                }
-            }
-            Event recorded = EventKind.MEMORY_HIT.recorded().begin();
-            if (recorded != null) {
-                EventKind.MEMORY_HIT.recorded().commit(recorded, event);
-            }
+            dispatch(EventKind.MEMORY_HIT, event, EventKind.MEMORY_HIT.begin());
         } catch (Throwable e) { // an error too: the caller has its primitive
             Warnings.warn("events", "An event was lost: " + e);
         }
     }
 
     void dispatch(EventKind kind, GranaryEvent event, @Nullable Event recorded) {
-        queues.forEach(queue -> queue.add(event));
+        queues.stream()
+                .filter(queue -> kind != EventKind.MEMORY_HIT || queue.wantsMemoryHits())
+                .forEach(queue -> queue.add(event));
         if (recorded != null) {
-            kind.recorded().commit(recorded, event);
+            kind.commit(recorded, event);
         }
     }
 

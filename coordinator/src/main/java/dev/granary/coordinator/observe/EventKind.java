@@ -1,8 +1,41 @@
 package dev.granary.coordinator.observe;
 
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.Target;
+import dev.granary.cache.support.Lazy;
+import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 
-/** Kind of an event, known when it begins. */
+import jdk.jfr.AnnotationElement;
+import jdk.jfr.Category;
+import jdk.jfr.DataAmount;
+import jdk.jfr.Description;
+import jdk.jfr.Enabled;
+import jdk.jfr.Event;
+import jdk.jfr.EventFactory;
+import jdk.jfr.FlightRecorder;
+import jdk.jfr.Label;
+import jdk.jfr.Name;
+import jdk.jfr.StackTrace;
+import jdk.jfr.ValueDescriptor;
+
+import org.jspecify.annotations.Nullable;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.RecordComponent;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * Kind of an event, known when it begins, with its events in the flight recorder of the JVM. Their
+ * fields are the components of the record that listeners receive, as texts and numbers; the
+ * recorder itself stores times. The type is registered when the first event of its kind begins
+ * while a recording runs.
+ */
 public enum EventKind {
     LOOKUP(GranaryEvent.Lookup.class, "A lookup of a program that was not in memory", true),
     // programs look up at each launch, hence disabled by default
@@ -24,20 +57,133 @@ public enum EventKind {
             "An eviction from the local directory or from memory by this process",
             false);
 
-    private final FlightEvents recorded;
+    private record Registered(EventFactory factory, List<Field> fields) {}
 
+    /** A field: a text, or a number. */
+    private record Field(ValueDescriptor descriptor, Function<Object, @Nullable Object> value) {}
+
+    private final Class<? extends GranaryEvent> type;
+    private final List<AnnotationElement> annotations;
+    private final Lazy<Registered> registered = new Lazy<>(this::register);
+
+    /**
+     * Describes a kind of events; registers nothing.
+     *
+     * @param hasStackTrace whether the stack of the thread that ends an event tells its cause
+     */
     EventKind(Class<? extends GranaryEvent> type, String description, boolean hasStackTrace) {
         boolean isMemoryHit = name().equals("MEMORY_HIT");
-        this.recorded = new FlightEvents(
-                type,
-                isMemoryHit ? "MemoryHit" : type.getSimpleName(),
-                description,
-                hasStackTrace,
-                !isMemoryHit);
+        String name = isMemoryHit ? "MemoryHit" : type.getSimpleName();
+        this.type = type;
+        this.annotations = List.of(
+                new AnnotationElement(Name.class, "granary." + name),
+                new AnnotationElement(Label.class, name),
+                new AnnotationElement(Category.class, new String[] {"Granary"}),
+                new AnnotationElement(Description.class, description),
+                new AnnotationElement(StackTrace.class, hasStackTrace),
+                new AnnotationElement(Enabled.class, !isMemoryHit));
     }
 
-    /** Returns the events of this kind in the flight recorder. */
-    FlightEvents recorded() {
-        return recorded;
+    /** Returns true if a recording has this kind. */
+    boolean isEnabled() {
+        try {
+            // registering starts the recorder, which takes some 100 ms
+            return FlightRecorder.isInitialized()
+                    && registered.get().factory().getEventType().isEnabled();
+        } catch (Throwable e) { // an error too: the JVM generates a class
+            Warnings.warn("events", "The flight recorder does not get an event: " + e);
+            return false;
+        }
+    }
+
+    /** Returns an event that has begun; null if no recording has this kind. */
+    @Nullable
+    Event begin() {
+        if (!isEnabled()) {
+            return null;
+        }
+        Event event = registered.get().factory().newEvent();
+        event.begin();
+        return event;
+    }
+
+    /** Commits an event of {@link #begin} with the values of {@code event}. */
+    void commit(Event recorded, GranaryEvent event) {
+        if (recorded.shouldCommit()) {
+            List<Field> fields = registered.get().fields();
+            for (int i = 0; i < fields.size(); i++) {
+                recorded.set(i, fields.get(i).value().apply(event));
+            }
+            recorded.commit();
+        }
+    }
+
+    private Registered register() {
+        List<Field> fields = new ArrayList<>();
+        for (RecordComponent component : type.getRecordComponents()) {
+            addFields(component, fields);
+        }
+        return new Registered(
+                EventFactory.create(
+                        annotations, fields.stream().map(Field::descriptor).toList()),
+                List.copyOf(fields));
+    }
+
+    private static void addFields(RecordComponent component, List<Field> fields) {
+        Class<?> kind = component.getType();
+        Method accessor = component.getAccessor();
+        String name = component.getName();
+        if (kind == StoreResult.class) {
+            fields.add(text("outcome", event -> name((StoreResult) read(accessor, event))));
+            fields.add(text("cause", event -> cause((StoreResult) read(accessor, event))));
+        } else if (kind == long.class) {
+            List<AnnotationElement> unit = name.equals("bytes")
+                    ? List.of(
+                            label(name), new AnnotationElement(DataAmount.class, DataAmount.BYTES))
+                    : List.of(label(name));
+            fields.add(new Field(
+                    new ValueDescriptor(long.class, name, unit), event -> read(accessor, event)));
+        } else if (kind != Duration.class) { // the recorder has the duration itself
+            fields.add(text(name, event -> text(read(accessor, event))));
+        }
+    }
+
+    private static Field text(String name, Function<Object, @Nullable Object> value) {
+        return new Field(new ValueDescriptor(String.class, name, List.of(label(name))), value);
+    }
+
+    private static AnnotationElement label(String name) {
+        return new AnnotationElement(
+                Label.class, name.substring(0, 1).toUpperCase(Locale.ROOT) + name.substring(1));
+    }
+
+    private static Object read(Method accessor, Object event) {
+        try {
+            return accessor.invoke(event);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e); // an accessor of a public record of this module
+        }
+    }
+
+    private static @Nullable String text(Object value) {
+        return switch (value) {
+            case Optional<?> optional -> optional.map(EventKind::text).orElse(null);
+            case Enum<?> constant -> constant.name().toLowerCase(Locale.ROOT);
+            case Target target -> target.path();
+            default -> value.toString();
+        };
+    }
+
+    private static String name(StoreResult result) {
+        return result.getClass().getSimpleName().toLowerCase(Locale.ROOT);
+    }
+
+    private static @Nullable String cause(StoreResult result) {
+        return switch (result) {
+            case StoreResult.Stored _, StoreResult.Duplicate _, StoreResult.Divergent _ -> null;
+            case StoreResult.Refused refused -> refused.reason();
+            case StoreResult.Failed(String cause) -> cause;
+            case StoreResult.Unknown(String cause) -> cause;
+        };
     }
 }

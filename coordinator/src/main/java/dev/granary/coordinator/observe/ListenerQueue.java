@@ -5,6 +5,7 @@ import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.toml.SafeText;
 
 import org.jspecify.annotations.Nullable;
 
@@ -58,13 +59,8 @@ final class ListenerQueue {
     }
 
     private static void failed(Throwable thrown) {
-        String text;
-        try {
-            text = thrown.toString();
-        } catch (Throwable e) { // the text of the exception is code of the listener, too
-            text = thrown.getClass().getName();
-        }
-        Warnings.warn("event listener", "A listener of events failed: " + text);
+        Warnings.warn(
+                "event listener", "A listener of events failed: " + SafeText.inOneLine(thrown));
     }
 
     /**

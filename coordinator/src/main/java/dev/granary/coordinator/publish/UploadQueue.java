@@ -12,6 +12,7 @@ import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.CountedTier;
+import dev.granary.coordinator.tier.Tiers.Layer;
 
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -90,6 +92,28 @@ public final class UploadQueue implements AutoCloseable {
         this.counters = counters;
         this.ticker = ticker;
         this.random = random;
+    }
+
+    /**
+     * Creates the queue of the uploads to a layer. A tier of another implementation than a bucket
+     * has no packs.
+     */
+    public static UploadQueue to(
+            Layer layer,
+            CountedTier local,
+            boolean isInPacks,
+            Optional<UploadOutbox> outbox,
+            Counters counters) {
+        return new UploadQueue(
+                local,
+                layer.bucket()
+                        .filter(_ -> isInPacks)
+                        .<EntryUploader>map(bucket -> new PackUploader(bucket, layer.tier()))
+                        .orElseGet(() -> EntryUploader.unpacked(layer.tier())),
+                outbox,
+                counters,
+                Ticker.SYSTEM,
+                new SplittableRandom());
     }
 
     /** One upload without a result so far, or between two attempts. Guarded by the queue. */
@@ -362,12 +386,12 @@ public final class UploadQueue implements AutoCloseable {
     }
 
     /** Adds the requests over connections of the uploader, if it has some of its own. */
-    LayerStatistics addTo(LayerStatistics layer) {
+    public LayerStatistics addTo(LayerStatistics layer) {
         return uploader.addTo(layer);
     }
 
     /** Returns the number of uploads without success so far. */
-    synchronized int size() {
+    public synchronized int size() {
         return pending.size() + failed.size();
     }
 

@@ -13,7 +13,7 @@ import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.event.GranaryListener.PublicationListener;
-import dev.granary.coordinator.machine.Claims.Claim;
+import dev.granary.coordinator.machine.MachineClaims.Claim;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CountedTier;
@@ -32,10 +32,10 @@ import java.util.Set;
 
 /**
  * Queue of the work after a lookup: taking complete binaries from the driver, storing them in the
- * local tier, and passing them to the {@link Uploads}. It has one thread and a bounded queue; work
+ * local tier, and passing them to the {@link UploadQueue}. It has one thread and a bounded queue; work
  * that does not fit is counted as dropped. Thread-safe.
  */
-public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
+public final class WriteBehindQueue implements AutoCloseable {
     private static final int QUEUE_LENGTH = 4096;
 
     /**
@@ -46,7 +46,7 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
 
     private final CountedTier local;
     private final Tiers tiers;
-    private final Uploads uploads;
+    private final Optional<UploadQueue> uploads; // to the target of the tiers
     private final Counters counters;
     private final InstantSource clock;
     private final PublicationListener whenPublished;
@@ -55,7 +55,7 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
     private final TaskQueue tasks = new TaskQueue("granary-write-behind", 1, QUEUE_LENGTH);
 
     /**
-     * A primitive whose binaries are to be stored; compared by identity.
+     * A primitive whose binaries are to be stored.
      *
      * @param countedNanos the part of its compile time that is in the counters already
      */
@@ -67,21 +67,11 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
         Id id() {
             return primitive.descriptor().getId();
         }
-
-        @Override
-        public boolean equals(Object other) {
-            return this == other;
-        }
-
-        @Override
-        public int hashCode() {
-            return System.identityHashCode(this);
-        }
     }
 
     public WriteBehindQueue(
             Tiers tiers,
-            Uploads uploads,
+            Optional<UploadQueue> uploads,
             Counters counters,
             InstantSource clock,
             PublicationListener whenPublished) {
@@ -93,12 +83,22 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
         this.whenPublished = whenPublished;
     }
 
-    @Override
+    /**
+     * Stores the binaries of a compiled primitive when they are complete, and closes the claim when
+     * they are stored or will not be.
+     *
+     * @param countedNanos the part of the compile time that is in the counters already; the rest,
+     *     such as that of a driver that compiles at the launch, is added later
+     */
     public void compiled(Primitive primitive, long countedNanos, Claim claim) {
         storeWhenComplete(new Compiled(primitive, Optional.empty(), countedNanos, claim));
     }
 
-    @Override
+    /**
+     * Stores what the local tier lacks of a restored primitive, and closes the claim as
+     * {@link #compiled} does. It is the entry of a layer, or the binaries that the driver returned
+     * instead: it compiled again, or the entry is of another namespace.
+     */
     public void restored(Found<?> found, Claim claim) {
         Primitive primitive = found.primitive();
         Found.Stored stored = found.origin().orElseThrow();
@@ -130,7 +130,7 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
         } catch (Throwable e) {
             // an error too: the caller has a valid primitive, and needs no report
             incomplete.remove(compiled);
-            closeQuietly(compiled.claim);
+            compiled.claim.close();
             counters.increment(Counter.WITHOUT_BINARIES);
             Warnings.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
             notify(compiled.id(), e.toString());
@@ -150,13 +150,13 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
 
     private void publishStored(Id id) {
         if (local.read(id) instanceof LoadResult.Hit(Entry entry)) {
-            uploads.publish(entry, StoreResult.DUPLICATE, whenPublished);
+            upload(entry, StoreResult.DUPLICATE);
             return;
         }
         StoreResult absent = new StoreResult.Failed("no tier has returned the entry");
         tiers.search(List.of(id), Deadline.NONE, (entry, _) -> Optional.of(entry))
                 .ifPresentOrElse(
-                        entry -> uploads.publish(entry, absent, whenPublished),
+                        entry -> upload(entry, absent),
                         () -> whenPublished.published(Tiers.LOCAL, id, absent));
     }
 
@@ -169,7 +169,7 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
     public boolean flush(long deadline) throws InterruptedException {
         allIncomplete().forEach(this::takeBinaries);
         do {
-            if (!tasks.awaitIdle(deadline) || !uploads.await(deadline)) {
+            if (!tasks.awaitIdle(deadline) || (uploads.isPresent() && !uploads.get().awaitIdle(deadline))) {
                 return false;
             }
         } while (tasks.size() > 0); // the result of an upload may lead to another one
@@ -194,7 +194,7 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
         String cause = "the cache was closed before the entry was stored";
         tasks.drain().forEach(unstarted -> ((Task) unstarted).drop(cause));
         for (Compiled compiled : allIncomplete()) {
-            closeQuietly(compiled.claim);
+            compiled.claim.close();
             notify(compiled.id(), cause);
         }
     }
@@ -203,35 +203,12 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
         tasks.begin(); // a concurrent flush must see it as incomplete or in progress
         try {
             if (incomplete.remove(compiled)) {
-                launched(compiled.claim);
+                compiled.claim.launched();
                 submit(new Task(
                         () -> takeAndStore(compiled), compiled.claim, Optional.of(compiled.id())));
             }
         } finally {
             tasks.end();
-        }
-    }
-
-    /**
-     * Reports the launch to the claim. A claim for which this fails is closed later, with the task.
-     */
-    private static void launched(Claim claim) {
-        try {
-            claim.launched();
-        } catch (RuntimeException e) {
-            Warnings.warn("claim", "The claim of a launched primitive failed: " + e);
-        }
-    }
-
-    /**
-     * Closes a claim. If that fails, the claim ends with this process, and the remaining work goes
-     * on.
-     */
-    private static void closeQuietly(Claim claim) {
-        try {
-            claim.close();
-        } catch (Throwable e) {
-            Warnings.warn("claim", "A claim could not be closed: " + e);
         }
     }
 
@@ -263,11 +240,20 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
                         primitive.descriptor().readableKey()));
         StoreResult inLocalTier = local.store(entry);
         compiled.claim.close(); // other processes need not wait for the upload
-        if (uploads.hasTarget()) {
-            uploads.publish(entry, inLocalTier, whenPublished);
+        if (uploads.isPresent()) {
+            upload(entry, inLocalTier);
         } else {
             whenPublished.published(Tiers.LOCAL, id, inLocalTier);
         }
+    }
+
+    private void upload(Entry entry, StoreResult inLocalTier) {
+        String layer = tiers.target().orElseThrow().name();
+        uploads.orElseThrow()
+                .add(
+                        entry,
+                        inLocalTier,
+                        (id, result) -> whenPublished.published(layer, id, result));
     }
 
     /** The name of this process in the metadata of the entries that it compiles. */
@@ -322,12 +308,12 @@ public final class WriteBehindQueue implements WriteBehind, AutoCloseable {
                 Warnings.warn("write-behind", "An entry could not be stored: " + e);
                 drop(e.toString());
             } finally {
-                closeQuietly(claim);
+                claim.close();
             }
         }
 
         void drop(String cause) {
-            closeQuietly(claim);
+            claim.close();
             counters.increment(Counter.STORES_DROPPED);
             id.ifPresent(known -> WriteBehindQueue.this.notify(known, cause));
         }

@@ -7,11 +7,13 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cache.support.Warnings;
+import dev.granary.coordinator.toml.SafeText;
 
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
@@ -246,7 +248,7 @@ public final class BoundedTier implements Tier {
                             .apply("no answer within "
                                     + Duration.ofNanos(limitNanos).toMillis() + " ms");
                 } catch (ExecutionException e) {
-                    return lost.apply(failed(e.getCause()));
+                    return lost.apply(failed(Objects.requireNonNull(e.getCause())));
                 }
             }
         } finally {
@@ -257,8 +259,8 @@ public final class BoundedTier implements Tier {
     }
 
     /** Logs and records what a call has thrown, and returns it as a cause. */
-    private String failed(@Nullable Throwable thrown) {
-        String cause = String.valueOf(thrown);
+    private String failed(Throwable thrown) {
+        String cause = SafeText.inOneLine(thrown);
         failure = cause;
         Warnings.warn("layer", "A call of " + name() + " failed: " + cause);
         return cause;

@@ -14,8 +14,9 @@ import java.util.List;
  *
  * @param name the name of the tier
  * @param cache the cache, which is closed with the tier
+ * @param isWritable false if entries are only loaded: none is stored or discarded there
  */
-public record CacheTier(String name, PersistentCache cache) implements Tier {
+public record CacheTier(String name, PersistentCache cache, boolean isWritable) implements Tier {
     @Override
     public LoadResult load(List<Id> ids, Deadline deadline) {
         LoadResult first = cache.load(ids.getFirst(), deadline);
@@ -38,12 +39,17 @@ public record CacheTier(String name, PersistentCache cache) implements Tier {
 
     @Override
     public StoreResult store(Entry entry) {
-        return cache.store(entry);
+        return isWritable
+                ? cache.store(entry)
+                : new StoreResult.Refused(
+                        StoreResult.Scope.STORE, name + " is configured as read-only");
     }
 
     @Override
     public void discard(Entry entry) {
-        cache.discard(entry);
+        if (isWritable) {
+            cache.discard(entry);
+        }
     }
 
     @Override

@@ -26,7 +26,7 @@ public final class SwitchedTier implements Tier {
     /** Creates the local tier of a directory, or one that stays off. */
     SwitchedTier(@Nullable LocalTier directory) {
         this.directory = directory;
-        this.tier = directory == null ? null : new CacheTier(Tiers.LOCAL, directory);
+        this.tier = directory == null ? null : new CacheTier(Tiers.LOCAL, directory, true);
     }
 
     @Override

@@ -82,10 +82,7 @@ public final class TierFactory {
 
     /** Returns an opener of the buckets of {@code config} for lookups. */
     public static Tiers.BucketOpener buckets(GranaryConfig config) {
-        return bucket -> {
-            BucketTier tier = bucket(bucket, directory(config));
-            return new Tiers.OpenBucket(tier, Optional.of(tier));
-        };
+        return bucket -> bucket(bucket, directory(config));
     }
 
     /**

@@ -18,6 +18,7 @@ import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
+import dev.granary.coordinator.toml.SafeText;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BucketTier;
 
@@ -91,16 +92,8 @@ public record Tiers(
     @FunctionalInterface
     public interface BucketOpener {
         /** Opens a bucket. No request is sent. */
-        OpenBucket open(BucketConfig bucket) throws ConfigException;
+        PersistentCache open(BucketConfig bucket) throws ConfigException;
     }
-
-    /**
-     * An open bucket.
-     *
-     * @param cache the bucket
-     * @param tier the same; empty for a fake
-     */
-    public record OpenBucket(PersistentCache cache, Optional<BucketTier> tier) {}
 
     /**
      * Opens the tiers. No request is sent. If this fails, those that were opened are closed.
@@ -115,12 +108,11 @@ public record Tiers(
             Opening opening = new Opening(compileTimes, config.bucketWait(), events, layers);
             sources.before().forEach(opening::add);
             for (BucketConfig bucket : config.buckets()) {
-                OpenBucket opened = sources.buckets().open(bucket);
                 opening.add(
-                        new CacheTier(bucket.name(), opened.cache()),
+                        bucket.name(),
                         bucket.isWritable(),
-                        Optional.empty(),
-                        opened.tier());
+                        sources.buckets().open(bucket),
+                        Optional.empty());
             }
             sources.after().forEach(opening::add);
             Optional<SwitchedTier> directory = sources.local().isPresent()
@@ -158,18 +150,19 @@ public record Tiers(
         try {
             Opening opening = new Opening(compileTimes, READ_WAIT, events, layers);
             for (BucketConfig bucket : config.buckets()) {
-                BucketTier opened = TierFactory.bucket(bucket, Optional.empty());
                 opening.add(
-                        new CacheTier(bucket.name(), opened),
+                        bucket.name(),
                         false,
-                        Optional.empty(),
-                        Optional.of(opened));
+                        TierFactory.bucket(bucket, Optional.empty()),
+                        Optional.empty());
             }
             boolean isOff = config.capacityBytes() == 0 || Files.notExists(config.directory());
             Tier local = isOff
                     ? new SwitchedTier(null)
-                    : new ReadOnlyTier(new CacheTier(
-                            LOCAL, new CatalogReader(TierFactory.localWithoutEviction(config))));
+                    : new CacheTier(
+                            LOCAL,
+                            new CatalogReader(TierFactory.localWithoutEviction(config)),
+                            false);
             return new Tiers(
                     new CountedTier(local, EventKind.STORE, events),
                     Optional.empty(),
@@ -213,19 +206,19 @@ public record Tiers(
             List<Layer> layers) {
         void add(Plugged plugged) {
             add(
-                    new CheckedTier(new CacheTier(plugged.name(), plugged.cache())),
+                    plugged.name(),
                     plugged.isWritable(),
-                    Optional.of(STORE_LIMIT),
-                    Optional.empty());
+                    new CheckedCache(plugged.cache()),
+                    Optional.of(STORE_LIMIT));
         }
 
         void add(
-                Tier tier,
+                String name,
                 boolean isWritable,
-                Optional<Duration> storeLimit,
-                Optional<BucketTier> bucket) {
+                PersistentCache cache,
+                Optional<Duration> storeLimit) {
             BoundedTier bounds = new BoundedTier(
-                    isWritable ? tier : new ReadOnlyTier(tier),
+                    new CacheTier(name, cache, isWritable),
                     new TimeBudget(compileTimes, bucketWait),
                     storeLimit);
             layers.add(new Layer(
@@ -233,7 +226,7 @@ public record Tiers(
                     new CountedTier(bounds, EventKind.UPLOAD, events),
                     bounds,
                     isWritable,
-                    bucket));
+                    cache instanceof BucketTier bucket ? Optional.of(bucket) : Optional.empty()));
         }
     }
 
@@ -255,9 +248,17 @@ public record Tiers(
             TierFactory.prepareDirectory(config);
         }
         return new BoundedTier(
-                new CheckedTier(new CacheTier(LOCAL, cache)),
+                new CacheTier(LOCAL, new CheckedCache(cache), true),
                 new TimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT),
                 Optional.of(STORE_LIMIT));
+    }
+
+    /**
+     * Returns the layer that receives the compiled entries: the first writable one, since those
+     * after it are shared more widely. Nothing is copied from one layer to another.
+     */
+    public Optional<Layer> target() {
+        return layers.stream().filter(Layer::isWritable).findFirst();
     }
 
     /** Returns the local tier alone, for lookups that read no layer; not to be closed. */
@@ -309,7 +310,10 @@ public record Tiers(
         try {
             layer.bounds().connect(UNKNOWN_ID);
         } catch (Throwable e) { // left to the lookups
-            Warnings.warn("connect", "The first connection to " + layer.name() + " failed: " + e);
+            Warnings.warn(
+                    "connect",
+                    "The first connection to " + layer.name() + " failed: "
+                            + SafeText.inOneLine(e));
         }
     }
 

@@ -38,6 +38,18 @@ public final class SafeText {
                 : plain.substring(0, MAX_CHARACTERS) + HIDDEN;
     }
 
+    /**
+     * Returns the text of an exception in one line. Its methods may be code of an application,
+     * which throws another one.
+     */
+    public static String inOneLine(Throwable thrown) {
+        try {
+            return inOneLine(thrown.toString());
+        } catch (Throwable e) {
+            return thrown.getClass().getName();
+        }
+    }
+
     private static String withoutUser(String text) {
         int at = text.lastIndexOf('@');
         if (at < 0) {

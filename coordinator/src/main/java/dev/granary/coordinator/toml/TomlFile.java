@@ -51,7 +51,7 @@ public final class TomlFile {
 
     /** Parses {@code text} as {@link #read} does. */
     static TomlParseResult parse(String text) throws TomlException {
-        new Nesting(text).check();
+        checkNesting(text);
         TomlParseResult result;
         try {
             result = Toml.parse(text);
@@ -120,69 +120,42 @@ public final class TomlFile {
         }
     }
 
-    /** Checker of the nesting of brackets outside of strings and comments. */
-    private static final class Nesting {
-        private final String text;
-        private int position;
-        private int line = 1;
-        private int lineStart;
-        private int depth;
-
-        Nesting(String text) {
-            this.text = text;
-        }
-
-        void check() throws TomlException {
-            while (position < text.length()) {
-                char c = text.charAt(position);
-                switch (c) {
-                    case '#' -> {
-                        int end = text.indexOf('\n', position);
-                        position = end < 0 ? text.length() : end;
-                    }
-                    case '"', '\'' -> string(c);
-                    case '[', '{' -> {
-                        depth++;
-                        if (depth > MAX_NESTING) {
-                            throw TomlException.notToml(
-                                    line,
-                                    position - lineStart + 1,
-                                    "brackets are nested more than " + MAX_NESTING + " deep");
-                        }
-                        position++;
-                    }
-                    case ']', '}' -> {
-                        depth = Math.max(0, depth - 1);
-                        position++;
-                    }
-                    default -> advance();
+    /** Checks the nesting of brackets outside of strings and comments. */
+    private static void checkNesting(String text) throws TomlException {
+        int depth = 0;
+        for (int at = 0; at < text.length(); at++) {
+            switch (text.charAt(at)) {
+                case '#' -> {
+                    int end = text.indexOf('\n', at);
+                    at = end < 0 ? text.length() : end;
                 }
+                case '"', '\'' -> at = endOfString(text, at);
+                case '[', '{' -> {
+                    depth++;
+                    if (depth > MAX_NESTING) {
+                        String before = text.substring(0, at);
+                        throw TomlException.notToml(
+                                1 + (int) before.chars().filter(c -> c == '\n').count(),
+                                at - text.lastIndexOf('\n', at),
+                                "brackets are nested more than " + MAX_NESTING + " deep");
+                    }
+                }
+                case ']', '}' -> depth = Math.max(0, depth - 1);
+                default -> {}
             }
         }
+    }
 
-        private void string(char quote) {
-            String delimiter = String.valueOf(quote).repeat(3);
-            boolean isLong = text.startsWith(delimiter, position);
-            position += isLong ? 3 : 1;
-            while (position < text.length()) {
-                if (isLong
-                        ? text.startsWith(delimiter, position)
-                        : text.charAt(position) == quote || text.charAt(position) == '\n') {
-                    position += isLong ? 3 : text.charAt(position) == '\n' ? 0 : 1;
-                    return;
-                }
-                if (quote == '"' && text.charAt(position) == '\\' && position + 1 < text.length()) {
-                    advance();
-                }
-                advance();
-            }
+    /** Returns the position of the last character of the string that begins at {@code start}. */
+    private static int endOfString(String text, int start) {
+        String quote = text.substring(start, start + 1);
+        String end = text.startsWith(quote.repeat(3), start) ? quote.repeat(3) : quote;
+        int at = start + end.length();
+        while (at < text.length()
+                && !text.startsWith(end, at)
+                && (end.length() > 1 || text.charAt(at) != '\n')) {
+            at += quote.equals("\"") && text.charAt(at) == '\\' ? 2 : 1;
         }
-
-        private void advance() {
-            if (text.charAt(position++) == '\n') {
-                line++;
-                lineStart = position;
-            }
-        }
+        return at + end.length() - 1;
     }
 }

@@ -5,7 +5,6 @@ import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.Tiers.Layer;
-import dev.granary.s3.BucketTier;
 
 import java.util.Iterator;
 import java.util.List;
@@ -18,13 +17,13 @@ public final class TestTiers {
     /** Returns a local tier. */
     public static CountedTier local(PersistentCache cache) {
         return new CountedTier(
-                new CacheTier(Tiers.LOCAL, cache), EventKind.STORE, EventDispatcher.NO_LISTENERS);
+                new CacheTier(Tiers.LOCAL, cache, true), EventKind.STORE, EventDispatcher.NO_LISTENERS);
     }
 
     /** Returns the only layer, with that time budget. */
     public static Layer layer(PersistentCache cache, TimeBudget budget) {
         BoundedTier bounds =
-                new BoundedTier(new CacheTier("bucket", cache), budget, Optional.empty());
+                new BoundedTier(new CacheTier("bucket", cache, true), budget, Optional.empty());
         return new Layer(
                 0,
                 new CountedTier(bounds, EventKind.UPLOAD, EventDispatcher.NO_LISTENERS),
@@ -36,12 +35,7 @@ public final class TestTiers {
     /** Returns an opener that returns these buckets in place of the configured ones, in order. */
     public static Tiers.BucketOpener buckets(List<? extends PersistentCache> buckets) {
         Iterator<? extends PersistentCache> next = buckets.iterator();
-        return _ -> {
-            PersistentCache bucket = next.next();
-            return new Tiers.OpenBucket(
-                    bucket,
-                    bucket instanceof BucketTier tier ? Optional.of(tier) : Optional.empty());
-        };
+        return _ -> next.next();
     }
 
     /** Returns the cause of the last failure, or {@code none}. */

@@ -71,7 +71,7 @@ class TierDecoratorsTest {
 
     private BoundedTier bounded(TimeBudget budget, Duration storeLimit) {
         return new BoundedTier(
-                new CheckedTier(new CacheTier("plugged", plugged)),
+                new CacheTier("plugged", new CheckedCache(plugged), true),
                 budget,
                 Optional.of(storeLimit));
     }
@@ -316,7 +316,7 @@ class TierDecoratorsTest {
     @DisplayName("a read-only tier loads, and neither stores nor discards")
     void readOnly() {
         plugged.content.store(entry);
-        Tier tier = new ReadOnlyTier(cache);
+        Tier tier = new CacheTier("plugged", plugged, false);
         assertThat(load(tier, entry.id())).isHitOf(entry);
         assertEquals(
                 StoreResult.Scope.STORE,
