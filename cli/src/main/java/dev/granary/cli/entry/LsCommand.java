@@ -95,7 +95,7 @@ public final class LsCommand extends OutputCommand {
                     order == Order.COMPILE ? BoundedEntryList.MAX_ENTRIES : limit);
             try (ProgressLine progress =
                     new ProgressLine(err(), "listing", 0).watching(inventory.waits())) {
-                inventory.list(entry -> {
+                inventory.catalog().list(entry -> {
                     if (isSelected.test(entry)) {
                         first.accept(entry);
                         progress.passing(Units.plural(first.entries(), "entry"));
@@ -184,7 +184,7 @@ public final class LsCommand extends OutputCommand {
 
     private static Details read(Place inventory, EntryCatalog.Listed listed) {
         try (Arena memory = Arena.ofConfined()) {
-            return switch (inventory.read(listed, memory)) {
+            return switch (inventory.catalog().read(listed, memory)) {
                 case LoadResult.Hit(Entry entry) ->
                     new Details(
                             entry.compileTime(),

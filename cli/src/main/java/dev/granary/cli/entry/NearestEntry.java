@@ -26,32 +26,26 @@ record NearestEntry(Id id, List<KeyDifference> differences) {
     private static final String SOURCE = "source";
     private static final String SPIRV = "spirv";
 
-    /** Copies the list. */
-    NearestEntry {
-        differences = List.copyOf(differences);
-    }
-
     /**
      * Finds the entry among the most recently used ones of a tier. An entry is of the same kernel
      * if it has the same source or SPIR-V, or if the source of {@code id} names one of its kernels.
      * Of equally near ones, the most recently used is returned.
      *
-     * @param limit the number of entries that are read
      * @return empty if none is of the same kernel
      * @throws IOException if the tier cannot be listed
      */
-    static Optional<NearestEntry> find(Place inventory, Id id, int limit) throws IOException {
+    static Optional<NearestEntry> find(Place place, Id id) throws IOException {
         BoundedEntryList recent = new BoundedEntryList(
                 Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis)
                         .reversed()
                         .thenComparing(listed -> listed.hash().hex()),
-                limit);
-        inventory.list(recent);
+                place.maxSearched());
+        place.catalog().list(recent);
         List<String> sources = sources(id);
         Optional<NearestEntry> nearest = Optional.empty();
         for (EntryCatalog.Listed listed : recent.sorted()) {
             try (Arena memory = Arena.ofConfined()) {
-                if (inventory.read(listed, memory) instanceof LoadResult.Hit(Entry entry)
+                if (place.catalog().read(listed, memory) instanceof LoadResult.Hit(Entry entry)
                         && !entry.id().equals(id)
                         && isOfSameKernel(entry, sources)) {
                     NearestEntry other =

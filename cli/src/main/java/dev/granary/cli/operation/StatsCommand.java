@@ -147,7 +147,7 @@ public final class StatsCommand extends OutputCommand {
         Map<String, Usage> usage = new TreeMap<>();
         try (ProgressLine progress =
                 new ProgressLine(err(), "counting", 0).watching(inventory.waits())) {
-            inventory.list(entry -> {
+            inventory.catalog().list(entry -> {
                 String namespace =
                         usage.containsKey(entry.namespace()) || usage.size() < MAX_TARGETS
                                 ? entry.namespace()

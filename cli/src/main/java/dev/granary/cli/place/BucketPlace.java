@@ -57,6 +57,11 @@ final class BucketPlace implements Place {
     }
 
     @Override
+    public int maxSearched() {
+        return 200;
+    }
+
+    @Override
     public SilenceMonitor waits() {
         return waits;
     }

@@ -48,6 +48,11 @@ final class DirectoryPlace implements Place {
     }
 
     @Override
+    public int maxSearched() {
+        return 10_000;
+    }
+
+    @Override
     public SilenceMonitor waits() {
         return waits;
     }

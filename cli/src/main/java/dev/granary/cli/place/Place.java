@@ -2,14 +2,12 @@ package dev.granary.cli.place;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.cli.output.Units;
 
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -26,6 +24,9 @@ public sealed interface Place extends AutoCloseable permits DirectoryPlace, Buck
 
     /** Returns the catalogue of its entries. */
     EntryCatalog catalog();
+
+    /** Returns the number of entries that a search may read; in a bucket each is a request. */
+    int maxSearched();
 
     /** Returns the monitor of the buckets that an operation on this place may wait for. */
     SilenceMonitor waits();
@@ -56,16 +57,6 @@ public sealed interface Place extends AutoCloseable permits DirectoryPlace, Buck
 
     /** Completes the stores so far. */
     void finish();
-
-    /** Passes each entry to {@code visitor} once, in no particular order. */
-    default void list(Consumer<EntryCatalog.Listed> visitor) throws IOException {
-        catalog().list(visitor);
-    }
-
-    /** Reads and verifies an entry, which is valid as long as {@code memory} is open. */
-    default LoadResult read(EntryCatalog.Listed listed, Arena memory) {
-        return catalog().read(listed, memory);
-    }
 
     /** Returns all entries of a catalogue, most recently used first. */
     static List<EntryCatalog.Listed> entries(EntryCatalog catalog) throws IOException {

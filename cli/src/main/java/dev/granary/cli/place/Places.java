@@ -14,6 +14,7 @@ import dev.granary.s3.BucketTier;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -83,6 +84,22 @@ public final class Places {
         } catch (LocalDirectoryException e) {
             throw new ConfigException(String.valueOf(e.getMessage()));
         }
+    }
+
+    /** Opens a place. */
+    @FunctionalInterface
+    public interface Opener {
+        Place open() throws ConfigException;
+    }
+
+    /** Returns the tiers in the order of lookups: the local directory if it exists, and buckets. */
+    public static List<Opener> tiers(GranaryConfig config) {
+        List<Opener> tiers = new ArrayList<>();
+        if (Files.exists(config.directory())) {
+            tiers.add(() -> local(config));
+        }
+        config.buckets().forEach(bucket -> tiers.add(() -> of(bucket)));
+        return tiers;
     }
 
     /**
