@@ -17,6 +17,9 @@ import java.util.Locale;
  * @param id the id in the namespace of the engine; may be empty
  */
 record ExplainedLookup(Id id, Explainer.Explanation explanation) {
+    private static final String CLAIM = "claim";
+    private static final String CLAIMED = "another process is compiling or storing it";
+
     /**
      * Adds each step and the outcome to a report.
      *
@@ -41,37 +44,29 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
     }
 
     private void add(GranaryEvent event, Report report) {
-        String program = isOwn(event) ? "" : "SPIR-V: ";
         switch (event) {
             case GranaryEvent.Load load ->
-                step(report, "load", load.id(), load.tier(), load.outcome(), text(load))
-                        .text(label(load.tier()), program + address(load.tier()) + text(load));
+                add("load", load.id(), load.tier(), load.outcome(), text(load), report);
             case GranaryEvent.Restore restore ->
-                step(
-                                report,
-                                "restore",
-                                restore.id(),
-                                restore.tier(),
-                                restore.outcome(),
-                                text(restore))
-                        .text(
-                                label(restore.tier()),
-                                program + address(restore.tier()) + text(restore));
-            case GranaryEvent.Wait wait -> {
-                String finding = "another process is compiling or storing it";
-                step(report, "wait", wait.id(), "", wait.outcome(), finding)
-                        .text("claim", program + finding);
-            }
-            case GranaryEvent.Compile compile -> {
-                String finding = compile.failure()
-                        .map(cause -> "none, so the compile fails: " + cause)
-                        .orElse("compiled, and stored if its compiler is known");
-                String outcome = compile.failure().isEmpty() ? "compiled" : "failed";
-                Report step = step(report, "compile", compile.id(), "", outcome, finding);
-                if (!isOwn(event)) {
-                    step.text("SPIR-V", finding);
-                }
-            }
+                add(
+                        "restore",
+                        restore.id(),
+                        restore.tier(),
+                        restore.outcome(),
+                        text(restore),
+                        report);
+            case GranaryEvent.Wait wait ->
+                add("wait", wait.id(), CLAIM, wait.outcome(), CLAIMED, report);
+            case GranaryEvent.Compile compile ->
+                add(
+                        "compile",
+                        compile.id(),
+                        "",
+                        compile.failure().isEmpty() ? "compiled" : "failed",
+                        compile.failure()
+                                .map(cause -> "none, so the compile fails: " + cause)
+                                .orElse("compiled, and stored if its compiler is known"),
+                        report);
             case GranaryEvent.Lookup _,
                     GranaryEvent.Store _,
                     GranaryEvent.Upload _,
@@ -79,22 +74,23 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
         }
     }
 
-    private static Report step(
-            Report report, String kind, String id, String tier, Object outcome, String finding) {
-        return report.part("steps")
+    /** Adds a step; to the text unless it is the compile of the kernel, which is the outcome. */
+    private void add(
+            String kind, String of, String tier, Object outcome, String finding, Report report) {
+        report.part("steps")
                 .data("step", kind)
-                .data("id", id)
-                .data("tier", tier)
+                .data("id", of)
+                .data("tier", tier.equals(CLAIM) ? "" : tier)
                 .data("outcome", outcome.toString().toLowerCase(Locale.ROOT))
                 .data("finding", finding);
-    }
-
-    private static String label(String tier) {
-        return tier.equals(Tiers.LOCAL) ? Tiers.LOCAL : "bucket";
-    }
-
-    private static String address(String tier) {
-        return tier.equals(Tiers.LOCAL) ? "" : tier + ": ";
+        String program = isOwn(of) ? "" : "SPIR-V: ";
+        if (List.of(Tiers.LOCAL, CLAIM).contains(tier)) {
+            report.text(tier, program + finding);
+        } else if (!tier.isEmpty()) {
+            report.text("bucket", program + tier + ": " + finding);
+        } else if (!isOwn(of)) {
+            report.text("SPIR-V", finding);
+        }
     }
 
     private static String text(GranaryEvent.Load load) {
@@ -112,7 +108,7 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
         String cause = restore.cause().orElse("");
         return switch (restore.outcome()) {
             case RESTORED, RECOMPILED ->
-                isOwn(restore) ? "restored" : "the driver builds from this program";
+                isOwn(restore.id()) ? "restored" : "the driver builds from this program";
             case QUARANTINED -> "not used: " + explanation.quarantine().orElse("in quarantine");
             case INCOMPATIBLE -> "discarded as incompatible: " + cause;
             case REFUSED, FAILED -> "not used: " + cause;
@@ -123,9 +119,9 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
         String found = explanation.entry().isEmpty()
                 ? "a lookup compiles: " + reason()
                 : explanation.events().stream()
-                        .filter(this::isOwn)
                         .filter(GranaryEvent.Restore.class::isInstance)
                         .map(GranaryEvent.Restore.class::cast)
+                        .filter(restore -> isOwn(restore.id()))
                         .reduce((_, last) -> last)
                         .map(last -> "a lookup restores the entry of "
                                 + (last.tier().equals(Tiers.LOCAL)
@@ -150,22 +146,13 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
                         + explanation.failure().map(cause -> "; " + cause).orElse("");
     }
 
-    /** Returns false for an event of the lookup of an intermediate program. */
-    private boolean isOwn(GranaryEvent event) {
-        String digest = id.isEmpty() ? "" : id.hash().hex();
-        return switch (event) {
-            // an entry of another namespace has another id
-            case GranaryEvent.Load load -> load.id().equals(digest);
-            case GranaryEvent.Restore restore ->
-                restore.id().equals(digest)
-                        || explanation
-                                .entry()
-                                .filter(entry -> entry.id().hash().hex().equals(restore.id()))
-                                .isPresent();
-            case GranaryEvent.Wait wait -> wait.id().equals(digest);
-            case GranaryEvent.Compile compile -> compile.id().equals(digest);
-            case GranaryEvent.Lookup lookup -> lookup.id().equals(digest);
-            case GranaryEvent.Store _, GranaryEvent.Upload _, GranaryEvent.Eviction _ -> false;
-        };
+    /** Returns false for the id of an intermediate program. */
+    private boolean isOwn(String of) {
+        // an entry of another namespace has another id
+        return (!id.isEmpty() && id.hash().hex().equals(of))
+                || explanation
+                        .entry()
+                        .filter(entry -> entry.id().hash().hex().equals(of))
+                        .isPresent();
     }
 }
