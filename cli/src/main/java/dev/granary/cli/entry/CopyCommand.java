@@ -64,19 +64,10 @@ public final class CopyCommand extends OutputCommand {
             EntryCopier copier = copy(from, to, entries);
             Report report = report().field("from", from.name())
                     .field("to", to.name())
-                    .data("selected", entries.size())
-                    .field(
-                            "copied",
-                            new Report.Shown(
-                                    copier.copied(),
-                                    Units.entries(copier.copied(), copier.copiedBytes())))
-                    .data("copiedBytes", copier.copiedBytes())
-                    .field("present", copier.present())
-                    .count(
-                            "otherVersion",
-                            copier.otherVersions(),
-                            Units.plural(copier.otherVersions(), "entry")
-                                    + " of other versions left out")
+                    .data("selected", entries.size());
+            Place.add("copied", copier.copied(), copier.copiedBytes(), report)
+                    .field("present", copier.present());
+            copier.addOtherVersions(" of other versions left out", report)
                     .field("failed", copier.failed());
             copier.addFailures(report);
             report.print();

@@ -9,6 +9,7 @@ import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.EntryCopier;
+import dev.granary.cli.place.Place;
 import dev.granary.cli.place.Warmer;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
@@ -23,6 +24,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -76,10 +78,8 @@ public final class WarmCommand extends OutputCommand {
                     try {
                         Warmer.Report warmed = from(warmer, layer, target);
                         isSuccess &= warmed.isWhole();
-                        if (warmed.wanted()
-                                        + warmed.present()
-                                        + warmed.entries().failed()
-                                > 0) {
+                        if (warmed.plan().entries() + warmed.present() > 0
+                                || warmed.entries().failed() > 0) {
                             empty.remove(target);
                         }
                         part.line("from " + layer.name()).line("for  " + target);
@@ -130,12 +130,8 @@ public final class WarmCommand extends OutputCommand {
 
     private static void add(Duration elapsed, Warmer.Report warmed, Report report) {
         EntryCopier entries = warmed.entries();
-        report.field(
-                        "installed",
-                        new Report.Shown(
-                                entries.copied(),
-                                Units.entries(entries.copied(), entries.copiedBytes())))
-                .data("installedBytes", entries.copiedBytes())
+        long unpacked = warmed.plan().unpackedEntries();
+        Place.add("installed", entries.copied(), entries.copiedBytes(), report)
                 .field("present", warmed.present())
                 .field("skipped", entries.failed())
                 .field("received:receivedBytes", Report.bytes(entries.receivedBytes()))
@@ -144,8 +140,8 @@ public final class WarmCommand extends OutputCommand {
         entries.addFailures(report);
         report.count(
                         "unpacked",
-                        warmed.unpacked(),
-                        Units.plural(warmed.unpacked(), "entry")
+                        unpacked,
+                        Units.plural(unpacked, "entry")
                                 + " needed a request each; granary compact moves them into packs")
                 .line("");
     }
@@ -153,10 +149,10 @@ public final class WarmCommand extends OutputCommand {
     /** Adds one line for each problem, with what to do about it. */
     private static void addProblems(
             GranaryConfig config, BucketConfig layer, Warmer.Report warmed, Report report) {
-        report.data("unlisted", warmed.unlisted()).data("displaced", warmed.displaced());
-        warmed.unlisted()
-                .ifPresent(cause -> report.problem("unpacked entries could not be listed in "
-                        + layer.name() + " (" + cause + "); --packs-only leaves them out"));
+        Optional<String> unlisted = warmed.plan().unlisted();
+        report.data("unlisted", unlisted).data("displaced", warmed.displaced());
+        unlisted.ifPresent(cause -> report.problem("unpacked entries could not be listed in "
+                + layer.name() + " (" + cause + "); --packs-only leaves them out"));
         if (warmed.displaced() > 0) {
             report.problem(Units.plural(warmed.displaced(), "entry") + " evicted from "
                     + config.directory() + " again because of its capacity of "

@@ -10,13 +10,12 @@ import dev.granary.local.EntryFiles;
 
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /** Directory of entries, in the form of a local directory. */
@@ -60,27 +59,16 @@ final class DirectoryPlace implements Place {
     @Override
     public void read(List<EntryCatalog.Listed> wanted, EntryCopier copier)
             throws InterruptedException {
-        AtomicInteger next = new AtomicInteger();
-        ExecutorService threads =
-                Executors.newFixedThreadPool(READERS, DaemonThreads.named("granary-copy"));
-        try {
-            List<Future<?>> readers = new ArrayList<>();
-            for (int i = 0; i < READERS; i++) {
-                readers.add(threads.submit(() -> {
-                    for (int at = next.getAndIncrement();
-                            at < wanted.size() && !Thread.currentThread().isInterrupted();
-                            at = next.getAndIncrement()) {
-                        copier.read(files, wanted.get(at));
-                    }
-                }));
-            }
-            for (Future<?> reader : readers) {
-                reader.get();
+        List<Callable<Object>> reads = wanted.stream()
+                .map(listed -> Executors.callable(() -> copier.read(files, listed)))
+                .toList();
+        try (ExecutorService threads =
+                Executors.newFixedThreadPool(READERS, DaemonThreads.named("granary-copy"))) {
+            for (Future<Object> read : threads.invokeAll(reads)) {
+                read.get();
             }
         } catch (ExecutionException e) {
             throw new IllegalStateException(e.getCause());
-        } finally {
-            threads.shutdownNow();
         }
     }
 

@@ -3,6 +3,7 @@ package dev.granary.cli.place;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
@@ -40,6 +41,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     private final LongAdder copied = new LongAdder();
     private final LongAdder copiedBytes = new LongAdder();
     private final LongAdder present = new LongAdder();
+    private final LongAdder presentBytes = new LongAdder();
     private final LongAdder otherVersion = new LongAdder();
     private final LongAdder receivedBytes = new LongAdder();
     private final LongAdder failed = new LongAdder();
@@ -130,19 +132,19 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     }
 
     /** Reads and verifies an entry, and copies it. One that was evicted meanwhile is left out. */
-    void read(EntryCatalog catalog, EntryCatalog.Listed listed) {
+    public void read(EntryCatalog catalog, EntryCatalog.Listed listed) {
         try (Arena memory = Arena.ofConfined()) {
             switch (catalog.read(listed, memory)) {
                 case LoadResult.Hit(Entry entry) ->
                     entries(List.of(new BulkEntryReader.Arrival(entry, MemorySegment.NULL)));
                 case LoadResult.Absent _ -> {}
-                case LoadResult.Damaged damage
-                when Place.isOtherVersion(damage.damage()) -> otherVersion.increment();
-                case LoadResult.Damaged damage -> {
-                    if (repair.test(listed)) {
+                case LoadResult.Damaged(DamageKind damage, String detail) -> {
+                    if (Place.isOtherVersion(damage)) {
+                        otherVersion.increment();
+                    } else if (repair.test(listed)) {
                         removed.increment();
                     } else {
-                        skip(listed, Place.name(damage.damage()) + ": " + damage.detail());
+                        skip(listed, Place.name(damage) + ": " + detail);
                     }
                 }
                 case LoadResult.Unavailable lost -> skip(listed, lost.cause());
@@ -177,14 +179,12 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                 copiedBytes.add(stored.bytes());
                 progress.accept(this);
             }
-            case StoreResult.Duplicate _, StoreResult.Divergent _ -> present.increment();
-            case StoreResult.Refused refused ->
-                skipped(
-                        1,
-                        bytes,
-                        refused.scope() == StoreResult.Scope.STORE
-                                ? refused.reason()
-                                : id + ": " + refused.reason());
+            case StoreResult.Duplicate _, StoreResult.Divergent _ -> {
+                present.increment();
+                presentBytes.add(bytes);
+            }
+            case StoreResult.Refused(StoreResult.Scope scope, String reason) ->
+                skipped(1, bytes, scope == StoreResult.Scope.STORE ? reason : id + ": " + reason);
             case StoreResult.Failed failed -> skipped(1, bytes, id + ": " + failed.cause());
             case StoreResult.Unknown unknown -> skipped(1, bytes, id + ": " + unknown.cause());
         }
@@ -227,6 +227,11 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         return present.sum();
     }
 
+    /** Returns the length of keys and binaries of those of them that were read, in bytes. */
+    public long presentBytes() {
+        return presentBytes.sum();
+    }
+
     /** Returns the number of entries that another version of Granary wrote; they are left out. */
     public long otherVersions() {
         return otherVersion.sum();
@@ -247,6 +252,12 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         synchronized (failures) {
             return new TreeMap<>(failures);
         }
+    }
+
+    /** Adds the number of entries of other versions to a report, with a line if there are some. */
+    public Report addOtherVersions(String text, Report report) {
+        return report.count(
+                "otherVersion", otherVersions(), Units.plural(otherVersions(), "entry") + text);
     }
 
     /** Adds the causes for which entries failed to a report, with shortened ids in the text. */

@@ -4,6 +4,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
+import dev.granary.cli.output.Report;
 import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.cli.output.Units;
 
@@ -78,6 +79,12 @@ public sealed interface Place extends AutoCloseable permits DirectoryPlace, Buck
     /** Returns the name of a kind of damage, such as {@code too old}. */
     static String name(DamageKind damage) {
         return damage.name().toLowerCase(Locale.ROOT).replace('_', ' ');
+    }
+
+    /** Adds a number of entries to a report, with their length in bytes. */
+    static Report add(String name, long entries, long bytes, Report report) {
+        return report.field(name, new Report.Shown(entries, Units.entries(entries, bytes)))
+                .data(name + "Bytes", bytes);
     }
 
     /** Returns the sum of the lengths of entries. */

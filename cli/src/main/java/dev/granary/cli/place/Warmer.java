@@ -17,7 +17,6 @@ import dev.granary.s3.pack.warm.BulkReadPlan;
 
 import java.io.IOException;
 import java.util.HashSet;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ObjLongConsumer;
@@ -44,25 +43,20 @@ public final class Warmer implements AutoCloseable {
     /**
      * Result of warming from one bucket for one target.
      *
+     * @param plan the plan, which wants what the local tier lacked
      * @param entries the copied entries
-     * @param present the number of entries that the local tier had already
-     * @param wanted the number of entries of the bucket that it had not
-     * @param unpacked how many of these are unpacked
      * @param requests the number of requests sent
      * @param displaced the number of entries that were evicted meanwhile to stay below the capacity
-     * @param unlisted the cause if the unpacked entries could not be listed, else empty
      */
-    public record Report(
-            EntryCopier entries,
-            long present,
-            long wanted,
-            long unpacked,
-            long requests,
-            long displaced,
-            Optional<String> unlisted) {
+    public record Report(BulkReadPlan plan, EntryCopier entries, long requests, long displaced) {
+        /** Returns the number of entries that the local tier had already. */
+        public long present() {
+            return plan.present() + entries.present();
+        }
+
         /** Returns true if no entry of the bucket was skipped and none remained unlisted. */
         public boolean isWhole() {
-            return entries.failed() == 0 && unlisted.isEmpty();
+            return entries.failed() == 0 && plan.unlisted().isEmpty();
         }
     }
 
@@ -97,11 +91,12 @@ public final class Warmer implements AutoCloseable {
             throws ConfigException, IOException, InterruptedException {
         try (BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config))) {
             waits.watch(layer.name(), bucket.traffic()::quiet);
-            LocalContents before = localContents(namespace);
+            long evicted = local.statistics().evictions();
+            AtomicLong room = new AtomicLong(local.capacityBytes());
+            Set<Sha256> present = contents(namespace, room);
             BulkEntryReader reader = bucket.bulkReader(namespace);
-            BulkReadPlan plan = reader.plan(unpacked, id -> !before.hashes().contains(id));
+            BulkReadPlan plan = reader.plan(unpacked, id -> !present.contains(id));
             long bytes = plan.bytes();
-            AtomicLong room = new AtomicLong(local.capacityBytes() - before.bytesOnDisk());
             EntryFiles files = EntryFiles.in(local.directory());
             EntryCopier copier = new EntryCopier(
                     (entry, whenDone) -> {
@@ -114,20 +109,11 @@ public final class Warmer implements AutoCloseable {
                     copied -> progress.accept(copied, bytes));
             copier.skipLost(plan);
             reader.run(plan, copier);
-            long displaced = 0;
             if (room.get() < 0) {
                 local.enforceCapacity(); // the count below needs the end of each sweep
-                long after = localContents(namespace).entries();
-                displaced = Math.max(0, before.entries() + copier.copied() - after);
             }
-            return new Report(
-                    copier,
-                    plan.present() + copier.present(),
-                    plan.entries(),
-                    plan.unpackedEntries(),
-                    bucket.requests().total(),
-                    displaced,
-                    plan.unlisted());
+            long displaced = local.statistics().evictions() - evicted;
+            return new Report(plan, copier, bucket.requests().total(), displaced);
         }
     }
 
@@ -136,21 +122,15 @@ public final class Warmer implements AutoCloseable {
         return entry.binaries().byteSize() + entry.id().length() + 2 * BLOCK_BYTES;
     }
 
-    /** Contents of the local tier: the hashes of one target, and the size of all entries. */
-    private record LocalContents(Set<Sha256> hashes, long entries, long bytes) {
-        long bytesOnDisk() {
-            return bytes + entries * BLOCK_BYTES;
-        }
-    }
-
-    /** Returns what can be listed; the rest is fetched again. */
-    private LocalContents localContents(String namespace) {
+    /**
+     * Returns the hashes of a target in the local tier, and subtracts the size of all entries from
+     * {@code room}. What cannot be listed is fetched again.
+     */
+    private Set<Sha256> contents(String namespace, AtomicLong room) {
         Set<Sha256> hashes = new HashSet<>();
-        long[] all = {0, 0};
         try {
             local.list((EntryCatalog.Listed listed) -> {
-                all[0]++;
-                all[1] += listed.bytes();
+                room.addAndGet(-listed.bytes() - BLOCK_BYTES);
                 if (listed.namespace().equals(namespace)) {
                     hashes.add(listed.hash());
                 }
@@ -158,7 +138,7 @@ public final class Warmer implements AutoCloseable {
         } catch (IOException e) {
             Warnings.warn("warm", "The local directory cannot be listed in full: " + e);
         }
-        return new LocalContents(hashes, all[0], all[1]);
+        return hashes;
     }
 
     /** Returns the monitor of the buckets that this warmer may wait for. */

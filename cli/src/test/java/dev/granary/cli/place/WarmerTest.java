@@ -81,7 +81,7 @@ class WarmerTest {
         assertEquals(
                 List.of(50L, 50L, 0L, 0L, true),
                 List.of(
-                        report.wanted(),
+                        report.plan().entries(),
                         report.entries().copied(),
                         report.present(),
                         report.displaced(),
@@ -103,7 +103,7 @@ class WarmerTest {
         assertEquals(
                 List.of(0L, 0L, 50L, 0L),
                 List.of(
-                        again.wanted(),
+                        again.plan().entries(),
                         again.entries().copied(),
                         again.present(),
                         again.entries().receivedBytes()));
@@ -129,18 +129,22 @@ class WarmerTest {
         fleet.publish(of(kernels.subList(4, 10)));
         Warmer.Report packs =
                 warm(fleet.config("first").build(), BulkEntryReader.UnpackedEntries.SKIP);
-        assertEquals(List.of(6L, 0L), List.of(packs.entries().copied(), packs.unpacked()));
+        assertEquals(
+                List.of(6L, 0L), List.of(packs.entries().copied(), packs.plan().unpackedEntries()));
         fleet.requests();
         Warmer.Report both =
                 warm(fleet.config("second").build(), BulkEntryReader.UnpackedEntries.READ);
-        assertEquals(List.of(10L, 4L), List.of(both.entries().copied(), both.unpacked()));
+        assertEquals(
+                List.of(10L, 4L), List.of(both.entries().copied(), both.plan().unpackedEntries()));
         assertEquals(4, fleet.requests().stream().filter("GET entry"::equals).count());
         fleet.plan(FaultPlan.when(
                 request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
         Warmer.Report unlisted =
                 warm(fleet.config("third").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(6, unlisted.entries().copied());
-        assertTrue(unlisted.unlisted().orElseThrow().contains("AccessDenied"), unlisted::toString);
+        assertTrue(
+                unlisted.plan().unlisted().orElseThrow().contains("AccessDenied"),
+                unlisted::toString);
     }
 
     @Test
