@@ -17,7 +17,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
@@ -46,19 +46,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     private final LongAdder receivedBytes = new LongAdder();
     private final LongAdder failed = new LongAdder();
     private final LongAdder removed = new LongAdder();
-    private final Map<String, Failures> failures = new TreeMap<>(); // guarded by itself
-
-    /**
-     * Entries that failed for one cause.
-     *
-     * @param entries the number of entries
-     * @param bytes their stored length in the source, in bytes, as far as it is known
-     */
-    public record Failures(long entries, long bytes) {
-        Failures plus(Failures other) {
-            return new Failures(entries + other.entries, bytes + other.bytes);
-        }
-    }
+    private final Map<String, Long> failures = new ConcurrentSkipListMap<>(); // by cause
 
     /**
      * Creates a copier.
@@ -193,9 +181,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     @Override
     public void skipped(int entries, long bytes, String cause) {
         failed.add(entries);
-        synchronized (failures) {
-            failures.merge(cause, new Failures(entries, bytes), Failures::plus);
-        }
+        failures.merge(cause, (long) entries, Long::sum);
         progress.accept(this);
     }
 
@@ -247,11 +233,9 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         return receivedBytes.sum();
     }
 
-    /** Returns the entries that could not be copied, by cause. */
-    public Map<String, Failures> failures() {
-        synchronized (failures) {
-            return new TreeMap<>(failures);
-        }
+    /** Returns the numbers of entries that could not be copied, by cause. */
+    public Map<String, Long> failures() {
+        return failures;
     }
 
     /** Adds the number of entries of other versions to a report, with a line if there are some. */
@@ -263,12 +247,9 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     /** Adds the causes for which entries failed to a report, with shortened ids in the text. */
     public void addFailures(Report report) {
         ReportTable table =
-                report.table("failures", "failed:entries", "-bytes", "~cause").limit(MAX_LISTED);
-        failures()
-                .forEach((cause, each) -> table.row(
-                        each.entries(),
-                        each.bytes(),
-                        new Report.Shown(cause, ID.matcher(cause).replaceAll("$1"))));
+                report.table("failures", "failed:entries", "~cause").limit(MAX_LISTED);
+        failures.forEach((cause, entries) ->
+                table.row(entries, new Report.Shown(cause, ID.matcher(cause).replaceAll("$1"))));
     }
 
     /** Returns the number of entries that are copied, or need not or cannot be. */
