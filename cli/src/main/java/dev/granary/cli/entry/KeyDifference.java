@@ -83,8 +83,8 @@ record KeyDifference(String field, List<String> a, List<String> b) {
      */
     static void add(List<KeyDifference> differences, String a, String b, Report report) {
         ReportTable table = report.table("differences", "field", "<" + a + ":a", "<" + b + ":b");
-        differences.forEach(each -> table.row(
-                each.field, shortened(each.a, each.b), shortened(each.b, each.a)));
+        differences.forEach(each ->
+                table.row(each.field, shortened(each.a, each.b), shortened(each.b, each.a)));
     }
 
     private static Report.Shown shortened(List<String> values, List<String> others) {

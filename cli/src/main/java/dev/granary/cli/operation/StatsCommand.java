@@ -116,8 +116,8 @@ public final class StatsCommand extends OutputCommand {
             text.sample("granary_capacity_bytes", config.capacityBytes());
         }
         text.family("granary_entries", "gauge", "entries in the tier, by target");
-        usage.forEach((target, count) -> text.sample(
-                "granary_entries", count.entries(), "tier", tier, "target", target));
+        usage.forEach((target, count) ->
+                text.sample("granary_entries", count.entries(), "tier", tier, "target", target));
         text.family("granary_entries_bytes", "gauge", "the length of the entries, by target");
         usage.forEach((target, count) -> text.sample(
                 "granary_entries_bytes", count.bytes(), "tier", tier, "target", target));
@@ -189,8 +189,7 @@ public final class StatsCommand extends OutputCommand {
         long inMemory = memoryHits + count.applyAsLong(Counter.PROGRAM_MISSES);
         tiers.row("memory", inMemory, memoryHits, rate(memoryHits, inMemory), Optional.empty());
         Map<String, List<Counter>> stores = new LinkedHashMap<>();
-        stores.put(
-                "local", List.of(Counter.LOCAL_LOOKUPS, Counter.LOCAL_HITS, Counter.LOCAL_TIME));
+        stores.put("local", List.of(Counter.LOCAL_LOOKUPS, Counter.LOCAL_HITS, Counter.LOCAL_TIME));
         stores.put(
                 "buckets", List.of(Counter.LAYER_LOOKUPS, Counter.LAYER_HITS, Counter.LAYER_TIME));
         stores.forEach((tier, counters) -> {
@@ -201,8 +200,7 @@ public final class StatsCommand extends OutputCommand {
         });
         long compiled = count.applyAsLong(Counter.COMPILED);
         double millis = count.applyAsLong(Counter.COMPILE_TIME);
-        tiers.row(
-                "compiler", compiled, Optional.empty(), Optional.empty(), mean(millis, compiled));
+        tiers.row("compiler", compiled, Optional.empty(), Optional.empty(), mean(millis, compiled));
     }
 
     /** Returns the share of hits; counters of older versions may have more hits than lookups. */

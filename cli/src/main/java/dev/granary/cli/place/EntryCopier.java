@@ -246,8 +246,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
 
     /** Adds the causes for which entries failed to a report, with shortened ids in the text. */
     public void addFailures(Report report) {
-        ReportTable table =
-                report.table("failures", "failed:entries", "~cause").limit(MAX_LISTED);
+        ReportTable table = report.table("failures", "failed:entries", "~cause").limit(MAX_LISTED);
         failures.forEach((cause, entries) ->
                 table.row(entries, new Report.Shown(cause, ID.matcher(cause).replaceAll("$1"))));
     }

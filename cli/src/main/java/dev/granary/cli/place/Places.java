@@ -36,7 +36,7 @@ public final class Places {
      */
     public static Place source(String text, GranaryConfigBuilder builder) throws ConfigException {
         if (isBucket(text)) {
-            return forCopy(bucket(text, builder));
+            return of(bucket(text, builder));
         }
         Path named = path(text);
         DirectoryPlace place = new DirectoryPlace(PrivateSubdirectory.resolve(named));
@@ -61,7 +61,7 @@ public final class Places {
     public static Place destination(String text, GranaryConfigBuilder builder)
             throws ConfigException {
         if (isBucket(text)) {
-            return forCopy(writableBucket(text, builder));
+            return of(writableBucket(text, builder));
         }
         Path directory = PrivateSubdirectory.resolve(path(text));
         if (Files.exists(directory) && !Files.isDirectory(directory)) {
@@ -103,16 +103,11 @@ public final class Places {
     }
 
     /**
-     * Opens the place of a bucket. Sends nothing.
+     * Opens the place of a bucket, whose requests may take longer than in a lookup. Sends nothing.
      *
      * @throws ConfigException if it cannot be opened as configured
      */
     public static Place of(BucketConfig bucket) throws ConfigException {
-        return new BucketPlace(bucket.name(), TierFactory.bucket(bucket, Optional.empty()));
-    }
-
-    /** Opens the place of a bucket for a copy: its requests may take longer. */
-    private static Place forCopy(BucketConfig bucket) throws ConfigException {
         return new BucketPlace(bucket.name(), TierFactory.bucketForBackground(bucket));
     }
 
