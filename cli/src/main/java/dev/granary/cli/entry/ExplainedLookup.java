@@ -45,28 +45,19 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
 
     private void add(GranaryEvent event, Report report) {
         switch (event) {
-            case GranaryEvent.Load load ->
-                add("load", load.id(), load.tier(), load.outcome(), text(load), report);
-            case GranaryEvent.Restore restore ->
-                add(
-                        "restore",
-                        restore.id(),
-                        restore.tier(),
-                        restore.outcome(),
-                        text(restore),
-                        report);
-            case GranaryEvent.Wait wait ->
-                add("wait", wait.id(), CLAIM, wait.outcome(), CLAIMED, report);
-            case GranaryEvent.Compile compile ->
-                add(
-                        "compile",
-                        compile.id(),
-                        "",
-                        compile.failure().isEmpty() ? "compiled" : "failed",
-                        compile.failure()
-                                .map(cause -> "none, so the compile fails: " + cause)
-                                .orElse("compiled, and stored if its compiler is known"),
-                        report);
+            case GranaryEvent.Load one ->
+                add("load", one.id(), one.tier(), one.outcome(), text(one), report);
+            case GranaryEvent.Restore one ->
+                add("restore", one.id(), one.tier(), one.outcome(), text(one), report);
+            case GranaryEvent.Wait one ->
+                add("wait", one.id(), CLAIM, one.outcome(), CLAIMED, report);
+            case GranaryEvent.Compile one -> {
+                String finding = one.failure()
+                        .map(cause -> "none, so the compile fails: " + cause)
+                        .orElse("compiled, and stored if its compiler is known");
+                String outcome = one.failure().isEmpty() ? "compiled" : "failed";
+                add("compile", one.id(), "", outcome, finding, report);
+            }
             case GranaryEvent.Lookup _,
                     GranaryEvent.Store _,
                     GranaryEvent.Upload _,

@@ -80,7 +80,9 @@ public final class InspectCommand extends OutputCommand {
             if (y != null) {
                 compare(required(named, x), required(argument.resolve(y, memory), y));
             } else if (isKeyOnly) {
-                KeyText.print(required(named, x), out());
+                Report report = report();
+                KeyText.addWhole(required(named, x), report);
+                report.print();
             } else {
                 inspect(config, named);
             }
@@ -105,8 +107,7 @@ public final class InspectCommand extends OutputCommand {
         if (a.equals(b)) {
             report.line("The ids are equal.");
         }
-        List<KeyDifference> differences = KeyDifference.between(a, b);
-        KeyDifference.add(differences, "A", "B", report);
+        KeyDifference.add(a, b, "A", "B", report);
         report.print();
     }
 
@@ -173,14 +174,14 @@ public final class InspectCommand extends OutputCommand {
             throws ConfigException {
         for (Places.Opener tier : Places.tiers(config)) {
             try (Place place = tier.open()) {
-                Optional<NearestEntry> nearest = NearestEntry.find(place, id);
+                Optional<Id> nearest = NearestEntry.find(place, id);
                 if (nearest.isPresent()) {
-                    Sha256 found = nearest.get().id().hash();
+                    Sha256 found = nearest.get().hash();
                     report.line("")
                             .field(
                                     "nearest",
                                     new Report.Shown(found, found + " in " + place.name()));
-                    KeyDifference.add(nearest.get().differences(), "lookup", "entry", report);
+                    KeyDifference.add(id, nearest.get(), "lookup", "entry", report);
                     return;
                 }
             } catch (IOException e) {

@@ -81,10 +81,11 @@ record KeyDifference(String field, List<String> a, List<String> b) {
      * @param a the heading of the values of the first key
      * @param b the heading of those of the second
      */
-    static void add(List<KeyDifference> differences, String a, String b, Report report) {
+    static void add(Id first, Id second, String a, String b, Report report) {
         ReportTable table = report.table("differences", "field", "<" + a + ":a", "<" + b + ":b");
-        differences.forEach(each ->
-                table.row(each.field, shortened(each.a, each.b), shortened(each.b, each.a)));
+        between(first, second)
+                .forEach(each -> table.row(
+                        each.field, shortened(each.a, each.b), shortened(each.b, each.a)));
     }
 
     private static Report.Shown shortened(List<String> values, List<String> others) {

@@ -34,6 +34,8 @@ import java.util.function.Predicate;
         mixinStandardHelpOptions = true,
         description = "List the entries of the local directory, of another one, or of a bucket.")
 public final class LsCommand extends OutputCommand {
+    private static final List<String> SHORT = List.of("=target", "id", "size:bytes", "<last used");
+
     /** The sort order of the list. */
     enum Order {
         USED,
@@ -133,38 +135,30 @@ public final class LsCommand extends OutputCommand {
 
     /** Adds a table of entries, of which the text has at most {@code limit}. */
     static void add(List<EntryCatalog.Listed> entries, int limit, Report report) {
-        ReportTable table = report.table("entries", "=target", "id", "size:bytes", "<last used")
-                .limit(limit);
-        entries.forEach(entry -> table.row(
-                entry.namespace(),
-                entry.hash(),
-                Report.bytes(entry.bytes()),
-                Instant.ofEpochMilli(entry.lastUsedMillis())));
+        ReportTable table =
+                report.table("entries", SHORT.toArray(String[]::new)).limit(limit);
+        entries.forEach(entry -> table.row(cells(entry).toArray()));
     }
 
     private static void addLong(List<Details> entries, Report report) {
-        ReportTable table = report.table(
-                "entries",
-                "=target",
-                "id",
-                "size:bytes",
-                "<last used",
-                "compiled:compileMillis",
-                "~kernels",
-                "-damage");
+        List<String> headings = new ArrayList<>(SHORT);
+        headings.addAll(List.of("compiled:compileMillis", "~kernels", "-damage"));
+        ReportTable table = report.table("entries", headings.toArray(String[]::new));
         for (Details each : entries) {
+            List<Object> cells = cells(each.entry());
+            cells.add(each.damage().isEmpty() ? each.compileTime() : Optional.empty());
             String kernels = String.join(" ", each.kernels());
-            table.row(
-                    each.entry().namespace(),
-                    each.entry().hash(),
-                    Report.bytes(each.entry().bytes()),
-                    Instant.ofEpochMilli(each.entry().lastUsedMillis()),
-                    each.damage().isEmpty() ? each.compileTime() : Optional.empty(),
-                    new Report.Shown(
-                            each.kernels(),
-                            each.damage().map(damage -> "(" + damage + ")").orElse(kernels)),
-                    each.damage());
+            String shown = each.damage().map(damage -> "(" + damage + ")").orElse(kernels);
+            cells.add(new Report.Shown(each.kernels(), shown));
+            cells.add(each.damage());
+            table.row(cells.toArray());
         }
+    }
+
+    private static List<Object> cells(EntryCatalog.Listed entry) {
+        Instant used = Instant.ofEpochMilli(entry.lastUsedMillis());
+        return new ArrayList<>(
+                List.of(entry.namespace(), entry.hash(), Report.bytes(entry.bytes()), used));
     }
 
     private List<Details> read(Place inventory, List<EntryCatalog.Listed> entries) {

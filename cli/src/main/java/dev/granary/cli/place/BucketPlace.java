@@ -13,7 +13,6 @@ import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 
 import java.io.IOException;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +33,7 @@ final class BucketPlace implements Place {
     private final BucketTier tier;
     private final BulkBucket bulk;
     private final SilenceMonitor waits = new SilenceMonitor();
-    private final Map<String, Set<Sha256>> present = new HashMap<>();
+    private final Set<Sha256> present = new HashSet<>();
     private final Map<String, PackPublisher> publishers = new ConcurrentHashMap<>();
 
     /** Creates the place of a bucket, which its {@link #close} closes. Sends nothing. */
@@ -97,13 +96,12 @@ final class BucketPlace implements Place {
 
     @Override
     public void prepare() throws IOException {
-        tier.list(listed -> present.computeIfAbsent(listed.namespace(), _ -> new HashSet<>())
-                .add(listed.hash()));
+        tier.list(listed -> present.add(listed.hash()));
     }
 
     @Override
     public boolean contains(EntryCatalog.Listed entry) {
-        return present.getOrDefault(entry.namespace(), Set.of()).contains(entry.hash());
+        return present.contains(entry.hash());
     }
 
     @Override
