@@ -110,6 +110,7 @@ public final class CompactCommand extends OutputCommand {
                     + " ${DEFAULT-VALUE})")
     private Duration grace = Duration.ofDays(1);
 
+    private final SilenceMonitor waits = new SilenceMonitor();
     private long leftOut;
 
     @Override
@@ -126,7 +127,9 @@ public final class CompactCommand extends OutputCommand {
         Report report = report().data("bucket", bucket.name()).data("dryRun", isDry);
         List<String> namespaces = targets.namespaces(DeviceSelection.ANY);
         try (BucketTier tier = TierFactory.bucket(bucket, TierFactory.directory(config));
-                BulkBucket bulk = TierFactory.bulk(bucket, TierFactory.directory(config))) {
+                BulkBucket bulk = tier.packed()) {
+            waits.watch(bucket.name(), tier.traffic()::quiet);
+            waits.watch(bucket.name(), bulk.traffic()::quiet);
             for (String target : namespaces) {
                 Report part = report.part("targets").data("target", target);
                 try {
@@ -170,8 +173,6 @@ public final class CompactCommand extends OutputCommand {
             throws CompactionException {
         CompactionPlan plan;
         PackRemover.Removal removal;
-        SilenceMonitor waits = new SilenceMonitor();
-        waits.watch(bucket.name(), bulk.traffic()::quiet);
         try (ProgressLine _ = new ProgressLine(err(), "compacting", 0).watching(waits)) {
             plan = bulk.compactor(target).plan(Set.copyOf(without));
             removal = bulk.remover(target).plan(grace);
@@ -205,9 +206,6 @@ public final class CompactCommand extends OutputCommand {
         Optional<CompactionReport> compacted = Optional.empty();
         PackRemover.Removal removal;
         long adopted;
-        SilenceMonitor waits = new SilenceMonitor();
-        waits.watch(bucket.name(), tier.traffic()::quiet);
-        waits.watch(bucket.name(), bulk.traffic()::quiet);
         try (ProgressLine progress = new ProgressLine(err(), "compacting", 0).watching(waits)) {
             Optional<String> obstacle = tier.packObstacle();
             if (obstacle.isPresent()) {

@@ -6,8 +6,6 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.toml.SafeText;
-import dev.granary.local.LocalDirectoryException;
-import dev.granary.local.LocalTier;
 import dev.granary.local.PrivateSubdirectory;
 import dev.granary.s3.BucketTier;
 
@@ -76,14 +74,10 @@ public final class Places {
      * @throws ConfigException if programs cannot use it
      */
     public static Place local(GranaryConfig config) throws ConfigException {
-        try {
-            if (Files.exists(config.directory())) {
-                LocalTier.prepareDirectory(config.directory());
-            }
-            return new DirectoryPlace(config.directory());
-        } catch (LocalDirectoryException e) {
-            throw new ConfigException(String.valueOf(e.getMessage()));
+        if (Files.exists(config.directory())) {
+            TierFactory.prepareDirectory(config);
         }
+        return new DirectoryPlace(config.directory());
     }
 
     /** Opens a place. */
