@@ -4,7 +4,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
-import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
@@ -26,43 +25,26 @@ import java.util.stream.Collectors;
  * server is not known to support conditional writes, or if an entry is too large for a pack or the
  * outcome of a tuning.
  */
-final class BucketPlace implements Place {
+final class BucketPlace extends Place {
     private static final int WRITERS = 16;
 
-    private final String name;
     private final BucketTier tier;
     private final BulkBucket bulk;
-    private final SilenceMonitor waits = new SilenceMonitor();
     private final Set<Sha256> present = new HashSet<>();
     private final Map<String, PackPublisher> publishers = new ConcurrentHashMap<>();
 
     /** Creates the place of a bucket, which its {@link #close} closes. Sends nothing. */
     BucketPlace(String name, BucketTier tier) {
-        this.name = name;
+        super(name, tier);
         this.tier = tier;
         this.bulk = tier.packed();
-        waits.watch(name, tier.traffic()::quiet);
-        waits.watch(name, bulk.traffic()::quiet);
-    }
-
-    @Override
-    public String name() {
-        return name;
-    }
-
-    @Override
-    public EntryCatalog catalog() {
-        return tier;
+        waits().watch(name, tier.traffic()::quiet);
+        waits().watch(name, bulk.traffic()::quiet);
     }
 
     @Override
     public int maxSearched() {
         return 200;
-    }
-
-    @Override
-    public SilenceMonitor waits() {
-        return waits;
     }
 
     @Override
@@ -100,17 +82,17 @@ final class BucketPlace implements Place {
     }
 
     @Override
-    public boolean contains(EntryCatalog.Listed entry) {
+    boolean contains(EntryCatalog.Listed entry) {
         return present.contains(entry.hash());
     }
 
     @Override
-    public int writers() {
+    int writers() {
         return WRITERS;
     }
 
     @Override
-    public void store(Entry entry, Consumer<StoreResult> whenDone) {
+    void store(Entry entry, Consumer<StoreResult> whenDone) {
         if (TuningDescriptor.isTuning(entry.id()) // one writer alone may create a revision
                 || tier.packObstacle().isPresent()
                 || !publisher(entry).add(entry, whenDone)) {
@@ -125,7 +107,7 @@ final class BucketPlace implements Place {
     }
 
     @Override
-    public void finish() {
+    void finish() {
         publishers.values().forEach(PackPublisher::finish);
     }
 

@@ -5,7 +5,6 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.DaemonThreads;
-import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.local.EntryFiles;
 
 import java.lang.foreign.Arena;
@@ -19,22 +18,19 @@ import java.util.concurrent.Future;
 import java.util.function.Consumer;
 
 /** Directory of entries, in the form of a local directory. */
-final class DirectoryPlace implements Place {
+final class DirectoryPlace extends Place {
     /** The number of entries that are read, and perhaps stored in a bucket, at once. */
     private static final int READERS = 16;
 
-    private final Path directory;
     private final EntryFiles files;
-    private final SilenceMonitor waits = new SilenceMonitor();
 
     DirectoryPlace(Path directory) {
-        this.directory = directory;
-        this.files = EntryFiles.in(directory);
+        this(directory, EntryFiles.in(directory));
     }
 
-    @Override
-    public String name() {
-        return directory.toString();
+    private DirectoryPlace(Path directory, EntryFiles files) {
+        super(directory.toString(), files);
+        this.files = files;
     }
 
     boolean exists() {
@@ -42,18 +38,8 @@ final class DirectoryPlace implements Place {
     }
 
     @Override
-    public EntryCatalog catalog() {
-        return files;
-    }
-
-    @Override
     public int maxSearched() {
         return 10_000;
-    }
-
-    @Override
-    public SilenceMonitor waits() {
-        return waits;
     }
 
     @Override
@@ -73,29 +59,20 @@ final class DirectoryPlace implements Place {
     }
 
     @Override
-    public void prepare() {}
-
-    @Override
-    public boolean contains(EntryCatalog.Listed entry) {
+    boolean contains(EntryCatalog.Listed entry) {
         try (Arena memory = Arena.ofConfined()) {
             return files.read(entry, memory) instanceof LoadResult.Hit;
         }
     }
 
     @Override
-    public int writers() {
+    int writers() {
         // more threads than processors create files more slowly: 16 take twice the time of 2
         return Runtime.getRuntime().availableProcessors();
     }
 
     @Override
-    public void store(Entry entry, Consumer<StoreResult> whenDone) {
+    void store(Entry entry, Consumer<StoreResult> whenDone) {
         whenDone.accept(files.store(entry));
     }
-
-    @Override
-    public void finish() {}
-
-    @Override
-    public void close() {}
 }
