@@ -107,24 +107,23 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
     }
 
     private String outcome() {
-        String found = explanation.entry().isEmpty()
-                ? "a lookup compiles: " + reason()
-                : explanation.events().stream()
+        String waiting = explanation
+                .waitLimit()
+                .map(limit -> "a lookup waits for the other process, at most " + Units.time(limit)
+                        + "; otherwise ")
+                .orElse("");
+        return waiting
+                + explanation.events().stream()
                         .filter(GranaryEvent.Restore.class::isInstance)
                         .map(GranaryEvent.Restore.class::cast)
                         .filter(restore -> isOwn(restore.id()))
                         .reduce((_, last) -> last)
+                        .filter(_ -> explanation.entry().isPresent())
                         .map(last -> "a lookup restores the entry of "
                                 + (last.tier().equals(Tiers.LOCAL)
                                         ? "the local tier"
                                         : last.tier() + ", and stores it in the local tier"))
                         .orElseGet(() -> "a lookup compiles: " + reason());
-        return explanation
-                        .waitLimit()
-                        .map(limit -> "a lookup waits for the other process, at most "
-                                + Units.time(limit) + "; otherwise ")
-                        .orElse("")
-                + found;
     }
 
     private String reason() {
