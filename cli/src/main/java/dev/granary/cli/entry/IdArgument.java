@@ -169,8 +169,8 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
             }
             LoadResult read = EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH);
             if (stored.byteSize() == 0
-                    || read instanceof LoadResult.Damaged(DamageKind damage, String _)
-                            && damage == DamageKind.FOREIGN) {
+                    || (read instanceof LoadResult.Damaged(DamageKind damage, String _)
+                            && damage == DamageKind.FOREIGN)) {
                 throw new CommandFailedException(file + " is neither an entry nor the key of one;"
                         + " a kernel of a manifest is MANIFEST#KERNEL");
             }
