@@ -142,10 +142,16 @@ class TargetTest {
     @Test
     @DisplayName("backends are found by their exact stored names")
     void backends() {
-        for (Backend backend : Backend.values()) {
+        for (Backend backend : Backend.OWN) {
             assertEquals(Optional.of(backend), Backend.ofPath(backend.path()));
+            assertEquals(Optional.of(backend), Backend.ownOf(backend.path()));
         }
-        assertEquals(Optional.empty(), Backend.ofPath("OpenCL"));
+        assertEquals(Optional.of(new Backend("cuda")), Backend.ofPath("cuda"));
+        assertEquals(Optional.empty(), Backend.ownOf("cuda"));
+        for (String wrong : List.of("OpenCL", "", "1st", "a/b", "..", "a.b", "x".repeat(31))) {
+            assertEquals(Optional.empty(), Backend.ofPath(wrong));
+            assertThrows(IllegalArgumentException.class, () -> new Backend(wrong));
+        }
         assertEquals("opencl", Backend.OPENCL.path());
         assertEquals("level-zero", Backend.LEVEL_ZERO.path());
     }

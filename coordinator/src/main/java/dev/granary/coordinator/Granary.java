@@ -37,9 +37,12 @@ import dev.granary.gpu.composite.EngineSet;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 
 /**
  * Cache of primitives that are compiled once per fleet. A lookup searches the memory, the local
@@ -188,6 +191,26 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
+     * Gets all primitives that a program will need, in parallel and in the background: first those
+     * that a tier has, then the rest is compiled, by as many threads as there are processors. Later
+     * lookups find them in memory, as far as its capacity suffices.
+     *
+     * <p>The future has the final state, also if some did not compile. It fails if the engine
+     * breaks its contract, {@code progress} throws an exception, or this cache is closed. After its
+     * {@code cancel}, lookups that are under way end, and no others begin.
+     *
+     * @param progress receives the state after each primitive, on other threads, one at a time
+     */
+    public <D extends PrimitiveDescriptor, P extends Primitive>
+            CompletableFuture<Preparation> prepare(
+                    Engine<D, P> engine,
+                    Collection<? extends D> descriptors,
+                    Consumer<Preparation> progress) {
+        requireOpen();
+        return Preparation.start(this, engine, descriptors, progress);
+    }
+
+    /**
      * Returns the composite primitive of {@code descriptor}; {@link CompositePrimitive#open} makes
      * it ready to run. The primitive and its nested primitives are created once per process, with
      * kernels from the tiers. Engines may be closed and reopened: an engine of the same target uses
@@ -244,7 +267,7 @@ public final class Granary implements AutoCloseable {
      */
     public boolean isEnabled(Backend backend, EngineKind kind) {
         requireOpen();
-        return engines.contains(backend, kind);
+        return engines.contains(backend, Optional.of(kind));
     }
 
     /**
@@ -255,7 +278,8 @@ public final class Granary implements AutoCloseable {
      */
     public synchronized void setEnabled(Backend backend, EngineKind kind, boolean isEnabled) {
         requireOpen();
-        engines = engines.with(new EnabledEngines.Family(backend, Optional.of(kind)), isEnabled);
+        engines = engines.with(
+                new EnabledEngines.Rule(Optional.of(backend), Optional.of(kind), isEnabled));
     }
 
     /** Enables or disables the tiers beyond memory for all engines. */

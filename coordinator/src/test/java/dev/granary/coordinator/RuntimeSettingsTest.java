@@ -286,7 +286,9 @@ class RuntimeSettingsTest {
                 });
         for (String wrong : List.of(
                 "maybe",
-                "cuda:off",
+                "opncl:off", // is near to opencl
+                "open cl:off",
+                "cuda.tpu:off",
                 "cpu",
                 "cpu:",
                 ":off",

@@ -16,11 +16,15 @@ public interface LoadedKernels extends AutoCloseable {
      * @param kernel the kernel's name
      * @param geometry the size of the launch
      * @param arguments one for each parameter: a {@link DeviceBuffer} of the same engine, a number
-     *     ({@link Integer}, {@link Long}, {@link Float} or {@link Double}), or {@link LocalMemory}
+     *     ({@link Integer}, {@link Long}, {@link Float} or {@link Double}), {@link LocalMemory}, or
+     *     a {@link java.lang.foreign.MemorySegment} or the remaining bytes of a
+     *     {@link java.nio.ByteBuffer} as the value of a parameter of any other type, such as
+     *     {@code short}, {@code float4} or a struct
      * @throws IllegalArgumentException if an argument has another type or belongs to another
      *     engine, or the number of arguments is wrong
      * @throws IllegalStateException if these kernels, a buffer or the engine is closed
-     * @throws DriverException if the driver refuses the launch, or it fails
+     * @throws DriverException if the program has no such kernel, the size of an argument is not
+     *     that of its parameter, the driver refuses the launch, or it fails
      */
     void launch(String kernel, Geometry geometry, Object... arguments);
 

@@ -92,7 +92,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
     @Override
     public CompiledProgram create(KernelDescriptor descriptor, StepProvider steps)
             throws CompileException {
-        return target().backend() == Backend.LEVEL_ZERO
+        return target().backend().equals(Backend.LEVEL_ZERO)
                 ? frontEnd.compile(
                         descriptor,
                         steps,

@@ -68,7 +68,7 @@ final class PopulateEngines implements AutoCloseable {
          */
         void requireEnabled(EnabledEngines enabled)
                 throws ConfigException, CommandFailedException, UsageException {
-            if (enabled.disabled().isEmpty()) {
+            if (enabled.equals(EnabledEngines.ALL)) {
                 return;
             }
             for (DeviceSelection selected : devices) {
@@ -84,7 +84,7 @@ final class PopulateEngines implements AutoCloseable {
 
         private static void requireEnabled(EnabledEngines enabled, Backend backend, EngineKind kind)
                 throws ConfigException {
-            if (!enabled.contains(new EnabledEngines.Family(backend, Optional.of(kind)))) {
+            if (!enabled.contains(backend, Optional.of(kind))) {
                 throw new ConfigException("The setting enabled (GRANARY_ENABLED) disables "
                         + backend.path() + "." + kind.name().toLowerCase(Locale.ROOT)
                         + ", so nothing would be published; enable it.");

@@ -9,7 +9,6 @@ import dev.granary.gpu.Device;
 
 import picocli.CommandLine.Command;
 
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,7 +32,7 @@ public final class DevicesCommand extends OutputCommand {
     /** Adds the devices of this machine to a report. */
     static void add(Report report) {
         List<HostDevices> backends =
-                Arrays.stream(Backend.values()).map(HostDevices::of).toList();
+                Backend.OWN.stream().map(HostDevices::of).toList();
         for (HostDevices backend : backends) {
             for (int number = 0; number < backend.devices().size(); number++) {
                 add(number, backend.devices().get(number), report.part("devices"));

@@ -60,7 +60,7 @@ public final class Converters {
             if (text.equals("auto")) {
                 return null;
             }
-            return Backend.ofPath(text)
+            return Backend.ownOf(text)
                     .orElseThrow(() -> new TypeConversionException(
                             "it must be opencl, level-zero or auto, not " + text));
         }

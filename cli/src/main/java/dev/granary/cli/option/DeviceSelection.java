@@ -75,7 +75,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
      * @throws UsageException if another backend is selected
      */
     public OpenClDevice oneOfOpenCl() throws CommandFailedException, UsageException {
-        if (backend.orElse(Backend.OPENCL) != Backend.OPENCL) {
+        if (!backend.orElse(Backend.OPENCL).equals(Backend.OPENCL)) {
             throw new UsageException("this command supports devices of OpenCL only");
         }
         return (OpenClDevice) new DeviceSelection(Optional.of(Backend.OPENCL), device).one();
@@ -121,7 +121,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     /** Returns the backends that have devices. */
     private List<HostDevices> present() throws CommandFailedException {
         List<HostDevices> found = new ArrayList<>();
-        for (Backend each : backend.map(List::of).orElseGet(() -> List.of(Backend.values()))) {
+        for (Backend each : backend.map(List::of).orElse(Backend.OWN)) {
             found.add(HostDevices.of(each));
         }
         List<HostDevices> present =
@@ -134,21 +134,18 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     }
 
     private static String advice(HostDevices none) {
-        return switch (none.backend()) {
-            case OPENCL ->
-                none.missing()
+        return none.backend().equals(Backend.OPENCL)
+                ? none.missing()
                         .map(cause -> "no OpenCL was found: " + cause
                                 + "; install the loader and the driver of the device, on"
                                 + " Debian: apt-get install ocl-icd-libopencl1"
                                 + " pocl-opencl-icd (for the CPU)")
                         .orElse("the OpenCL loader found no device; install the driver of the"
                                 + " device, on Debian for the CPU: apt-get install"
-                                + " pocl-opencl-icd");
-            case LEVEL_ZERO ->
-                none.missing()
+                                + " pocl-opencl-icd")
+                : none.missing()
                         .map(cause -> "no Level Zero was found: " + cause)
                         .orElse("the Level Zero loader found no device");
-        };
     }
 
     private static String lines(List<HostDevices> present) {

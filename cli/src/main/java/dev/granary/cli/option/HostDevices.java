@@ -26,14 +26,12 @@ public record HostDevices(Backend backend, List<Device> devices, Optional<String
      * OpenCL.
      */
     public static HostDevices of(Backend backend) {
-        return switch (backend) {
-            case OPENCL ->
-                switch (OpenCl.probe()) {
+        return backend.equals(Backend.OPENCL)
+                ? switch (OpenCl.probe()) {
                     case OpenCl.Probe.Found(List<OpenClDevice> found) -> found(backend, found);
                     case OpenCl.Probe.Missing(String cause) -> missing(backend, cause);
-                };
-            case LEVEL_ZERO ->
-                switch (LevelZero.probe()) {
+                }
+                : switch (LevelZero.probe()) {
                     case LevelZero.Probe.Found(List<LevelZeroDevice> found) -> {
                         List<Target> openCl = found.isEmpty() // OpenCL need not be loaded
                                 ? List.of()
@@ -48,7 +46,6 @@ public record HostDevices(Backend backend, List<Device> devices, Optional<String
                     }
                     case LevelZero.Probe.Missing(String cause) -> missing(backend, cause);
                 };
-        };
     }
 
     private static HostDevices found(Backend backend, List<? extends Device> devices) {

@@ -62,7 +62,7 @@ public final class TargetOption {
 
     /** Returns the target of intermediate programs if a device builds from them. */
     private static List<Target> intermediate(Device device) {
-        return device.target().backend() == Backend.LEVEL_ZERO
+        return device.target().backend().equals(Backend.LEVEL_ZERO)
                 ? List.of(IntermediateDescriptor.TARGET)
                 : List.of();
     }

@@ -5,16 +5,15 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.coordinator.toml.NearestName;
 import dev.granary.gpu.KernelEngine;
 
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -115,39 +114,38 @@ public record GranaryConfig(
     /**
      * The engines whose primitives are cached beyond the memory of the process. Immutable.
      *
-     * @param disabled the families of engines that are cached in memory only
+     * @param rules the rules, of which the last one that applies to an engine decides; without any
+     *     it is enabled
      */
-    public record EnabledEngines(Set<Family> disabled) {
+    public record EnabledEngines(List<Rule> rules) {
         /** All engines. */
-        public static final EnabledEngines ALL = new EnabledEngines(Set.of());
+        public static final EnabledEngines ALL = new EnabledEngines(List.of());
 
         /** No engine. */
-        public static final EnabledEngines NONE = new EnabledEngines(Set.copyOf(Family.all()));
+        public static final EnabledEngines NONE =
+                new EnabledEngines(List.of(new Rule(Optional.empty(), Optional.empty(), false)));
 
         /** The form of a text, for messages. */
         static final String FORM =
                 "on, off, or parts such as opencl:off;cpu:off;opencl.gpu:on, of which"
                         + " later ones override earlier ones";
 
-        /** Copies the set. */
+        /** Copies the list. */
         public EnabledEngines {
-            disabled = Set.copyOf(disabled);
+            rules = List.copyOf(rules);
         }
 
         /**
-         * The engines of one backend and kind.
+         * Whether some engines are enabled.
          *
-         * @param backend the backend
-         * @param kind the kind of the device; empty for an engine that does not report one
+         * @param backend the backend; empty for all
+         * @param kind the kind of device; empty for all engines, also those that report none
          */
-        public record Family(Backend backend, Optional<EngineKind> kind) {
-            private static List<Family> all() {
-                return Arrays.stream(Backend.values())
-                        .flatMap(backend -> Stream.concat(
-                                        Stream.of(Optional.<EngineKind>empty()),
-                                        Arrays.stream(EngineKind.values()).map(Optional::of))
-                                .map(kind -> new Family(backend, kind)))
-                        .toList();
+        public record Rule(
+                Optional<Backend> backend, Optional<EngineKind> kind, boolean isEnabled) {
+            private boolean applies(Backend ofEngine, Optional<EngineKind> kindOfEngine) {
+                return (backend.isEmpty() || backend.get().equals(ofEngine))
+                        && (kind.isEmpty() || kind.equals(kindOfEngine));
             }
         }
 
@@ -155,38 +153,50 @@ public record GranaryConfig(
          * Parses a text such as {@code off} or {@code opencl.cpu:off;level-zero:off}. A part names
          * a backend, a kind of engine, or both with a dot, and switches these engines.
          *
-         * @throws IllegalArgumentException if the text has another form
+         * @throws IllegalArgumentException if the text has another form, or a name is close to that
+         *     of a backend of Granary
          */
         static EnabledEngines parse(String text) {
             EnabledEngines parsed = ALL;
             for (String part : text.toLowerCase(Locale.ROOT).split("[;,]", -1)) {
                 String[] sides = part.strip().split(":", -1);
-                if (sides.length > 2) {
-                    throw new IllegalArgumentException(text);
-                }
-                String name = sides.length == 1 ? "" : sides[0].strip();
                 boolean isOn = isOn(sides[sides.length - 1].strip());
-                List<Family> named = Family.all().stream()
-                        .filter(family -> sides.length == 1 || isNamed(family, name))
-                        .toList();
-                if (named.isEmpty()) {
-                    throw new IllegalArgumentException(text);
-                }
-                for (Family family : named) {
-                    parsed = parsed.with(family, isOn);
-                }
+                parsed = switch (sides.length) {
+                    case 1 -> isOn ? ALL : NONE;
+                    case 2 -> parsed.with(rule(sides[0].strip(), isOn));
+                    default -> throw new IllegalArgumentException(text);
+                };
             }
             return parsed;
         }
 
-        private static boolean isNamed(Family family, String name) {
-            String backend = family.backend().path();
-            String kind = family.kind()
-                    .map(each -> each.name().toLowerCase(Locale.ROOT))
-                    .orElse("");
-            return name.equals(backend)
-                    || (!kind.isEmpty()
-                            && (name.equals(kind) || name.equals(backend + "." + kind)));
+        private static Rule rule(String name, boolean isOn) {
+            Optional<EngineKind> kind = kind(name);
+            if (kind.isPresent()) {
+                return new Rule(Optional.empty(), kind, isOn);
+            }
+            int dot = name.indexOf('.');
+            Backend backend = new Backend(dot < 0 ? name : name.substring(0, dot));
+            if (!Backend.OWN.contains(backend)
+                    && !NearestName.hint(
+                                    backend.path(),
+                                    Backend.OWN.stream().map(Backend::path).toList())
+                            .isEmpty()) {
+                throw new IllegalArgumentException(name);
+            }
+            return new Rule(
+                    Optional.of(backend),
+                    dot < 0
+                            ? Optional.empty()
+                            : Optional.of(kind(name.substring(dot + 1))
+                                    .orElseThrow(() -> new IllegalArgumentException(name))),
+                    isOn);
+        }
+
+        private static Optional<EngineKind> kind(String name) {
+            return Arrays.stream(EngineKind.values())
+                    .filter(kind -> kind.name().toLowerCase(Locale.ROOT).equals(name))
+                    .findFirst();
         }
 
         private static boolean isOn(String text) {
@@ -197,36 +207,34 @@ public record GranaryConfig(
             };
         }
 
-        /** Returns true if engines of this backend and kind are enabled. */
-        public boolean contains(Backend backend, EngineKind kind) {
-            return contains(new Family(backend, Optional.of(kind)));
-        }
-
-        /** Returns true if engines of that family are enabled. */
-        public boolean contains(Family family) {
-            return !disabled.contains(family);
+        /** Returns true if engines of this backend and kind, or without a kind, are enabled. */
+        public boolean contains(Backend backend, Optional<EngineKind> kind) {
+            return rules.reversed().stream()
+                    .filter(rule -> rule.applies(backend, kind))
+                    .findFirst()
+                    .map(Rule::isEnabled)
+                    .orElse(true);
         }
 
         /** Returns true if {@code engine} is enabled. */
         public boolean contains(Engine<?, ?> engine) {
             // usually all are enabled, and the engine need not be identified
-            return disabled.isEmpty()
-                    || contains(new Family(
+            return rules.isEmpty()
+                    || contains(
                             engine.target().backend(),
                             engine instanceof KernelEngine kernels
                                     ? Optional.of(kernels.kind())
-                                    : Optional.empty()));
+                                    : Optional.empty());
         }
 
-        /** Returns these engines with, or without, a family. */
-        public EnabledEngines with(Family family, boolean isEnabled) {
-            Set<Family> changed = new HashSet<>(disabled);
-            if (isEnabled) {
-                changed.remove(family);
-            } else {
-                changed.add(family);
-            }
-            return new EnabledEngines(changed);
+        /** Returns these engines with a further rule. */
+        public EnabledEngines with(Rule rule) {
+            return new EnabledEngines(Stream.concat(
+                            rules.stream()
+                                    .filter(old -> !old.backend.equals(rule.backend)
+                                            || !old.kind.equals(rule.kind)),
+                            Stream.of(rule))
+                    .toList());
         }
     }
 }

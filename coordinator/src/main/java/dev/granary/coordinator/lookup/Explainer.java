@@ -13,7 +13,6 @@ import dev.granary.cache.Target;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.machine.Claims;
@@ -140,8 +139,7 @@ public final class Explainer {
     }
 
     private boolean isEnabled(Request request) {
-        return config.enabled()
-                .contains(new EnabledEngines.Family(request.target().backend(), request.kind()));
+        return config.enabled().contains(request.target().backend(), request.kind());
     }
 
     private Optional<Duration> waitLimit() {

@@ -6,6 +6,7 @@ import com.sun.net.httpserver.HttpServer;
 import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.Preparation;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
@@ -24,6 +25,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 
 /**
  * A service on the loopback interface. {@code GET /power/K?x=X} computes the K-th power of X on the
@@ -53,6 +55,13 @@ public final class Service implements AutoCloseable {
         // The context is the service's; the engine adds programs to it.
         device = new DeviceContext();
         engine = OpenClEngine.wrap(device.context(), device.device(), device.queue());
+        // The usual kernels are ready before the first request: restored, or compiled in parallel.
+        Preparation usual = granary.prepare(
+                        engine,
+                        IntStream.rangeClosed(2, 4).mapToObj(this::kernel).toList(),
+                        state -> System.err.println(state.done() + " of " + state.total()))
+                .join();
+        usual.failures().values().forEach(Throwable::printStackTrace);
         server = HttpServer.create(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
         server.setExecutor(threads);
@@ -78,7 +87,19 @@ public final class Service implements AutoCloseable {
         if (!parts.matches()) {
             throw new IllegalArgumentException("GET /power/K?x=X, with K from 1 to 32");
         }
-        KernelDescriptor descriptor = KernelDescriptor.builder(engine.target(), "power")
+        KernelProgram power =
+                granary.primitive(engine, kernel(Integer.parseInt(parts.group(1))));
+        float[] result = new float[1];
+        try (LoadedKernels kernels = engine.load(power);
+                OpenClBuffer y = engine.buffer(Float.BYTES)) {
+            kernels.launch("power", LAUNCH, Float.parseFloat(parts.group(2)), y);
+            y.read(result);
+        }
+        return result[0] + "\n";
+    }
+
+    private KernelDescriptor kernel(int power) {
+        return KernelDescriptor.builder(engine.target(), "power")
                 .source("""
                         kernel void power(float x, global float *y) {
                             float product = 1.0f;
@@ -88,17 +109,9 @@ public final class Service implements AutoCloseable {
                             y[0] = product;
                         }
                         """)
-                .options("-DK=" + parts.group(1))
+                .options("-DK=" + power)
                 .launch("power", LAUNCH)
                 .build();
-        KernelProgram power = granary.primitive(engine, descriptor);
-        float[] result = new float[1];
-        try (LoadedKernels kernels = engine.load(power);
-                OpenClBuffer y = engine.buffer(Float.BYTES)) {
-            kernels.launch("power", LAUNCH, Float.parseFloat(parts.group(2)), y);
-            y.read(result);
-        }
-        return result[0] + "\n";
     }
 
     private interface Answer {

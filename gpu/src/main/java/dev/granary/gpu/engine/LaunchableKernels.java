@@ -1,5 +1,6 @@
 package dev.granary.gpu.engine;
 
+import dev.granary.gpu.DriverException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.LoadedKernels;
 import dev.granary.gpu.LocalMemory;
@@ -7,6 +8,7 @@ import dev.granary.gpu.LocalMemory;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -15,6 +17,8 @@ import java.util.Set;
 
 /** The kernels of a program in one engine. */
 final class LaunchableKernels implements LoadedKernels {
+    private static final int MAX_ALIGNMENT = 128; // of a double16
+
     private final EngineLifetime lifetime;
     private final KernelLauncher launcher;
     private final EngineProgram program;
@@ -70,7 +74,15 @@ final class LaunchableKernels implements LoadedKernels {
                     + " parameters, not " + arguments.length);
         }
         for (int i = 0; i < arguments.length; i++) {
-            setArgument(kernel.handle.get(), i, arguments[i], held);
+            try {
+                setArgument(kernel.handle.get(), i, arguments[i], held);
+            } catch (DriverException e) {
+                throw new DriverException(
+                        "The kernel " + name + " does not take "
+                                + arguments[i].getClass().getSimpleName() + " " + arguments[i]
+                                + " as parameter " + i + ": " + e.getMessage(),
+                        e.code());
+            }
         }
     }
 
@@ -85,6 +97,8 @@ final class LaunchableKernels implements LoadedKernels {
                         case Long number -> arena.allocateFrom(ValueLayout.JAVA_LONG, number);
                         case Float number -> arena.allocateFrom(ValueLayout.JAVA_FLOAT, number);
                         case Double number -> arena.allocateFrom(ValueLayout.JAVA_DOUBLE, number);
+                        case MemorySegment bytes -> copied(bytes, arena);
+                        case ByteBuffer bytes -> copied(MemorySegment.ofBuffer(bytes), arena);
                         case LocalMemory memory -> MemorySegment.NULL.reinterpret(memory.bytes());
                         default ->
                             throw new IllegalArgumentException("Argument " + index + " is a "
@@ -95,12 +109,24 @@ final class LaunchableKernels implements LoadedKernels {
         }
     }
 
+    private static MemorySegment copied(MemorySegment bytes, Arena arena) {
+        return arena.allocate(bytes.byteSize(), MAX_ALIGNMENT).copyFrom(bytes);
+    }
+
     private Kernel kernel(String name) {
         return kernels.computeIfAbsent(name, this::create);
     }
 
     private Kernel create(String name) {
-        NativeHandle kernel = launcher.create(handle.get(), name);
+        NativeHandle kernel;
+        try {
+            kernel = launcher.create(handle.get(), name);
+        } catch (DriverException e) {
+            throw new DriverException(
+                    e.getMessage() + "; the kernels of " + program.descriptor().name() + " are "
+                            + String.join(", ", program.kernels()),
+                    e.code());
+        }
         try {
             return new Kernel(
                     kernel,

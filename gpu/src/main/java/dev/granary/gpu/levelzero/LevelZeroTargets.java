@@ -40,7 +40,7 @@ final class LevelZeroTargets {
      * of a release have different versions with one build, such as 1.3.24595 and 22.43.24595.
      */
     static boolean reads(ZeDeviceInfo info, Target other) {
-        return other.backend() != Backend.LEVEL_ZERO
+        return !other.backend().equals(Backend.LEVEL_ZERO)
                 && Backend.LEVEL_ZERO.reads(other.backend())
                 && other.vendor().equals(vendor(info))
                 && isOfDevice(info, other)

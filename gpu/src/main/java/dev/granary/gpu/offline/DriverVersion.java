@@ -43,24 +43,20 @@ record DriverVersion(String text, int year, int build) {
 
     /** Returns the version that a backend reports; empty if it does not follow from this one. */
     Optional<String> of(Backend backend) {
-        return switch (backend) {
-            case OPENCL -> Optional.of(text);
-            case LEVEL_ZERO ->
-                year == LEVEL_ZERO_YEAR
-                        ? Optional.of(LEVEL_ZERO_PREFIX + (build & BUILD_MASK))
-                        : Optional.empty();
-        };
+        if (backend.equals(Backend.OPENCL)) {
+            return Optional.of(text);
+        }
+        return year == LEVEL_ZERO_YEAR
+                ? Optional.of(LEVEL_ZERO_PREFIX + (build & BUILD_MASK))
+                : Optional.empty();
     }
 
     /** Returns true if {@code driver} is this version as the backend may report it. */
     boolean isDriver(Backend backend, String driver) {
-        return switch (backend) {
-            case OPENCL -> driver.equals(text);
-            case LEVEL_ZERO -> {
-                Matcher numbers = LEVEL_ZERO.matcher(driver);
-                yield numbers.matches()
-                        && Integer.parseInt(numbers.group(1)) == (build & BUILD_MASK);
-            }
-        };
+        if (backend.equals(Backend.OPENCL)) {
+            return driver.equals(text);
+        }
+        Matcher numbers = LEVEL_ZERO.matcher(driver);
+        return numbers.matches() && Integer.parseInt(numbers.group(1)) == (build & BUILD_MASK);
     }
 }

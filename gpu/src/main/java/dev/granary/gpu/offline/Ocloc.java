@@ -161,7 +161,7 @@ public final class Ocloc {
         if (spirv.isPresent()) {
             return fromSpirv(descriptor, spirv.get().toArray(ValueLayout.JAVA_BYTE), limit);
         }
-        return descriptor.target().backend() == Backend.OPENCL
+        return descriptor.target().backend().equals(Backend.OPENCL)
                 ? fromSource(descriptor, limit)
                 : fromSpirv(descriptor, toSpirv(descriptor, limit), limit);
     }
@@ -203,7 +203,7 @@ public final class Ocloc {
     public byte[] fromSpirv(KernelDescriptor descriptor, byte[] spirv, Duration limit)
             throws CompileException, IOException, TimeoutException {
         // the driver of Level Zero keeps no SPIR-V in its binaries
-        String[] more = descriptor.target().backend() == Backend.LEVEL_ZERO
+        String[] more = descriptor.target().backend().equals(Backend.LEVEL_ZERO)
                 ? new String[] {"-spirv_input", "-exclude_ir"}
                 : new String[] {"-spirv_input"};
         return run(

@@ -66,7 +66,7 @@ public final class OclocEngine implements Engine<KernelDescriptor, CompiledProgr
     @Override
     public CompiledProgram create(KernelDescriptor descriptor, StepProvider steps)
             throws CompileException {
-        if (target.backend() == Backend.OPENCL) {
+        if (target.backend().equals(Backend.OPENCL)) {
             return create(descriptor);
         }
         long start = System.nanoTime();

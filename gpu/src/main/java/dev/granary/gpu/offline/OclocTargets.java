@@ -5,7 +5,6 @@ import dev.granary.cache.Target;
 import dev.granary.gpu.device.IntelDevice;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -41,7 +40,7 @@ record OclocTargets(DriverVersion version, Predicate<IntelDevice> supported) {
         }
         int slash = name.indexOf('/');
         Optional<Backend> only =
-                slash < 0 ? Optional.empty() : Backend.ofPath(name.substring(0, slash));
+                slash < 0 ? Optional.empty() : Backend.ownOf(name.substring(0, slash));
         if (slash >= 0 && only.isEmpty()) {
             throw unknown(name);
         }
@@ -59,8 +58,8 @@ record OclocTargets(DriverVersion version, Predicate<IntelDevice> supported) {
         }
         List<Target> targets = new ArrayList<>();
         for (IntelDevice one : found) {
-            for (Backend backend : Backend.values()) {
-                if (only.isEmpty() || only.get() == backend) {
+            for (Backend backend : Backend.OWN) {
+                if (only.isEmpty() || only.get().equals(backend)) {
                     version.of(backend)
                             .ifPresent(driver -> targets.add(
                                     new Target(backend, IntelDevice.VENDOR, one.text(), driver)));
@@ -83,7 +82,7 @@ record OclocTargets(DriverVersion version, Predicate<IntelDevice> supported) {
                 ip == null
                         ? OptionalInt.empty()
                         : OptionalInt.of(Integer.parseUnsignedInt(ip, 16)));
-        Backend backend = Backend.ofPath(path.group("backend")).orElseThrow(() -> unknown(name));
+        Backend backend = Backend.ownOf(path.group("backend")).orElseThrow(() -> unknown(name));
         String driver = path.group("driver");
         Target target = new Target(backend, IntelDevice.VENDOR, device.text(), driver);
         if (!target.path().equals(name)) {
@@ -105,7 +104,7 @@ record OclocTargets(DriverVersion version, Predicate<IntelDevice> supported) {
                 + " product family of Intel ("
                 + String.join(", ", IntelDevice.families())
                 + "), a PCI device id such as 0x9a49, either with "
-                + Arrays.stream(Backend.values())
+                + Backend.OWN.stream()
                         .map(backend -> backend.path() + "/")
                         .collect(Collectors.joining(" or "))
                 + " before it for one backend, or a target as granary devices prints it");

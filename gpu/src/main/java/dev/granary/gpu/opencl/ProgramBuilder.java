@@ -178,7 +178,14 @@ record ProgramBuilder(EngineLifetime lifetime, ProgramCalls calls, long context,
     private List<String> entriesOf(long program, KernelDescriptor descriptor) {
         List<String> names = new ArrayList<>();
         for (String entry : descriptor.entries()) {
-            names.addAll(create(() -> List.of(calls.createKernel(program, entry))));
+            try {
+                names.addAll(create(() -> List.of(calls.createKernel(program, entry))));
+            } catch (DriverException e) {
+                throw new DriverException(
+                        e.getMessage() + "; the program has "
+                                + String.join(", ", create(() -> calls.createKernels(program))),
+                        e.code());
+            }
         }
         return List.copyOf(names);
     }

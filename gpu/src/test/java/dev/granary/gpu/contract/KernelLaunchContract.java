@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -75,6 +76,28 @@ public abstract class KernelLaunchContract {
     }
 
     @Test
+    @DisplayName(
+            "The bytes of a segment, and the remaining bytes of a buffer, are an argument of any"
+                    + " type")
+    void bytes() {
+        float[] numbers = {1, 2.5f, 7};
+        MemorySegment second = MemorySegment.ofArray(numbers).asSlice(Float.BYTES, Float.BYTES);
+        ByteBuffer odd = ByteBuffer.allocateDirect(6).position(1).limit(5).slice();
+        MemorySegment.ofBuffer(odd).copyFrom(second);
+        for (Object bytes : List.of(second, odd)) {
+            assertArrayEquals(
+                    VectorLaunches.scaled(2.5f),
+                    VectorLaunches.scale(engine, kernels, GEOMETRY, bytes),
+                    bytes.toString());
+        }
+        assertSays(
+                DriverException.class,
+                " as parameter 2: ",
+                () -> VectorLaunches.scale(
+                        engine, kernels, GEOMETRY, MemorySegment.ofArray(numbers)));
+    }
+
+    @Test
     @DisplayName("Launches have one to three dimensions, and groups of the driver's choice")
     void geometries() {
         for (Geometry geometry : List.of(
@@ -84,7 +107,7 @@ public abstract class KernelLaunchContract {
                 Geometry.of(COUNT, 1, 1))) {
             assertArrayEquals(
                     VectorLaunches.scaled(3),
-                    VectorLaunches.scale(engine, kernels, geometry, 3),
+                    VectorLaunches.scale(engine, kernels, geometry, 3f),
                     geometry.toString());
         }
     }
@@ -114,11 +137,12 @@ public abstract class KernelLaunchContract {
                     () -> kernels.launch("scale", GEOMETRY, in, foreign, 2f));
             assertSays(
                     DriverException.class,
-                    "(2) failed with",
+                    "The kernel scale does not take Double 2.0 as parameter 2: ",
                     () -> kernels.launch("scale", GEOMETRY, in, in, 2d));
             assertSays(
                     DriverException.class,
-                    "(absent) failed with",
+                    "; the kernels of " + primitive.descriptor().name() + " are "
+                            + String.join(", ", primitive.kernels()),
                     () -> kernels.launch("absent", GEOMETRY));
             assertThrows(
                     RuntimeException.class,

@@ -52,7 +52,7 @@ final class VectorLaunches {
     }
 
     static float[] scale(
-            KernelEngine engine, LoadedKernels kernels, Geometry geometry, float factor) {
+            KernelEngine engine, LoadedKernels kernels, Geometry geometry, Object factor) {
         try (DeviceBuffer in = filled(engine, input());
                 DeviceBuffer out = filled(engine, new float[COUNT])) {
             kernels.launch("scale", geometry, in, out, factor);

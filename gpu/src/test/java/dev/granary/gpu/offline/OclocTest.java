@@ -90,7 +90,7 @@ class OclocTest {
         for (KernelDescriptor sample : OfflineSamples.of(targets.getFirst()).values()) {
             byte[] offline = ocloc.compile(sample, LIMIT);
             byte[] driver = Files.readAllBytes(directory.resolve(sample.name()));
-            boolean isOpenCl = backend == Backend.OPENCL;
+            boolean isOpenCl = backend.equals(Backend.OPENCL);
             if (isOpenCl && sample.name().equals(OfflineSamples.WITH_HEADERS)) {
                 // the build options, with the directory of the headers, are before the code
                 assertArrayEquals(code(driver), code(offline), sample::toString);

@@ -13,6 +13,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DriverException;
+import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
@@ -23,6 +24,8 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -61,6 +64,29 @@ class OpenClEngineTest {
             }
         }
         assertEquals(1, spy.count("createProgramWithSource"));
+    }
+
+    @Test
+    @DisplayName("Values of any type are arguments as bytes: short, float4, and a struct")
+    void values() throws Exception {
+        KernelDescriptor descriptor =
+                KernelDescriptor.builder(engine.target(), "values").source("""
+                        typedef struct { int scale; float4 add; } Change;
+                        kernel void change(global float4 *out, short n, float4 v, Change c) {
+                            out[0] = n * c.scale * v + c.add;
+                        }
+                        """).build();
+        MemorySegment vector = MemorySegment.ofArray(new float[] {1, 2, 3, 4});
+        ByteBuffer change = ByteBuffer.allocate(32).order(ByteOrder.nativeOrder());
+        change.putInt(0, 10).putFloat(16, 0.5f).putFloat(28, 0.25f);
+        try (LoadedKernels kernels = engine.load(engine.create(descriptor));
+                OpenClBuffer out = engine.buffer(4 * Float.BYTES)) {
+            MemorySegment number = MemorySegment.ofArray(new short[] {-3});
+            kernels.launch("change", Geometry.of(1), out, number, vector, change);
+            float[] result = new float[4];
+            out.read(result);
+            assertArrayEquals(new float[] {-29.5f, -60, -90, -119.75f}, result);
+        }
     }
 
     @Test

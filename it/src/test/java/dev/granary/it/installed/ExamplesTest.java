@@ -31,6 +31,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -224,12 +225,13 @@ class ExamplesTest {
     void command() throws Exception {
         Map<String, String> bucket = new HashMap<>(TestS3.server().environment());
         bucket.put("GRANARY_S3_CLIENT", "minio"); // the service has the other one
-        InstalledProgram.Result populated = command("command-1", bucket, "populate");
-        assertTrue(populated.out().contains(": 1 published, "), populated::toString);
+        assertPopulates("command-1", bucket, projects.project("ci").resolve("kernels.toml"), 1);
     }
 
-    private InstalledProgram.Result command(
-            String node, Map<String, String> variables, String command) throws Exception {
+    /** Populates by the command on the module path. */
+    private void assertPopulates(
+            String node, Map<String, String> variables, Path manifest, int published)
+            throws Exception {
         InstalledProgram.Result result = projects.run(
                 node,
                 variables,
@@ -237,10 +239,50 @@ class ExamplesTest {
                 projects.libraries("ci").toString(),
                 "--module",
                 "dev.granary.cli/dev.granary.cli.Main",
-                command,
-                projects.project("ci").resolve("kernels.toml").toString());
+                "populate",
+                manifest.toString());
         assertEquals(0, result.exitCode(), result::toString);
-        return result;
+        assertTrue(result.out().contains(": " + published + " published, "), result::toString);
+    }
+
+    @Test
+    @DisplayName("a program with launch code of its own: its recording populates a bucket, and a"
+            + " node compiles nothing, with LWJGL 3.4.3 and 3.3.3")
+    void ownLaunches() throws Exception {
+        String right = " programs compiled, right results, ";
+        Path recording = home.resolve("sky.toml");
+        InstalledProgram.Result first = projects.run(
+                "sky",
+                Map.of("GRANARY_RECORD", recording.toString()),
+                "-jar",
+                projects.jar("own-launches").toString());
+        assertEquals(0, first.exitCode(), first::toString);
+        assertTrue(first.out().startsWith("11" + right), first::toString);
+        Map<String, String> bucket = TestS3.server().environment();
+        assertPopulates("sky-ci", bucket, recording, 11);
+        List<Path> libraries;
+        try (Stream<Path> files = Files.list(projects.libraries("own-launches"))) {
+            libraries = files.filter(file -> !file.getFileName().toString().startsWith("lwjgl"))
+                    .toList();
+        }
+        for (Path lwjgl :
+                List.of(projects.libraries("own-launches"), Path.of("target", "lwjgl-3.3.3"))) {
+            List<String> classPath = new ArrayList<>();
+            classPath.add(projects.jar("own-launches").toString());
+            libraries.forEach(file -> classPath.add(file.toString()));
+            try (Stream<Path> files = Files.list(lwjgl.toAbsolutePath())) {
+                files.filter(file -> file.getFileName().toString().startsWith("lwjgl"))
+                        .forEach(file -> classPath.add(file.toString()));
+            }
+            InstalledProgram.Result node = projects.run(
+                    "sky-" + lwjgl.getFileName(),
+                    bucket,
+                    "-cp",
+                    String.join(":", classPath),
+                    "com.example.sky.Sky");
+            assertEquals(0, node.exitCode(), node::toString);
+            assertTrue(node.out().startsWith("0" + right), node::toString);
+        }
     }
 
     @Test
@@ -251,7 +293,7 @@ class ExamplesTest {
         Map<String, String> bucket = TestS3.server().environment();
         String[] modules = projects.onModulePath("service", "com.example.service.Service");
         String[] classPath = {"-jar", projects.jar("service").toString()};
-        int compiled = 1;
+        int compiled = 3; // before the service answers
         for (String[] command : List.of(modules, classPath)) {
             Process process = InstalledProgram.java(command)
                     .variables(Map.of(
@@ -269,17 +311,17 @@ class ExamplesTest {
                 String metrics = get(address, "/metrics");
                 assertTrue(
                         metrics.contains("\ngranary_compiled_total " + compiled + ".0\n"), metrics);
-                assertTrue(metrics.contains("\ngranary_program_hits_total 1.0\n"), metrics);
-                assertTrue(metrics.contains("\ngranary_programs 1.0\n"), metrics);
+                assertTrue(metrics.contains("\ngranary_program_hits_total 2.0\n"), metrics);
+                assertTrue(metrics.contains("\ngranary_programs 3.0\n"), metrics);
                 String last =
-                        compiled == 1 ? "granary_layer_stored_total{" : "granary_layer_hits_total{";
+                        compiled > 0 ? "granary_layer_stored_total{" : "granary_layer_hits_total{";
                 Await.holds(() -> get(address, "/metrics")
                         .lines()
-                        .anyMatch(line -> line.startsWith(last) && line.endsWith("} 1.0")));
+                        .anyMatch(line -> line.startsWith(last) && line.endsWith("} 3.0")));
                 process.toHandle().destroy(); // SIGTERM
                 assertEquals(143, process.waitFor());
             }
-            compiled--; // the second gets it from the bucket
+            compiled = 0; // the second gets them from the bucket
         }
     }
 
@@ -301,7 +343,7 @@ class ExamplesTest {
     @Tag("exhaustive")
     @DisplayName("the commands of the GitHub workflow populate a bucket: a node compiles nothing")
     void github() throws Exception {
-        assertPopulates(
+        assertPipeline(
                 "github",
                 PipelineJob.ofGitHub(
                         projects.project("ci").resolve(".github/workflows/kernels.yml")));
@@ -311,14 +353,14 @@ class ExamplesTest {
     @Tag("exhaustive")
     @DisplayName("the commands of the GitLab pipeline do the same")
     void gitlab() throws Exception {
-        assertPopulates(
+        assertPipeline(
                 "gitlab", PipelineJob.ofGitLab(projects.project("ci").resolve(".gitlab-ci.yml")));
     }
 
     /**
      * Runs the commands in one shell, with a bucket of the test; then a node without a compiler.
      */
-    private void assertPopulates(String pipeline, PipelineJob job) throws Exception {
+    private void assertPipeline(String pipeline, PipelineJob job) throws Exception {
         assertEquals(3, job.commands().size(), job::toString);
         Map<String, String> bucket = TestS3.server().environment();
         InstalledProgram.Result ci = projects.runPipeline(pipeline, job, bucket);

@@ -1,0 +1,138 @@
+package dev.granary.coordinator;
+
+import dev.granary.cache.CompileException;
+import dev.granary.cache.Engine;
+import dev.granary.cache.Primitive;
+import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.cache.support.DaemonThreads;
+
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executors;
+import java.util.function.Consumer;
+
+/**
+ * State of a {@linkplain Granary#prepare preparation}. Immutable.
+ *
+ * @param total the number of primitives to prepare
+ * @param found how many the memory, the local tier or a layer had
+ * @param compiled how many were compiled, by this thread or another one, or by another process
+ * @param failures the descriptors that did not compile, with the cause of each
+ */
+public record Preparation(
+        int total, int found, int compiled, Map<PrimitiveDescriptor, CompileException> failures) {
+    /** The number of lookups at once that do not compile: they wait for disks and buckets. */
+    private static final int FINDERS = 8;
+
+    /** Copies {@code failures}. */
+    public Preparation {
+        failures = Map.copyOf(failures);
+    }
+
+    /** Returns how many primitives are ready or have failed. */
+    public int done() {
+        return found + compiled + failures.size();
+    }
+
+    /** Starts a preparation. */
+    static <D extends PrimitiveDescriptor> CompletableFuture<Preparation> start(
+            Granary granary,
+            Engine<D, ?> engine,
+            Collection<? extends D> descriptors,
+            Consumer<Preparation> progress) {
+        return new Run<D>(granary, engine, List.copyOf(descriptors), progress).start();
+    }
+
+    /** A preparation that is under way. */
+    private static final class Run<D extends PrimitiveDescriptor> {
+        private final Granary granary;
+        private final Engine<D, ?> engine;
+        private final List<D> descriptors;
+        private final Consumer<Preparation> progress;
+        private final CompletableFuture<Preparation> result = new CompletableFuture<>();
+        private final Map<PrimitiveDescriptor, CompileException> failures = new HashMap<>();
+        private int found;
+        private int compiled;
+
+        Run(
+                Granary granary,
+                Engine<D, ?> engine,
+                List<D> descriptors,
+                Consumer<Preparation> progress) {
+            this.granary = granary;
+            this.engine = engine;
+            this.descriptors = descriptors;
+            this.progress = progress;
+        }
+
+        CompletableFuture<Preparation> start() {
+            DaemonThreads.named("granary-prepare").newThread(this::run).start();
+            return result;
+        }
+
+        private void run() {
+            try {
+                Queue<D> missing = new ConcurrentLinkedQueue<>();
+                inParallel(FINDERS, descriptors, descriptor -> find(engine, descriptor, missing));
+                inParallel(
+                        Runtime.getRuntime().availableProcessors(),
+                        missing,
+                        descriptor -> compile(engine, descriptor));
+                result.complete(state());
+            } catch (Throwable e) {
+                result.completeExceptionally(e);
+            }
+        }
+
+        /** Calls {@code action} for each descriptor; ends early after a failure or a cancel. */
+        private void inParallel(int threads, Collection<D> all, Consumer<D> action) {
+            try (var pool = Executors.newFixedThreadPool(
+                    Math.clamp(all.size(), 1, threads), DaemonThreads.named("granary-prepare"))) {
+                for (D descriptor : all) {
+                    pool.execute(() -> {
+                        try {
+                            if (!result.isDone()) {
+                                action.accept(descriptor);
+                            }
+                        } catch (Throwable e) {
+                            result.completeExceptionally(e);
+                        }
+                    });
+                }
+            }
+        }
+
+        private <P extends Primitive> void find(
+                Engine<D, P> engine, D descriptor, Queue<D> missing) {
+            if (granary.find(engine, descriptor).isPresent()) {
+                report(() -> found++);
+            } else {
+                missing.add(descriptor);
+            }
+        }
+
+        private <P extends Primitive> void compile(Engine<D, P> engine, D descriptor) {
+            try {
+                granary.primitive(engine, descriptor);
+                report(() -> compiled++);
+            } catch (CompileException e) {
+                report(() -> failures.put(descriptor, e));
+            }
+        }
+
+        /** Changes the state, and reports it, in one order for all threads. */
+        private synchronized void report(Runnable change) {
+            change.run();
+            progress.accept(state());
+        }
+
+        private synchronized Preparation state() {
+            return new Preparation(descriptors.size(), found, compiled, failures);
+        }
+    }
+}
