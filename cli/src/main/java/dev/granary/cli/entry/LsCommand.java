@@ -167,27 +167,27 @@ public final class LsCommand extends OutputCommand {
             for (EntryCatalog.Listed entry : entries) {
                 progress.passing(details.size(), entry.hash().hex());
                 try (Arena memory = Arena.ofConfined()) {
-                    details.add(
-                            switch (inventory.catalog().read(entry, memory)) {
-                                case LoadResult.Hit(Entry sound) -> details(entry, sound);
+                    LoadResult read = inventory.catalog().read(entry, memory);
+                    Optional<Entry> sound = read instanceof LoadResult.Hit hit
+                            ? Optional.of(hit.entry())
+                            : Optional.empty();
+                    details.add(new Details(
+                            entry,
+                            sound.map(Entry::compileTime).orElse(Duration.ZERO),
+                            sound.flatMap(Entry::metadata)
+                                    .map(EntryMetadata::kernels)
+                                    .orElse(List.of()),
+                            switch (read) {
+                                case LoadResult.Hit _ -> Optional.empty();
                                 case LoadResult.Damaged damaged ->
-                                    unread(entry, Place.name(damaged.damage()));
-                                case LoadResult.Absent _ -> unread(entry, "gone");
-                                case LoadResult.Unavailable _ -> unread(entry, "unreadable");
-                            });
+                                    Optional.of(Place.name(damaged.damage()));
+                                case LoadResult.Absent _ -> Optional.of("gone");
+                                case LoadResult.Unavailable _ -> Optional.of("unreadable");
+                            }));
                 }
             }
         }
         return details;
-    }
-
-    private static Details details(EntryCatalog.Listed listed, Entry entry) {
-        List<String> kernels = entry.metadata().map(EntryMetadata::kernels).orElse(List.of());
-        return new Details(listed, entry.compileTime(), kernels, Optional.empty());
-    }
-
-    private static Details unread(EntryCatalog.Listed listed, String damage) {
-        return new Details(listed, Duration.ZERO, List.of(), Optional.of(damage));
     }
 
     /** Returns the order of a list that is not read; by compile time, entries are sorted later. */
