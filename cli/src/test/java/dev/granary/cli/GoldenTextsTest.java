@@ -157,8 +157,11 @@ class GoldenTextsTest {
             run("verify s3://kernels/ci", "--endpoint", fleet.endpoint());
             run("warm --target opencl/absent", bucket);
             run("warm --target " + first.target().path(), bucket);
-            run("compact --dry-run --target " + first.target().path(), bucket);
-            run("compact --target " + first.target().path(), bucket);
+            String compact =
+                    "compact s3://kernels/ci --target " + first.target().path();
+            String[] options = {bucket[0], bucket[1], "--endpoint", fleet.endpoint()};
+            run(compact + " --dry-run", options);
+            run(compact, options);
             run(
                     "copy s3://kernels/ci",
                     directory.resolve("copy").toString(),

@@ -54,29 +54,32 @@ public final class CopyCommand extends OutputCommand {
             if (from.name().equals(to.name())) {
                 throw new UsageException("FROM and TO are the same place: " + from.name());
             }
-            List<EntryCatalog.Listed> entries = list(from, to);
-            if (entries.isEmpty()) {
-                throw new CommandFailedException(from.name()
-                        + (selection.isGiven()
-                                ? " has no entries that were selected to copy"
-                                : " has no entries to copy"));
+            EntryCopier copier;
+            List<EntryCatalog.Listed> entries;
+            try (ProgressLine progress = new ProgressLine(err(), "copying", 0)
+                    .watching(() -> from.waits().longest().or(to.waits()::longest))) {
+                progress.passing(from.name());
+                entries = selection.from(Place.entries(from.catalog()));
+                if (entries.isEmpty()) {
+                    throw new CommandFailedException(from.name()
+                            + (selection.isGiven()
+                                    ? " has no entries that were selected to copy"
+                                    : " has no entries to copy"));
+                }
+                progress.passing(to.name());
+                to.prepare();
+                copier = EntryCopier.into(
+                        to,
+                        counters -> progress.passing(Units.count(counters.done()) + " of "
+                                + Units.plural(entries.size(), "entry")));
+                copier.copy(entries, from, to);
             }
-            EntryCopier copier = copy(from, to, entries);
             Report report = report().field("from", from.name())
                     .field("to", to.name())
-                    .data("selected", entries.size())
-                    .field(
-                            "copied",
-                            new Report.Shown(
-                                    copier.copied(),
-                                    Units.entries(copier.copied(), copier.copiedBytes())))
-                    .data("copiedBytes", copier.copiedBytes())
-                    .field("present", copier.present())
-                    .count(
-                            "otherVersion",
-                            copier.otherVersions(),
-                            Units.plural(copier.otherVersions(), "entry")
-                                    + " of other versions left out")
+                    .data("selected", entries.size());
+            Place.add("copied", copier.copied(), copier.copiedBytes(), report)
+                    .field("present", copier.present());
+            copier.addOtherVersions(" of other versions left out", report)
                     .field("failed", copier.failed());
             copier.addFailures(report);
             report.print();
@@ -85,32 +88,5 @@ public final class CopyCommand extends OutputCommand {
             Thread.currentThread().interrupt();
             throw new CommandFailedException("interrupted; the entries copied so far are complete");
         }
-    }
-
-    private List<EntryCatalog.Listed> list(Place from, Place to) throws IOException {
-        try (ProgressLine progress = progress("listing", from, to)) {
-            progress.passing(from.name());
-            List<EntryCatalog.Listed> entries = selection.from(Place.entries(from.catalog()));
-            progress.passing(to.name());
-            to.prepare();
-            return entries;
-        }
-    }
-
-    private EntryCopier copy(Place from, Place to, List<EntryCatalog.Listed> entries)
-            throws InterruptedException {
-        try (ProgressLine progress = progress("copying", from, to)) {
-            EntryCopier copier = EntryCopier.into(
-                    to,
-                    counters -> progress.passing(Units.count(counters.done()) + " of "
-                            + Units.plural(entries.size(), "entry")));
-            copier.copy(entries, from, to);
-            return copier;
-        }
-    }
-
-    private ProgressLine progress(String work, Place from, Place to) {
-        return new ProgressLine(err(), work, 0)
-                .watching(() -> from.waits().longest().or(to.waits()::longest));
     }
 }

@@ -63,21 +63,18 @@ final class EntryFields {
                     new Report.Shown(frontEnd, Units.cut(frontEnd, FRONT_END_CHARACTERS)));
         }
         BinaryCompatibility judged = CompatibilityChecker.check(target, entry.binaries());
-        report.field(
-                        "compatible:compatibility",
-                        switch (judged) {
-                            case BinaryCompatibility.Compatible _ ->
-                                new Report.Shown("compatible", "yes: " + judged.reason());
-                            case BinaryCompatibility.Incompatible _ ->
-                                new Report.Shown(
-                                        "incompatible",
-                                        "no, lookups discard it: " + judged.reason());
-                            case BinaryCompatibility.Undetermined _ ->
-                                new Report.Shown(
-                                        "undetermined",
-                                        "undetermined, the driver decides: " + judged.reason());
-                        })
-                .data("reason", judged.reason());
+        String reason = judged.reason();
+        Report.Shown shown =
+                switch (judged) {
+                    case BinaryCompatibility.Compatible _ ->
+                        new Report.Shown("compatible", "yes: " + reason);
+                    case BinaryCompatibility.Incompatible _ ->
+                        new Report.Shown("incompatible", "no, lookups discard it: " + reason);
+                    case BinaryCompatibility.Undetermined _ ->
+                        new Report.Shown(
+                                "undetermined", "undetermined, the driver decides: " + reason);
+                };
+        report.field("compatible:compatibility", shown).data("reason", reason);
     }
 
     private static void add(EntryMetadata metadata, boolean isTuning, Report report) {

@@ -79,39 +79,30 @@ public final class EvictCommand extends OutputCommand {
             List<EntryCatalog.Listed> victims = victims(selection.from(all));
             boolean isRemoving = !isDry && (!isAll || isConfirmed);
             List<EntryCatalog.Listed> removed = isRemoving ? remove(tier, all, victims) : victims;
+            long bytes = Place.bytes(removed);
+            long kept = all.size() - (long) removed.size();
+            long keptBytes = Place.bytes(all) - bytes;
             Report report = report().field("place", config.directory().toString());
-            add(all, victims, removed, isRemoving, report);
+            LsCommand.add(removed, isDry ? Integer.MAX_VALUE : MAX_LISTED, report);
+            report.data("dryRun", !isRemoving)
+                    .data("removedEntries", removed.size())
+                    .data("removedBytes", bytes)
+                    .data("keptEntries", kept)
+                    .data("keptBytes", keptBytes)
+                    .line(Units.entries(removed.size(), bytes)
+                            + (isRemoving ? " removed, " : " would be removed, ")
+                            + Units.entries(kept, keptBytes)
+                            + (isRemoving ? " remain" : " would remain"));
+            if (removed.size() < victims.size()) {
+                report.line(Units.plural(victims.size() - (long) removed.size(), "entry")
+                        + " kept: used or replaced meanwhile, or not removable");
+            }
+            if (isAll && !isRemoving) {
+                report.line("granary evict --all --yes removes them");
+            }
             report.print();
             // the log has the reason of a failure
             return tier.statistics().inputOutputErrors() == 0 ? 0 : 1;
-        }
-    }
-
-    private void add(
-            List<EntryCatalog.Listed> all,
-            List<EntryCatalog.Listed> victims,
-            List<EntryCatalog.Listed> removed,
-            boolean isRemoving,
-            Report report) {
-        LsCommand.add(removed, isDry ? Integer.MAX_VALUE : MAX_LISTED, report);
-        long bytes = Place.bytes(removed);
-        long kept = all.size() - (long) removed.size();
-        long keptBytes = Place.bytes(all) - bytes;
-        report.data("dryRun", !isRemoving)
-                .data("removedEntries", removed.size())
-                .data("removedBytes", bytes)
-                .data("keptEntries", kept)
-                .data("keptBytes", keptBytes)
-                .line(Units.entries(removed.size(), bytes)
-                        + (isRemoving ? " removed, " : " would be removed, ")
-                        + Units.entries(kept, keptBytes)
-                        + (isRemoving ? " remain" : " would remain"));
-        if (removed.size() < victims.size()) {
-            report.line(Units.plural(victims.size() - (long) removed.size(), "entry")
-                    + " kept: used or replaced meanwhile, or not removable");
-        }
-        if (isAll && !isRemoving) {
-            report.line("granary evict --all --yes removes them");
         }
     }
 

@@ -17,6 +17,9 @@ import java.util.Locale;
  * @param id the id in the namespace of the engine; may be empty
  */
 record ExplainedLookup(Id id, Explainer.Explanation explanation) {
+    private static final String CLAIM = "claim";
+    private static final String CLAIMED = "another process is compiling or storing it";
+
     /**
      * Adds each step and the outcome to a report.
      *
@@ -41,36 +44,19 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
     }
 
     private void add(GranaryEvent event, Report report) {
-        String program = isOwn(event) ? "" : "SPIR-V: ";
         switch (event) {
-            case GranaryEvent.Load load ->
-                step(report, "load", load.id(), load.tier(), load.outcome(), text(load))
-                        .text(label(load.tier()), program + address(load.tier()) + text(load));
-            case GranaryEvent.Restore restore ->
-                step(
-                                report,
-                                "restore",
-                                restore.id(),
-                                restore.tier(),
-                                restore.outcome(),
-                                text(restore))
-                        .text(
-                                label(restore.tier()),
-                                program + address(restore.tier()) + text(restore));
-            case GranaryEvent.Wait wait -> {
-                String finding = "another process is compiling or storing it";
-                step(report, "wait", wait.id(), "", wait.outcome(), finding)
-                        .text("claim", program + finding);
-            }
-            case GranaryEvent.Compile compile -> {
-                String finding = compile.failure()
+            case GranaryEvent.Load one ->
+                add("load", one.id(), one.tier(), one.outcome(), text(one), report);
+            case GranaryEvent.Restore one ->
+                add("restore", one.id(), one.tier(), one.outcome(), text(one), report);
+            case GranaryEvent.Wait one ->
+                add("wait", one.id(), CLAIM, one.outcome(), CLAIMED, report);
+            case GranaryEvent.Compile one -> {
+                String finding = one.failure()
                         .map(cause -> "none, so the compile fails: " + cause)
                         .orElse("compiled, and stored if its compiler is known");
-                String outcome = compile.failure().isEmpty() ? "compiled" : "failed";
-                Report step = step(report, "compile", compile.id(), "", outcome, finding);
-                if (!isOwn(event)) {
-                    step.text("SPIR-V", finding);
-                }
+                String outcome = one.failure().isEmpty() ? "compiled" : "failed";
+                add("compile", one.id(), "", outcome, finding, report);
             }
             case GranaryEvent.Lookup _,
                     GranaryEvent.Store _,
@@ -79,22 +65,23 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
         }
     }
 
-    private static Report step(
-            Report report, String kind, String id, String tier, Object outcome, String finding) {
-        return report.part("steps")
+    /** Adds a step; to the text unless it is the compile of the kernel, which is the outcome. */
+    private void add(
+            String kind, String of, String tier, Object outcome, String finding, Report report) {
+        report.part("steps")
                 .data("step", kind)
-                .data("id", id)
-                .data("tier", tier)
+                .data("id", of)
+                .data("tier", tier.equals(CLAIM) ? "" : tier)
                 .data("outcome", outcome.toString().toLowerCase(Locale.ROOT))
                 .data("finding", finding);
-    }
-
-    private static String label(String tier) {
-        return tier.equals(Tiers.LOCAL) ? Tiers.LOCAL : "bucket";
-    }
-
-    private static String address(String tier) {
-        return tier.equals(Tiers.LOCAL) ? "" : tier + ": ";
+        String program = isOwn(of) ? "" : "SPIR-V: ";
+        if (List.of(Tiers.LOCAL, CLAIM).contains(tier)) {
+            report.text(tier, program + finding);
+        } else if (!tier.isEmpty()) {
+            report.text("bucket", program + tier + ": " + finding);
+        } else if (!isOwn(of)) {
+            report.text("SPIR-V", finding);
+        }
     }
 
     private static String text(GranaryEvent.Load load) {
@@ -112,7 +99,7 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
         String cause = restore.cause().orElse("");
         return switch (restore.outcome()) {
             case RESTORED, RECOMPILED ->
-                isOwn(restore) ? "restored" : "the driver builds from this program";
+                isOwn(restore.id()) ? "restored" : "the driver builds from this program";
             case QUARANTINED -> "not used: " + explanation.quarantine().orElse("in quarantine");
             case INCOMPATIBLE -> "discarded as incompatible: " + cause;
             case REFUSED, FAILED -> "not used: " + cause;
@@ -120,24 +107,23 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
     }
 
     private String outcome() {
-        String found = explanation.entry().isEmpty()
-                ? "a lookup compiles: " + reason()
-                : explanation.events().stream()
-                        .filter(this::isOwn)
+        String waiting = explanation
+                .waitLimit()
+                .map(limit -> "a lookup waits for the other process, at most " + Units.time(limit)
+                        + "; otherwise ")
+                .orElse("");
+        return waiting
+                + explanation.events().stream()
                         .filter(GranaryEvent.Restore.class::isInstance)
                         .map(GranaryEvent.Restore.class::cast)
+                        .filter(restore -> isOwn(restore.id()))
                         .reduce((_, last) -> last)
+                        .filter(_ -> explanation.entry().isPresent())
                         .map(last -> "a lookup restores the entry of "
                                 + (last.tier().equals(Tiers.LOCAL)
                                         ? "the local tier"
                                         : last.tier() + ", and stores it in the local tier"))
                         .orElseGet(() -> "a lookup compiles: " + reason());
-        return explanation
-                        .waitLimit()
-                        .map(limit -> "a lookup waits for the other process, at most "
-                                + Units.time(limit) + "; otherwise ")
-                        .orElse("")
-                + found;
     }
 
     private String reason() {
@@ -150,22 +136,13 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
                         + explanation.failure().map(cause -> "; " + cause).orElse("");
     }
 
-    /** Returns false for an event of the lookup of an intermediate program. */
-    private boolean isOwn(GranaryEvent event) {
-        String digest = id.isEmpty() ? "" : id.hash().hex();
-        return switch (event) {
-            // an entry of another namespace has another id
-            case GranaryEvent.Load load -> load.id().equals(digest);
-            case GranaryEvent.Restore restore ->
-                restore.id().equals(digest)
-                        || explanation
-                                .entry()
-                                .filter(entry -> entry.id().hash().hex().equals(restore.id()))
-                                .isPresent();
-            case GranaryEvent.Wait wait -> wait.id().equals(digest);
-            case GranaryEvent.Compile compile -> compile.id().equals(digest);
-            case GranaryEvent.Lookup lookup -> lookup.id().equals(digest);
-            case GranaryEvent.Store _, GranaryEvent.Upload _, GranaryEvent.Eviction _ -> false;
-        };
+    /** Returns false for the id of an intermediate program. */
+    private boolean isOwn(String of) {
+        // an entry of another namespace has another id
+        return (!id.isEmpty() && id.hash().hex().equals(of))
+                || explanation
+                        .entry()
+                        .filter(entry -> entry.id().hash().hex().equals(of))
+                        .isPresent();
     }
 }

@@ -4,7 +4,9 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
@@ -14,7 +16,6 @@ import dev.granary.cli.output.BoundedEntryList;
 import dev.granary.cli.place.Place;
 import dev.granary.cli.place.Places;
 import dev.granary.cli.source.KernelSourceResolver;
-import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.SafeText;
@@ -51,17 +52,18 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
      * The id that an argument names.
      *
      * @param id the id; an empty one for a kernel that is not cacheable
-     * @param entry the entry if it was named by digits
+     * @param entry the entry if it was named by digits or its file
+     * @param isFile true if a file was named
      * @param kernel the kernel if it was named by a manifest, for the selected device
      */
-    record Named(Id id, Optional<Entry> entry, Optional<KernelDescriptor> kernel) {}
+    record Named(Id id, Optional<Entry> entry, boolean isFile, Optional<KernelDescriptor> kernel) {}
 
     /**
      * Returns the id that an argument names.
      *
      * @param memory holds the entry
      * @throws UsageException if the argument has none of the forms, or names no kernel
-     * @throws CommandFailedException if the id cannot be determined
+     * @throws CommandFailedException if the id cannot be determined, or its entry is damaged
      * @throws IOException if the entries cannot be listed
      */
     Named resolve(String argument, Arena memory)
@@ -69,41 +71,31 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
                     IOException {
         if (argument.matches(DIGITS)) {
             Entry entry = find(argument.toLowerCase(Locale.ROOT), memory);
-            return new Named(entry.id(), Optional.of(entry), Optional.empty());
+            return new Named(entry.id(), Optional.of(entry), false, Optional.empty());
         }
-        Optional<Path> file = path(argument).filter(Files::exists);
-        if (file.isPresent()) {
-            return new Named(ofFile(file.get()), Optional.empty(), Optional.empty());
+        try {
+            if (Files.exists(Path.of(argument))) {
+                return ofFile(Path.of(argument), memory);
+            }
+            int mark = kernelMark(argument);
+            if (mark > 0) {
+                KernelDescriptor kernel =
+                        kernel(Path.of(argument.substring(0, mark)), argument.substring(mark + 1));
+                return new Named(kernel.getId(), Optional.empty(), false, Optional.of(kernel));
+            }
+        } catch (InvalidPathException e) {
+            // none of the forms
         }
-        int mark = kernelMark(argument);
-        if (mark > 0) {
-            KernelDescriptor kernel = kernel(
-                    path(argument.substring(0, mark)).orElseThrow(() -> unknown(argument)),
-                    argument.substring(mark + 1));
-            return new Named(kernel.getId(), Optional.empty(), Optional.of(kernel));
-        }
-        throw unknown(argument);
-    }
-
-    private static UsageException unknown(String argument) {
-        return new UsageException("'" + SafeText.of(argument)
+        throw new UsageException("'" + SafeText.of(argument)
                 + "' is neither the first digits of an id, nor a file with an entry, nor"
                 + " MANIFEST#KERNEL");
-    }
-
-    private static Optional<Path> path(String text) {
-        try {
-            return Optional.of(Path.of(text));
-        } catch (InvalidPathException e) {
-            return Optional.empty();
-        }
     }
 
     /** Returns the index of the first mark after the name of a file, else of the first mark. */
     private static int kernelMark(String argument) {
         int first = argument.indexOf(KERNEL_MARK);
         for (int mark = first; mark >= 0; mark = argument.indexOf(KERNEL_MARK, mark + 1)) {
-            if (path(argument.substring(0, mark)).filter(Files::isRegularFile).isPresent()) {
+            if (Files.isRegularFile(Path.of(argument.substring(0, mark)))) {
                 return mark;
             }
         }
@@ -114,22 +106,24 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
     private Entry find(String prefix, Arena memory)
             throws ConfigException, CommandFailedException, IOException {
         List<String> searched = new ArrayList<>();
-        if (Files.exists(config.directory())) {
-            try (Place local = Places.local(config)) {
-                Optional<Entry> found = find(local, prefix, memory);
-                if (found.isPresent()) {
-                    return found.get();
+        for (Places.Opener tier : Places.tiers(config)) {
+            try (Place place = tier.open()) {
+                BoundedEntryList found = new BoundedEntryList(
+                        Comparator.comparing(entry -> entry.hash().hex()), 1);
+                place.catalog().list(entry -> {
+                    if (entry.hash().hex().startsWith(prefix)) {
+                        found.accept(entry);
+                    }
+                });
+                if (found.entries() > 1) {
+                    throw new CommandFailedException(found.entries()
+                            + " entries have ids that begin with " + prefix + "; give more digits");
                 }
-                searched.add(local.name());
-            }
-        }
-        for (BucketConfig layer : config.buckets()) {
-            try (Place bucket = Places.of(layer)) {
-                Optional<Entry> found = find(bucket, prefix, memory);
-                if (found.isPresent()) {
-                    return found.get();
+                if (found.entries() == 1) {
+                    EntryCatalog.Listed listed = found.sorted().getFirst();
+                    return sound("entry " + listed.hash(), place.catalog().read(listed, memory));
                 }
-                searched.add(bucket.name());
+                searched.add(place.name());
             }
         }
         throw new CommandFailedException(
@@ -139,60 +133,49 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
                                 + " has an id that begins with " + prefix);
     }
 
-    private static Optional<Entry> find(Place inventory, String prefix, Arena memory)
-            throws CommandFailedException, IOException {
-        BoundedEntryList found =
-                new BoundedEntryList(Comparator.comparing(entry -> entry.hash().hex()), 1);
-        inventory.list(entry -> {
-            if (entry.hash().hex().startsWith(prefix)) {
-                found.accept(entry);
-            }
-        });
-        if (found.entries() > 1) {
-            throw new CommandFailedException(found.entries() + " entries have ids that begin with "
-                    + prefix + "; give more digits");
-        }
-        if (found.entries() == 0) {
-            return Optional.empty();
-        }
-        EntryCatalog.Listed listed = found.sorted().getFirst();
-        return switch (inventory.read(listed, memory)) {
-            case LoadResult.Hit hit -> Optional.of(hit.entry());
-            case LoadResult.Damaged damaged -> {
-                boolean isOther = Place.isOtherVersion(damaged.damage());
-                throw new CommandFailedException("entry " + listed.hash()
-                        + (isOther ? " is of another version (" : " is damaged (")
+    private static Entry sound(String name, LoadResult read) throws CommandFailedException {
+        return switch (read) {
+            case LoadResult.Hit hit -> hit.entry();
+            case LoadResult.Damaged damaged ->
+                throw new CommandFailedException(name
+                        + (Place.isOtherVersion(damaged.damage())
+                                ? " is of another version ("
+                                : " is damaged (")
                         + damaged.damage() + ": " + damaged.detail()
-                        + (isOther
+                        + (Place.isOtherVersion(damaged.damage())
                                 ? "); this version does not use it, and replaces it only when it"
                                         + " stores this id"
                                 : "); it is never used, and the next store of this id replaces"
                                         + " it"));
-            }
             case LoadResult.Absent _ ->
-                throw new CommandFailedException(
-                        "entry " + listed.hash() + " has just been removed");
+                throw new CommandFailedException(name + " has just been removed");
             case LoadResult.Unavailable unavailable ->
-                throw new CommandFailedException(
-                        "entry " + listed.hash() + " cannot be read: " + unavailable.cause());
+                throw new CommandFailedException(name + " cannot be read: " + unavailable.cause());
         };
     }
 
-    private static Id ofFile(Path file) throws CommandFailedException {
+    private static Named ofFile(Path file, Arena memory) throws CommandFailedException {
         if (!Files.isRegularFile(file)) { // opening a pipe blocks until a writer opens it
             throw new CommandFailedException(file + " is not a file with an entry");
         }
-        try (FileChannel channel = FileChannel.open(file);
-                Arena memory = Arena.ofConfined()) {
+        try (FileChannel channel = FileChannel.open(file)) {
             MemorySegment stored =
                     channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), memory);
-            return EntryFormat.readId(stored)
-                    .or(() -> stored.byteSize() > Id.MAX_BYTES
-                            ? Optional.empty()
-                            : Id.parse(stored.toArray(ValueLayout.JAVA_BYTE)))
-                    .orElseThrow(() -> new CommandFailedException(
-                            file + " is neither an entry nor the key of one; a kernel of a"
-                                    + " manifest is MANIFEST#KERNEL"));
+            Optional<Id> key = stored.byteSize() > Id.MAX_BYTES
+                    ? Optional.empty()
+                    : Id.parse(stored.toArray(ValueLayout.JAVA_BYTE));
+            if (key.isPresent()) {
+                return new Named(key.get(), Optional.empty(), true, Optional.empty());
+            }
+            LoadResult read = EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH);
+            if (stored.byteSize() == 0
+                    || (read instanceof LoadResult.Damaged(DamageKind damage, String _)
+                            && damage == DamageKind.FOREIGN)) {
+                throw new CommandFailedException(file + " is neither an entry nor the key of one;"
+                        + " a kernel of a manifest is MANIFEST#KERNEL");
+            }
+            Entry entry = sound(file.toString(), read);
+            return new Named(entry.id(), Optional.of(entry), true, Optional.empty());
         } catch (IOException e) {
             throw new CommandFailedException(file + " cannot be read: " + e);
         }

@@ -3,6 +3,7 @@ package dev.granary.cli.entry;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
@@ -50,12 +51,6 @@ public final class InspectCommand extends OutputCommand {
     @Mixin
     private StoreOptions stores = new StoreOptions();
 
-    /** The number of entries of a directory that are compared with the id of a miss. */
-    private static final int MAX_COMPARED = 10_000;
-
-    /** The same for a bucket, where each is a request. */
-    private static final int MAX_COMPARED_IN_BUCKET = 200;
-
     @Parameters(index = "0", paramLabel = "X", description = "the id to look up")
     private String x = "";
 
@@ -85,7 +80,9 @@ public final class InspectCommand extends OutputCommand {
             if (y != null) {
                 compare(required(named, x), required(argument.resolve(y, memory), y));
             } else if (isKeyOnly) {
-                KeyText.print(required(named, x), out());
+                Report report = report();
+                KeyText.addWhole(required(named, x), report);
+                report.print();
             } else {
                 inspect(config, named);
             }
@@ -110,8 +107,7 @@ public final class InspectCommand extends OutputCommand {
         if (a.equals(b)) {
             report.line("The ids are equal.");
         }
-        List<KeyDifference> differences = KeyDifference.between(a, b);
-        KeyDifference.add(differences, "A", "B", report);
+        KeyDifference.add(a, b, "A", "B", report);
         report.print();
     }
 
@@ -148,8 +144,10 @@ public final class InspectCommand extends OutputCommand {
         new ExplainedLookup(id, explanation)
                 .addTo(config.buckets().stream().map(BucketConfig::name).toList(), report);
         // the entry that was named, even if no lookup uses it
-        Optional<Entry> entry = explanation.entry().or(() -> named.entry()
-                .filter(one -> one.id().equals(id)));
+        Optional<Entry> entry = named.entry()
+                .filter(_ -> named.isFile())
+                .or(explanation::entry)
+                .or(() -> named.entry().filter(one -> one.id().equals(id)));
         if (entry.isPresent()) {
             report.line("");
             EntryFields.add(entry.get(), target, report);
@@ -168,44 +166,30 @@ public final class InspectCommand extends OutputCommand {
 
     /** Returns true if a compile of the kernel has the step from OpenCL C to SPIR-V. */
     private static boolean needsSpirv(KernelDescriptor kernel) {
-        return kernel.target().backend().equals(Backend.LEVEL_ZERO) && kernel.spirv().isEmpty();
+        return kernel.target().backend().equals(Backend.LEVEL_ZERO)
+                && kernel.spirv().isEmpty();
     }
 
-    /** Adds the nearest entry: that of the directory, else that of the first bucket with one. */
+    /** Adds the nearest entry of the first tier that has one of the same kernel. */
     private static void addNearest(GranaryConfig config, Id id, Report report)
-            throws ConfigException, IOException {
-        if (Files.exists(config.directory())) {
-            try (Place local = Places.local(config)) {
-                if (addNearest(local, MAX_COMPARED, id, report)) {
-                    return;
-                }
-            }
-        }
-        for (BucketConfig layer : config.buckets()) {
-            try (Place bucket = Places.of(layer)) {
-                if (addNearest(bucket, MAX_COMPARED_IN_BUCKET, id, report)) {
+            throws ConfigException {
+        for (Places.Opener tier : Places.tiers(config)) {
+            try (Place place = tier.open()) {
+                Optional<Id> nearest = NearestEntry.find(place, id);
+                if (nearest.isPresent()) {
+                    Sha256 found = nearest.get().hash();
+                    report.line("")
+                            .field(
+                                    "nearest",
+                                    new Report.Shown(found, found + " in " + place.name()));
+                    KeyDifference.add(id, nearest.get(), "lookup", "entry", report);
                     return;
                 }
             } catch (IOException e) {
-                report.line("")
-                        .text("nearest", layer.name() + " is not searched: " + e.getMessage());
+                report.line("").text("nearest", "a tier is not searched: " + e.getMessage());
             }
         }
         report.field("nearest", new Report.Shown(Optional.empty(), "no entry of the same kernel"));
-    }
-
-    private static boolean addNearest(Place place, int limit, Id id, Report report)
-            throws IOException {
-        Optional<NearestEntry> nearest = NearestEntry.find(place, id, limit);
-        nearest.ifPresent(found -> {
-            report.line("")
-                    .field(
-                            "nearest",
-                            new Report.Shown(
-                                    found.id().hash(), found.id().hash() + " in " + place.name()));
-            KeyDifference.add(found.differences(), "lookup", "entry", report);
-        });
-        return nearest.isPresent();
     }
 
     private static void write(Entry entry, Path binary) throws CommandFailedException {

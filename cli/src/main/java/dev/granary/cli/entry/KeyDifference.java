@@ -6,6 +6,7 @@ import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -32,12 +33,6 @@ record KeyDifference(String field, List<String> a, List<String> b) {
      */
     private static final Set<String> VALUES_OF_NAMES = Set.of("sha256", "value");
 
-    /** Copies the lists. */
-    KeyDifference {
-        a = List.copyOf(a);
-        b = List.copyOf(b);
-    }
-
     /**
      * Returns the differences of two ids: in the order of the first key, then the fields that only
      * the second has. None if the ids are equal.
@@ -47,15 +42,13 @@ record KeyDifference(String field, List<String> a, List<String> b) {
         Map<String, List<String>> second = values(b);
         Set<String> names = new LinkedHashSet<>(first.keySet());
         names.addAll(second.keySet());
-        List<KeyDifference> differences = new ArrayList<>();
-        for (String name : names) {
-            List<String> ofA = first.getOrDefault(name, List.of());
-            List<String> ofB = second.getOrDefault(name, List.of());
-            if (!ofA.equals(ofB)) {
-                differences.add(new KeyDifference(name, ofA, ofB));
-            }
-        }
-        return differences;
+        return names.stream()
+                .map(name -> new KeyDifference(
+                        name,
+                        first.getOrDefault(name, List.of()),
+                        second.getOrDefault(name, List.of())))
+                .filter(each -> !each.a.equals(each.b))
+                .toList();
     }
 
     private static Map<String, List<String>> values(Id id) {
@@ -88,26 +81,23 @@ record KeyDifference(String field, List<String> a, List<String> b) {
      * @param a the heading of the values of the first key
      * @param b the heading of those of the second
      */
-    static void add(List<KeyDifference> differences, String a, String b, Report report) {
+    static void add(Id first, Id second, String a, String b, Report report) {
         ReportTable table = report.table("differences", "field", "<" + a + ":a", "<" + b + ":b");
-        for (KeyDifference each : differences) {
-            table.row(
-                    each.field(),
-                    new Report.Shown(each.a(), shortened(each.a(), each.b())),
-                    new Report.Shown(each.b(), shortened(each.b(), each.a())));
-        }
+        between(first, second)
+                .forEach(each -> table.row(
+                        each.field, shortened(each.a, each.b), shortened(each.b, each.a)));
     }
 
-    private static String shortened(List<String> values, List<String> others) {
+    private static Report.Shown shortened(List<String> values, List<String> others) {
         List<String> own = without(values, others);
         List<String> foreign = without(others, values);
         boolean isOrder = own.isEmpty() && foreign.isEmpty();
-        if (own.isEmpty() && !isOrder) {
-            return NONE;
-        }
-        return around(
-                String.join("  ", isOrder ? values : own),
-                String.join("  ", isOrder ? others : foreign));
+        String text = own.isEmpty() && !isOrder
+                ? NONE
+                : around(
+                        String.join("  ", isOrder ? values : own),
+                        String.join("  ", isOrder ? others : foreign));
+        return new Report.Shown(values, text);
     }
 
     /** Returns the values without those that the others have, each as often as there. */
@@ -119,22 +109,16 @@ record KeyDifference(String field, List<String> a, List<String> b) {
 
     /** Returns the part of a text in which it first differs from another, with its line. */
     private static String around(String text, String other) {
-        int difference = 0;
-        int line = 1;
-        int lineStart = 0;
-        while (difference < Math.min(text.length(), other.length())
-                && text.charAt(difference) == other.charAt(difference)) {
-            if (text.charAt(difference++) == '\n') {
-                line++;
-                lineStart = difference;
-            }
-        }
-        boolean hasLines = text.strip().indexOf('\n') >= 0 || other.strip().indexOf('\n') >= 0;
+        int mismatch = Arrays.mismatch(text.toCharArray(), other.toCharArray());
+        int difference = mismatch < 0 ? text.length() : mismatch;
+        int lineStart = text.lastIndexOf('\n', difference - 1) + 1;
+        int lineEnd = text.indexOf('\n', difference);
         int start = difference - lineStart > WIDTH / 2 ? difference - CONTEXT : lineStart;
-        int lineEnd = text.indexOf('\n', Math.max(start, difference));
         if (start > lineStart && Character.isLowSurrogate(text.charAt(start))) {
             start--;
         }
+        boolean hasLines = text.strip().indexOf('\n') >= 0 || other.strip().indexOf('\n') >= 0;
+        long line = text.substring(0, lineStart).lines().count() + 1;
         String place = (hasLines ? "line " + line + ": " : "") + (start > lineStart ? "..." : "");
         String shown = text.substring(start, lineEnd < 0 ? text.length() : lineEnd);
         return place + Units.cut(shown, WIDTH - place.length());

@@ -4,18 +4,15 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Id;
 import dev.granary.cli.output.Report;
+import dev.granary.cli.output.Units;
 
-import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.regex.Pattern;
 
 /** Text form of the fields of a key. */
 final class KeyText {
-    private static final Pattern CONTROL = Pattern.compile("[\\p{Cc}&&[^\t]]");
-
-    private static final int MAX_CHARACTERS = 40;
+    private static final int MAX_CHARACTERS = 43;
     private static final int MAX_FIELDS = 30;
 
     /** Number of target fields, which come first in every id and are shown separately. */
@@ -31,28 +28,23 @@ final class KeyText {
         return isText ? field.text() : HexFormat.of().formatHex(value);
     }
 
-    /**
-     * Prints all fields in full, one a line. The lines of a longer value follow its name, indented.
-     */
-    static void print(Id id, PrintWriter out) {
+    /** Adds all fields in full. The lines of a longer value follow its name, indented. */
+    static void addWhole(Id id, Report report) {
+        addData(id, report);
         for (Id.Field field : id.fields()) {
-            List<String> lines = of(field).lines().map(KeyText::withoutControls).toList();
-            String name = withoutControls(field.name());
+            List<String> lines = of(field).replace("\t", "    ").lines().toList();
             if (lines.size() <= 1) {
-                out.println((name + ": " + String.join("", lines)).stripTrailing());
+                report.line((field.name() + ": " + String.join("", lines)).stripTrailing());
             } else {
-                out.println(name + ":");
-                lines.forEach(line -> out.println("    " + line));
+                report.line(field.name() + ":");
+                lines.forEach(line -> report.line("    " + line));
             }
         }
-        out.flush();
     }
 
     /** Adds all fields to JSON, and the short values of the first to the text. */
     static void add(Id id, Report report) {
-        id.fields()
-                .forEach(field ->
-                        report.part("key").data("name", field.name()).data("value", of(field)));
+        addData(id, report);
         List<Id.Field> fields = id.fields().subList(TARGET_FIELDS, id.fields().size());
         fields.stream()
                 .limit(MAX_FIELDS)
@@ -63,21 +55,15 @@ final class KeyText {
         }
     }
 
+    private static void addData(Id id, Report report) {
+        for (Id.Field field : id.fields()) {
+            report.part("key").data("name", field.name()).data("value", of(field));
+        }
+    }
+
     private static String shortened(Id.Field field) {
         String text = of(field).strip().replaceAll("\\s+", " ");
-        String start = abbreviated(text);
+        String start = Units.cut(text, MAX_CHARACTERS);
         return start.equals(text) ? text : start + " (" + field.value().length + " bytes)";
-    }
-
-    /** Returns the first characters of a text, with dots if there are more. */
-    static String abbreviated(String text) {
-        int end = text.offsetByCodePoints(
-                0, Math.min(MAX_CHARACTERS, text.codePointCount(0, text.length())));
-        return end == text.length() ? text : text.substring(0, end) + "...";
-    }
-
-    /** Replaces characters that could steer the terminal: keys may come from other machines. */
-    private static String withoutControls(String text) {
-        return CONTROL.matcher(text).replaceAll("?");
     }
 }

@@ -22,10 +22,9 @@ import picocli.CommandLine.Option;
 import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
 
@@ -35,7 +34,7 @@ import java.util.function.Predicate;
         mixinStandardHelpOptions = true,
         description = "List the entries of the local directory, of another one, or of a bucket.")
 public final class LsCommand extends OutputCommand {
-    private static final Details NOT_READ = new Details(Duration.ZERO, List.of(), "");
+    private static final List<String> SHORT = List.of("=target", "id", "size:bytes", "<last used");
 
     /** The sort order of the list. */
     enum Order {
@@ -74,14 +73,19 @@ public final class LsCommand extends OutputCommand {
      *
      * @param damage the kind of damage, or {@code gone} or {@code unreadable}; empty if it is sound
      */
-    private record Details(Duration compileTime, List<String> kernels, String damage) {}
+    private record Details(
+            EntryCatalog.Listed entry,
+            Duration compileTime,
+            List<String> kernels,
+            Optional<String> damage) {}
 
     @Override
     public Integer call() throws Exception {
         if (limit <= 0) {
             throw new UsageException("--limit must be a positive number of entries, not " + limit);
         }
-        boolean isReading = isLong || order == Order.COMPILE;
+        boolean isByCompile = order == Order.COMPILE;
+        boolean isReading = isLong || isByCompile;
         if (isReading && place.isBucket()) {
             throw new UsageException(
                     "--long and --sort compile read every entry, which would download the bucket;"
@@ -91,26 +95,26 @@ public final class LsCommand extends OutputCommand {
         try (Place inventory = place.open()) {
             // Compile times are known only after all entries have been read.
             BoundedEntryList first = new BoundedEntryList(
-                    comparator(Map.of()),
-                    order == Order.COMPILE ? BoundedEntryList.MAX_ENTRIES : limit);
+                    comparator(), isByCompile ? BoundedEntryList.MAX_ENTRIES : limit);
             try (ProgressLine progress =
                     new ProgressLine(err(), "listing", 0).watching(inventory.waits())) {
-                inventory.list(entry -> {
+                inventory.catalog().list(entry -> {
                     if (isSelected.test(entry)) {
                         first.accept(entry);
                         progress.passing(Units.plural(first.entries(), "entry"));
                     }
                 });
             }
-            Map<EntryCatalog.Listed, Details> details =
-                    isReading ? read(inventory, first.sorted()) : Map.of();
-            List<EntryCatalog.Listed> shown = first.sorted().stream()
-                    .sorted(comparator(details))
-                    .limit(limit)
-                    .toList();
             Report report = report().data("place", inventory.name());
+            List<EntryCatalog.Listed> shown = first.sorted();
             if (isReading) {
-                addLong(shown, details, report);
+                List<Details> details = read(inventory, shown);
+                if (isByCompile) {
+                    details.sort(Comparator.comparing(Details::compileTime).reversed());
+                }
+                details = details.subList(0, Math.min(limit, details.size()));
+                shown = details.stream().map(Details::entry).toList();
+                addLong(details, report);
             } else {
                 add(shown, Integer.MAX_VALUE, report);
             }
@@ -121,9 +125,8 @@ public final class LsCommand extends OutputCommand {
                             + Units.bytes(first.bytes()) + " in " + inventory.name());
             if (first.exceedsMaximum()) {
                 report.problem("at most " + Units.count(BoundedEntryList.MAX_ENTRIES)
-                        + (order == Order.COMPILE
-                                ? " are read and sorted; select with --target, --id or --older-than"
-                                : " are listed; select with --target, --id or --older-than"));
+                        + (isByCompile ? " are read and sorted" : " are listed")
+                        + "; select with --target, --id or --older-than");
             }
             report.print();
             return 0;
@@ -132,88 +135,74 @@ public final class LsCommand extends OutputCommand {
 
     /** Adds a table of entries, of which the text has at most {@code limit}. */
     static void add(List<EntryCatalog.Listed> entries, int limit, Report report) {
-        ReportTable table = report.table("entries", "=target", "id", "size:bytes", "<last used")
-                .limit(limit);
-        entries.forEach(entry -> table.row(
-                entry.namespace(),
-                entry.hash(),
-                Report.bytes(entry.bytes()),
-                Instant.ofEpochMilli(entry.lastUsedMillis())));
+        ReportTable table =
+                report.table("entries", SHORT.toArray(String[]::new)).limit(limit);
+        entries.forEach(entry -> table.row(cells(entry).toArray()));
     }
 
-    private static void addLong(
-            List<EntryCatalog.Listed> entries,
-            Map<EntryCatalog.Listed, Details> details,
-            Report report) {
-        ReportTable table = report.table(
-                "entries",
-                "=target",
-                "id",
-                "size:bytes",
-                "<last used",
-                "compiled:compileMillis",
-                "~kernels",
-                "-damage");
-        for (EntryCatalog.Listed entry : entries) {
-            Details read = details.getOrDefault(entry, NOT_READ);
-            boolean isSound = read.damage().isEmpty();
-            table.row(
-                    entry.namespace(),
-                    entry.hash(),
-                    Report.bytes(entry.bytes()),
-                    Instant.ofEpochMilli(entry.lastUsedMillis()),
-                    isSound ? read.compileTime() : Optional.empty(),
-                    new Report.Shown(
-                            read.kernels(),
-                            isSound ? String.join(" ", read.kernels()) : "(" + read.damage() + ")"),
-                    isSound ? Optional.empty() : read.damage());
+    private static void addLong(List<Details> entries, Report report) {
+        List<String> headings = new ArrayList<>(SHORT);
+        headings.addAll(List.of("compiled:compileMillis", "~kernels", "-damage"));
+        ReportTable table = report.table("entries", headings.toArray(String[]::new));
+        for (Details each : entries) {
+            List<Object> cells = cells(each.entry());
+            cells.add(each.damage().isEmpty() ? each.compileTime() : Optional.empty());
+            String kernels = String.join(" ", each.kernels());
+            String shown = each.damage().map(damage -> "(" + damage + ")").orElse(kernels);
+            cells.add(new Report.Shown(each.kernels(), shown));
+            cells.add(each.damage());
+            table.row(cells.toArray());
         }
     }
 
-    private Map<EntryCatalog.Listed, Details> read(
-            Place inventory, List<EntryCatalog.Listed> entries) {
-        Map<EntryCatalog.Listed, Details> details = new LinkedHashMap<>();
+    private static List<Object> cells(EntryCatalog.Listed entry) {
+        Instant used = Instant.ofEpochMilli(entry.lastUsedMillis());
+        return new ArrayList<>(
+                List.of(entry.namespace(), entry.hash(), Report.bytes(entry.bytes()), used));
+    }
+
+    private List<Details> read(Place inventory, List<EntryCatalog.Listed> entries) {
+        List<Details> details = new ArrayList<>();
         try (ProgressLine progress = new ProgressLine(err(), "reading", entries.size())) {
             for (EntryCatalog.Listed entry : entries) {
                 progress.passing(details.size(), entry.hash().hex());
-                details.put(entry, read(inventory, entry));
+                try (Arena memory = Arena.ofConfined()) {
+                    LoadResult read = inventory.catalog().read(entry, memory);
+                    Optional<Entry> sound = read instanceof LoadResult.Hit hit
+                            ? Optional.of(hit.entry())
+                            : Optional.empty();
+                    details.add(new Details(
+                            entry,
+                            sound.map(Entry::compileTime).orElse(Duration.ZERO),
+                            sound.flatMap(Entry::metadata)
+                                    .map(EntryMetadata::kernels)
+                                    .orElse(List.of()),
+                            switch (read) {
+                                case LoadResult.Hit _ -> Optional.empty();
+                                case LoadResult.Damaged damaged ->
+                                    Optional.of(Place.name(damaged.damage()));
+                                case LoadResult.Absent _ -> Optional.of("gone");
+                                case LoadResult.Unavailable _ -> Optional.of("unreadable");
+                            }));
+                }
             }
         }
         return details;
     }
 
-    private static Details read(Place inventory, EntryCatalog.Listed listed) {
-        try (Arena memory = Arena.ofConfined()) {
-            return switch (inventory.read(listed, memory)) {
-                case LoadResult.Hit(Entry entry) ->
-                    new Details(
-                            entry.compileTime(),
-                            entry.metadata().map(EntryMetadata::kernels).orElse(List.of()),
-                            "");
-                case LoadResult.Damaged damaged ->
-                    new Details(Duration.ZERO, List.of(), Place.name(damaged.damage()));
-                case LoadResult.Absent _ -> new Details(Duration.ZERO, List.of(), "gone");
-                case LoadResult.Unavailable _ ->
-                    new Details(Duration.ZERO, List.of(), "unreadable");
-            };
-        }
-    }
-
-    private Comparator<EntryCatalog.Listed> comparator(Map<EntryCatalog.Listed, Details> details) {
-        Comparator<EntryCatalog.Listed> used =
-                Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis).reversed();
+    /** Returns the order of a list that is not read; by compile time, entries are sorted later. */
+    private Comparator<EntryCatalog.Listed> comparator() {
         Comparator<EntryCatalog.Listed> name = Comparator.comparing(EntryCatalog.Listed::namespace)
                 .thenComparing(entry -> entry.hash().hex());
-        Comparator<EntryCatalog.Listed> main =
-                switch (order) {
-                    case USED, NAME -> used;
-                    case SIZE ->
-                        Comparator.comparingLong(EntryCatalog.Listed::bytes).reversed();
-                    case COMPILE ->
-                        Comparator.comparing((EntryCatalog.Listed entry) ->
-                                        details.getOrDefault(entry, NOT_READ).compileTime())
-                                .reversed();
-                };
-        return order == Order.NAME ? name : main.thenComparing(used).thenComparing(name);
+        Comparator<EntryCatalog.Listed> used = Comparator.comparingLong(
+                        EntryCatalog.Listed::lastUsedMillis)
+                .reversed()
+                .thenComparing(name);
+        return switch (order) {
+            case NAME -> name;
+            case USED, COMPILE -> used;
+            case SIZE ->
+                Comparator.comparingLong(EntryCatalog.Listed::bytes).reversed().thenComparing(used);
+        };
     }
 }

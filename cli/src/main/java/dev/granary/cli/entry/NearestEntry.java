@@ -16,49 +16,39 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/**
- * The stored entry of the same kernel whose key differs in the fewest values from that of an id.
- *
- * @param id the id of the entry
- * @param differences the fields in which the keys differ; their values B are those of the entry
- */
-record NearestEntry(Id id, List<KeyDifference> differences) {
+/** Search for the stored entry of the same kernel whose key differs in the fewest values. */
+final class NearestEntry {
     private static final String SOURCE = "source";
     private static final String SPIRV = "spirv";
 
-    /** Copies the list. */
-    NearestEntry {
-        differences = List.copyOf(differences);
-    }
+    private NearestEntry() {}
 
     /**
-     * Finds the entry among the most recently used ones of a tier. An entry is of the same kernel
+     * Returns the entry among the most recently used ones of a tier. An entry is of the same kernel
      * if it has the same source or SPIR-V, or if the source of {@code id} names one of its kernels.
      * Of equally near ones, the most recently used is returned.
      *
-     * @param limit the number of entries that are read
      * @return empty if none is of the same kernel
      * @throws IOException if the tier cannot be listed
      */
-    static Optional<NearestEntry> find(Place inventory, Id id, int limit) throws IOException {
+    static Optional<Id> find(Place place, Id id) throws IOException {
         BoundedEntryList recent = new BoundedEntryList(
                 Comparator.comparingLong(EntryCatalog.Listed::lastUsedMillis)
                         .reversed()
                         .thenComparing(listed -> listed.hash().hex()),
-                limit);
-        inventory.list(recent);
+                place.maxSearched());
+        place.catalog().list(recent);
         List<String> sources = sources(id);
-        Optional<NearestEntry> nearest = Optional.empty();
+        Optional<Id> nearest = Optional.empty();
+        int least = Integer.MAX_VALUE;
         for (EntryCatalog.Listed listed : recent.sorted()) {
             try (Arena memory = Arena.ofConfined()) {
-                if (inventory.read(listed, memory) instanceof LoadResult.Hit(Entry entry)
+                if (place.catalog().read(listed, memory) instanceof LoadResult.Hit(Entry entry)
                         && !entry.id().equals(id)
                         && isOfSameKernel(entry, sources)) {
-                    NearestEntry other =
-                            new NearestEntry(entry.id(), KeyDifference.between(id, entry.id()));
-                    if (nearest.isEmpty() || other.distance() < nearest.get().distance()) {
-                        nearest = Optional.of(other);
-                    }
+                    int distance = distance(KeyDifference.between(id, entry.id()));
+                    nearest = distance < least ? Optional.of(entry.id()) : nearest;
+                    least = Math.min(distance, least);
                 }
             }
         }
@@ -69,7 +59,7 @@ record NearestEntry(Id id, List<KeyDifference> differences) {
      * Returns the number of values that differ. A different source adds 1, so that of otherwise
      * equally near entries one of the same source is nearer.
      */
-    private int distance() {
+    private static int distance(List<KeyDifference> differences) {
         return differences.stream()
                 .mapToInt(each -> each.size() + (each.field().equals(SOURCE) ? 1 : 0))
                 .sum();

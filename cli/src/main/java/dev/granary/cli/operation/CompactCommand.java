@@ -1,10 +1,11 @@
 package dev.granary.cli.operation;
 
+import dev.granary.cli.option.BucketOptions;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.DeviceSelection;
+import dev.granary.cli.option.LocalOptions;
 import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.option.TargetOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
@@ -14,6 +15,7 @@ import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
@@ -30,13 +32,11 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Supplier;
 
 /** {@code granary compact}: moves unpacked entries of a bucket into packs. */
 @Command(
@@ -46,9 +46,6 @@ import java.util.function.Supplier;
                 + " and remove objects that no reader can be using any more. May run beside"
                 + " everything else, and be stopped at any time.")
 public final class CompactCommand extends OutputCommand {
-    @Mixin
-    private StoreOptions stores = new StoreOptions();
-
     /** Maximum number of damaged objects that are listed. */
     private static final int MAX_LISTED = 10;
 
@@ -57,11 +54,29 @@ public final class CompactCommand extends OutputCommand {
 
     private static final int MAX_ATTEMPTS = 5;
 
+    private static final String WAITING =
+            "object not used any more: removed by a compact after the grace period";
+    private static final String LOST_PACK =
+            "pack missing or damaged; one in each run would be dropped";
+    private static final String OTHER_VERSION =
+            "entry left unpacked: written by another version of Granary";
+    private static final String UNREMOVED =
+            "object could not be removed; this needs s3:DeleteObject, and an age above --grace if"
+                    + " the server ignores the condition of a deletion";
+    private static final String DAMAGED =
+            "entry left unpacked: damaged; remove the objects, or publish the kernels again:";
+
     @Parameters(
             arity = "0..1",
             paramLabel = "PLACE",
-            description = "s3://NAME/PREFIX; default: the first writable bucket")
+            description = "s3://NAME/PREFIX; default: the first writable bucket of GRANARY_BUCKET")
     private @Nullable String place;
+
+    @Mixin
+    private LocalOptions local = new LocalOptions();
+
+    @Mixin
+    private BucketOptions buckets = new BucketOptions();
 
     @Mixin
     private TargetOption targets = new TargetOption();
@@ -95,11 +110,13 @@ public final class CompactCommand extends OutputCommand {
                     + " ${DEFAULT-VALUE})")
     private Duration grace = Duration.ofDays(1);
 
+    private final SilenceMonitor waits = new SilenceMonitor();
     private long leftOut;
 
     @Override
     public Integer call() throws Exception {
-        BucketConfig bucket = bucket();
+        GranaryConfig config = buckets.set(local.builder()).build();
+        BucketConfig bucket = bucket(config);
         for (String id : without) {
             if (id.length() < MIN_DIGITS) {
                 throw new UsageException("--without " + id + " is too short: give at least "
@@ -108,14 +125,22 @@ public final class CompactCommand extends OutputCommand {
         }
         boolean isSuccess = true;
         Report report = report().data("bucket", bucket.name()).data("dryRun", isDry);
-        for (String target : targets.namespaces(DeviceSelection.ANY)) {
-            Report part = report.part("targets").data("target", target);
-            try {
-                isSuccess &= isDry ? plan(bucket, target, part) : compact(bucket, target, part);
-            } catch (CompactionException | CommandFailedException e) {
-                part.data("failed", String.valueOf(e.getMessage()))
-                        .problem(bucket.name() + " is not compacted: " + e.getMessage());
-                isSuccess = false;
+        List<String> namespaces = targets.namespaces(DeviceSelection.ANY);
+        try (BucketTier tier = TierFactory.bucket(bucket, TierFactory.directory(config));
+                BulkBucket bulk = tier.packed()) {
+            waits.watch(bucket.name(), tier.traffic()::quiet);
+            waits.watch(bucket.name(), bulk.traffic()::quiet);
+            for (String target : namespaces) {
+                Report part = report.part("targets").data("target", target);
+                try {
+                    isSuccess &= isDry
+                            ? plan(bucket, bulk, target, part)
+                            : compact(bucket, tier, bulk, target, part);
+                } catch (CompactionException | CommandFailedException e) {
+                    part.data("failed", String.valueOf(e.getMessage()))
+                            .problem(bucket.name() + " is not compacted: " + e.getMessage());
+                    isSuccess = false;
+                }
             }
         }
         if (isSuccess && !isDry && !without.isEmpty() && leftOut == 0) {
@@ -127,21 +152,16 @@ public final class CompactCommand extends OutputCommand {
         return isSuccess ? 0 : 1;
     }
 
-    private BucketConfig bucket() throws ConfigException {
+    private BucketConfig bucket(GranaryConfig config) throws ConfigException {
         if (place != null) {
-            return Places.writableBucket(place, stores.builder());
+            return Places.writableBucket(place, buckets.builder());
         }
-        return stores.config().buckets().stream()
+        return config.buckets().stream()
                 .filter(BucketConfig::isWritable)
                 .findFirst()
                 .orElseThrow(() -> new ConfigException(
-                        "No writable bucket is configured; give --bucket or set GRANARY_BUCKET."));
-    }
-
-    private ProgressLine progress(BucketConfig bucket, List<Supplier<Duration>> quiet) {
-        SilenceMonitor waits = new SilenceMonitor();
-        quiet.forEach(each -> waits.watch(bucket.name(), each));
-        return new ProgressLine(err(), "compacting", 0).watching(waits);
+                        "No writable bucket is configured; give s3://NAME/PREFIX or set"
+                                + " GRANARY_BUCKET."));
     }
 
     private static void heading(BucketConfig bucket, String target, Report report) {
@@ -149,12 +169,11 @@ public final class CompactCommand extends OutputCommand {
     }
 
     /** Plans a compaction without doing it. */
-    private boolean plan(BucketConfig bucket, String target, Report report)
-            throws ConfigException, CompactionException {
+    private boolean plan(BucketConfig bucket, BulkBucket bulk, String target, Report report)
+            throws CompactionException {
         CompactionPlan plan;
         PackRemover.Removal removal;
-        try (BulkBucket bulk = TierFactory.bulk(bucket, TierFactory.directory(stores.config()));
-                ProgressLine _ = progress(bucket, List.of(bulk.traffic()::quiet))) {
+        try (ProgressLine _ = new ProgressLine(err(), "compacting", 0).watching(waits)) {
             plan = bulk.compactor(target).plan(Set.copyOf(without));
             removal = bulk.remover(target).plan(grace);
         }
@@ -162,33 +181,16 @@ public final class CompactCommand extends OutputCommand {
         if (plan.isEmpty() && removal.removed() == 0) {
             report.line("nothing to do");
         }
-        report.count(
-                        "packed",
-                        plan.folded(),
-                        Units.entries(plan.folded(), plan.foldedBytes())
-                                + " would be moved into packs")
+        String packed = Units.entries(plan.folded(), plan.foldedBytes());
+        String packs = Units.count(plan.packs());
+        report.count("packed", plan.folded(), packed + " would be moved into packs")
                 .data("packedBytes", plan.foldedBytes())
                 .data("packs", plan.packs());
-        add(
-                report,
-                "merged",
-                plan.merged(),
-                "pack",
-                "of " + Units.count(plan.packs()) + " would be merged or rewritten");
-        add(
-                report,
-                "lost",
-                plan.lost(),
-                "pack",
-                "missing or damaged; one in each run would be dropped");
-        add(report, "removed", removal.removed(), "object", "would be removed");
-        addWaiting(plan.packed() + removal.waiting(), report);
-        add(
-                report,
-                "tooLarge",
-                plan.tooLarge(),
-                "entry",
-                "too large for a pack would stay unpacked");
+        add("merged", plan.merged(), "pack of " + packs + " would be merged or rewritten", report);
+        add("lost", plan.lost(), LOST_PACK, report);
+        add("removed", removal.removed(), "object would be removed", report);
+        add("waiting", plan.packed() + removal.waiting(), WAITING, report);
+        add("tooLarge", plan.tooLarge(), "entry too large for a pack would stay unpacked", report);
         addMore(plan.isTruncated(), report);
         return true;
     }
@@ -198,16 +200,13 @@ public final class CompactCommand extends OutputCommand {
      * operator has to act. An entry that is too large for a pack, or of another version, needs no
      * action. Entries may vanish meanwhile; if all listed ones did, the listing was wrong.
      */
-    private boolean compact(BucketConfig bucket, String target, Report report)
-            throws ConfigException, CompactionException, CommandFailedException {
-        Optional<Path> directory = TierFactory.directory(stores.config());
+    private boolean compact(
+            BucketConfig bucket, BucketTier tier, BulkBucket bulk, String target, Report report)
+            throws CompactionException, CommandFailedException {
         Optional<CompactionReport> compacted = Optional.empty();
         PackRemover.Removal removal;
         long adopted;
-        try (BucketTier tier = TierFactory.bucket(bucket, directory);
-                BulkBucket bulk = TierFactory.bulk(bucket, directory);
-                ProgressLine progress =
-                        progress(bucket, List.of(tier.traffic()::quiet, bulk.traffic()::quiet))) {
+        try (ProgressLine progress = new ProgressLine(err(), "compacting", 0).watching(waits)) {
             Optional<String> obstacle = tier.packObstacle();
             if (obstacle.isPresent()) {
                 throw new CommandFailedException(obstacle.get());
@@ -228,7 +227,7 @@ public final class CompactCommand extends OutputCommand {
             removal = bulk.remover(target).run(grace);
         }
         heading(bucket, target, report);
-        add(report, "adopted", adopted, "pack", "adopted");
+        add("adopted", adopted, "pack adopted", report);
         CompactionReport done = compacted.get();
         add(bucket, done, removal, report);
         leftOut += done.leftOut();
@@ -251,40 +250,24 @@ public final class CompactCommand extends OutputCommand {
                 .line(Units.plural(done.packed(), "entry") + " in "
                         + Units.plural(done.written(), "new pack") + ", "
                         + Units.plural(removed, "object") + " removed");
-        add(report, "leftOut", done.leftOut(), "entry", "left out of packs");
-        addWaiting(done.waiting() + removal.waiting(), report);
+        add("leftOut", done.leftOut(), "entry left out of packs", report);
+        add("waiting", done.waiting() + removal.waiting(), WAITING, report);
         report.data("left", done.left());
-        add(report, "tooLarge", done.tooLarge(), "entry", "left unpacked: too large for a pack");
-        add(
-                report,
-                "otherVersion",
-                done.otherVersion(),
-                "entry",
-                "left unpacked: written by another version of Granary");
-        add(report, "unread", done.unread(), "entry", "left: cannot be read now; compact again");
-        add(report, "gone", done.gone(), "entry", "listed, but removed meanwhile");
+        add("tooLarge", done.tooLarge(), "entry left unpacked: too large for a pack", report);
+        add("otherVersion", done.otherVersion(), OTHER_VERSION, report);
+        add("unread", done.unread(), "entry left: cannot be read now; compact again", report);
+        add("gone", done.gone(), "entry listed, but removed meanwhile", report);
         addMore(done.isTruncated(), report);
-        add(report, "lost", done.lost(), "entry", "lost: missing or damaged in their pack");
+        add("lost", done.lost(), "entry lost: missing or damaged in their pack", report);
         report.data("lostPacks", done.lostPacks());
         if (!done.lostPacks().isEmpty()) {
             done.lostPacks().forEach(pack -> report.line("  pack " + pack));
             report.line("publish the kernels again, by populate; compact again: one pack with"
                     + " losses is dropped in each run");
         }
-        add(
-                report,
-                "unremoved",
-                done.unremoved() + removal.unremoved(),
-                "object",
-                "could not be removed; this needs s3:DeleteObject, and an age above --grace if the"
-                        + " server ignores the condition of a deletion");
+        add("unremoved", done.unremoved() + removal.unremoved(), UNREMOVED, report);
         // compaction removes no damaged object, since no pack has a copy
-        add(
-                report,
-                "damaged",
-                done.damagedKeys().size(),
-                "entry",
-                "left unpacked: damaged; remove the objects, or publish the kernels again:");
+        add("damaged", done.damagedKeys().size(), DAMAGED, report);
         List<String> damaged = done.damagedKeys().stream()
                 .map(key -> "s3://" + bucket.location().bucket() + "/" + key)
                 .toList();
@@ -298,17 +281,10 @@ public final class CompactCommand extends OutputCommand {
     }
 
     /** Adds a count, with a line such as {@code 3 entries left out of packs} if it is not 0. */
-    private static void add(Report report, String name, long count, String noun, String text) {
-        report.count(name, count, Units.plural(count, noun) + " " + text);
-    }
-
-    private static void addWaiting(long objects, Report report) {
-        add(
-                report,
-                "waiting",
-                objects,
-                "object",
-                "not used any more: removed by a compact after the grace period");
+    private static void add(String name, long count, String text, Report report) {
+        int noun = text.indexOf(' ');
+        report.count(
+                name, count, Units.plural(count, text.substring(0, noun)) + text.substring(noun));
     }
 
     private static void addMore(boolean isTruncated, Report report) {

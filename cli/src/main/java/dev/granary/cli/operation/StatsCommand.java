@@ -20,6 +20,8 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -113,41 +115,21 @@ public final class StatsCommand extends OutputCommand {
             text.family("granary_capacity_bytes", "gauge", "the capacity of the local tier");
             text.sample("granary_capacity_bytes", config.capacityBytes());
         }
-        gauge(
-                text,
-                "granary_entries",
-                "entries in the tier, by target",
-                tier,
-                usage,
-                Usage::entries);
-        gauge(
-                text,
-                "granary_entries_bytes",
-                "the length of the entries, by target",
-                tier,
-                usage,
-                Usage::bytes);
+        text.family("granary_entries", "gauge", "entries in the tier, by target");
+        usage.forEach((target, count) ->
+                text.sample("granary_entries", count.entries(), "tier", tier, "target", target));
+        text.family("granary_entries_bytes", "gauge", "the length of the entries, by target");
+        usage.forEach((target, count) -> text.sample(
+                "granary_entries_bytes", count.bytes(), "tier", tier, "target", target));
         text.counters(totals);
         out().flush();
-    }
-
-    private static void gauge(
-            PrometheusText text,
-            String name,
-            String help,
-            String tier,
-            Map<String, Usage> usage,
-            ToLongFunction<Usage> value) {
-        text.family(name, "gauge", help);
-        usage.forEach((target, count) ->
-                text.sample(name, value.applyAsLong(count), "tier", tier, "target", target));
     }
 
     private Map<String, Usage> usage(Place inventory) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
         try (ProgressLine progress =
                 new ProgressLine(err(), "counting", 0).watching(inventory.waits())) {
-            inventory.list(entry -> {
+            inventory.catalog().list(entry -> {
                 String namespace =
                         usage.containsKey(entry.namespace()) || usage.size() < MAX_TARGETS
                                 ? entry.namespace()
@@ -206,32 +188,19 @@ public final class StatsCommand extends OutputCommand {
         long memoryHits = count.applyAsLong(Counter.PROGRAM_HITS);
         long inMemory = memoryHits + count.applyAsLong(Counter.PROGRAM_MISSES);
         tiers.row("memory", inMemory, memoryHits, rate(memoryHits, inMemory), Optional.empty());
-        row(tiers, "local", count, Counter.LOCAL_LOOKUPS, Counter.LOCAL_HITS, Counter.LOCAL_TIME);
-        row(tiers, "buckets", count, Counter.LAYER_LOOKUPS, Counter.LAYER_HITS, Counter.LAYER_TIME);
+        Map<String, List<Counter>> stores = new LinkedHashMap<>();
+        stores.put("local", List.of(Counter.LOCAL_LOOKUPS, Counter.LOCAL_HITS, Counter.LOCAL_TIME));
+        stores.put(
+                "buckets", List.of(Counter.LAYER_LOOKUPS, Counter.LAYER_HITS, Counter.LAYER_TIME));
+        stores.forEach((tier, counters) -> {
+            long all = count.applyAsLong(counters.get(0));
+            long hits = count.applyAsLong(counters.get(1));
+            double millis = count.applyAsLong(counters.get(2)) / MICROS_PER_MILLI;
+            tiers.row(tier, all, hits, rate(hits, all), mean(millis, all));
+        });
         long compiled = count.applyAsLong(Counter.COMPILED);
-        tiers.row(
-                "compiler",
-                compiled,
-                Optional.empty(),
-                Optional.empty(),
-                mean((double) count.applyAsLong(Counter.COMPILE_TIME), compiled));
-    }
-
-    private static void row(
-            ReportTable tiers,
-            String tier,
-            ToLongFunction<Counter> count,
-            Counter lookups,
-            Counter hits,
-            Counter micros) {
-        long all = count.applyAsLong(lookups);
-        long found = count.applyAsLong(hits);
-        tiers.row(
-                tier,
-                all,
-                found,
-                rate(found, all),
-                mean(count.applyAsLong(micros) / MICROS_PER_MILLI, all));
+        double millis = count.applyAsLong(Counter.COMPILE_TIME);
+        tiers.row("compiler", compiled, Optional.empty(), Optional.empty(), mean(millis, compiled));
     }
 
     /** Returns the share of hits; counters of older versions may have more hits than lookups. */

@@ -48,34 +48,30 @@ public final class VerifyCommand extends OutputCommand {
 
     @Override
     public Integer call() throws Exception {
-        if (place.isBucket()) {
-            if (isRepairing) {
-                throw new UsageException("--repair works on directories; in a bucket, publish the"
-                        + " kernels again by granary populate");
-            }
-            try (Place bucket = place.open()) {
-                EntryCopier read = read(bucket, _ -> false);
-                Report report = report();
-                add(bucket.name(), read, report);
-                return end(
-                        read,
-                        report.field("received:receivedBytes", Report.bytes(read.receivedBytes())));
-            }
+        boolean isBucket = place.isBucket();
+        if (isBucket && isRepairing) {
+            throw new UsageException("--repair works on directories; in a bucket, publish the"
+                    + " kernels again by granary populate");
         }
         GranaryConfig config = place.config();
-        try (LocalTier tier = TierFactory.localWithoutEviction(config);
-                Place directory = Places.local(config)) {
-            EntryCopier read = read(directory, isRepairing ? tier::remove : _ -> false);
+        try (LocalTier tier = isBucket ? null : TierFactory.localWithoutEviction(config);
+                Place from = isBucket ? place.open() : Places.local(config)) {
+            EntryCopier read = read(from, tier != null && isRepairing ? tier::remove : _ -> false);
             Report report = report();
-            add(directory.name(), read, report);
-            add(config.directory(), tier.usage(), report);
-            if (read.failed() > 0) {
-                report.line("There is damage. Damaged entries are never used; --repair removes"
-                        + " them.");
-            } else if (read.removed() == 0) {
-                report.line("No damage found.");
+            add(from.name(), read, report);
+            if (tier == null) {
+                report.field("received:receivedBytes", Report.bytes(read.receivedBytes()));
+            } else {
+                add(config.directory(), tier.usage(), report);
+                if (read.failed() > 0) {
+                    report.line("There is damage. Damaged entries are never used; --repair removes"
+                            + " them.");
+                } else if (read.removed() == 0) {
+                    report.line("No damage found.");
+                }
             }
-            return end(read, report);
+            report.print();
+            return read.failed() == 0 ? 0 : 1;
         }
     }
 
@@ -94,26 +90,16 @@ public final class VerifyCommand extends OutputCommand {
         }
     }
 
-    private static int end(EntryCopier read, Report report) {
-        report.print();
-        return read.failed() == 0 ? 0 : 1;
-    }
-
     /** Adds the counts, and each entry that is not sound. */
     static void add(String name, EntryCopier read, Report report) {
-        report.field("place", name)
-                .data("healthy", read.failed() == 0)
-                .field("sound", read.present())
+        report.field("place", name).data("healthy", read.failed() == 0);
+        Place.add("sound", read.present(), read.presentBytes(), report)
                 .field("failed", read.failed())
                 .count(
                         "removed",
                         read.removed(),
-                        Units.plural(read.removed(), "entry") + " removed")
-                .count(
-                        "otherVersion",
-                        read.otherVersions(),
-                        Units.plural(read.otherVersions(), "entry")
-                                + " of other versions, kept for those versions");
+                        Units.plural(read.removed(), "entry") + " removed");
+        read.addOtherVersions(" of other versions, kept for those versions", report);
         read.addFailures(report);
     }
 

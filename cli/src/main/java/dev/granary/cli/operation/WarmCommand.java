@@ -7,13 +7,18 @@ import dev.granary.cli.option.TargetOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
+import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.EntryCopier;
-import dev.granary.cli.place.Warmer;
+import dev.granary.cli.place.Place;
+import dev.granary.cli.place.Warming;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.s3.pack.warm.BulkEntryReader;
+import dev.granary.coordinator.tier.TierFactory;
+import dev.granary.local.LocalTier;
+import dev.granary.s3.BulkBucket;
+import dev.granary.s3.pack.warm.BulkEntryReader.UnpackedEntries;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -23,6 +28,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -62,11 +68,12 @@ public final class WarmCommand extends OutputCommand {
         List<String> namespaces = targets.namespaces(device.selection());
         Set<String> empty = new LinkedHashSet<>(namespaces);
         Report report = report().data("directory", config.directory());
-        try (Warmer warmer = Warmer.open(
-                config,
-                isPacksOnly
-                        ? BulkEntryReader.UnpackedEntries.SKIP
-                        : BulkEntryReader.UnpackedEntries.READ)) {
+        if (config.capacityBytes() == 0) {
+            throw new ConfigException(
+                    "The capacity is 0, so there is no local tier to fill; set --capacity or"
+                            + " GRANARY_CAPACITY.");
+        }
+        try (LocalTier local = TierFactory.local(config)) {
             for (BucketConfig layer : config.buckets()) {
                 for (String target : namespaces) {
                     long start = System.nanoTime();
@@ -74,12 +81,10 @@ public final class WarmCommand extends OutputCommand {
                             .data("bucket", layer.name())
                             .data("target", target);
                     try {
-                        Warmer.Report warmed = from(warmer, layer, target);
+                        Warming warmed = from(layer, target, config, local);
                         isSuccess &= warmed.isWhole();
-                        if (warmed.wanted()
-                                        + warmed.present()
-                                        + warmed.entries().failed()
-                                > 0) {
+                        if (warmed.plan().entries() + warmed.present() > 0
+                                || warmed.entries().failed() > 0) {
                             empty.remove(target);
                         }
                         part.line("from " + layer.name()).line("for  " + target);
@@ -116,26 +121,26 @@ public final class WarmCommand extends OutputCommand {
         return true;
     }
 
-    private Warmer.Report from(Warmer warmer, BucketConfig layer, String target)
+    private Warming from(BucketConfig layer, String target, GranaryConfig config, LocalTier local)
             throws ConfigException, IOException, InterruptedException {
-        try (ProgressLine progress =
-                new ProgressLine(err(), "warming", 0).watching(warmer.waits())) {
-            return warmer.from(
-                    layer,
+        SilenceMonitor waits = new SilenceMonitor();
+        try (BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config));
+                ProgressLine progress = new ProgressLine(err(), "warming", 0).watching(waits)) {
+            waits.watch(layer.name(), bucket.traffic()::quiet);
+            return Warming.run(
+                    bucket,
+                    local,
                     target,
+                    isPacksOnly ? UnpackedEntries.SKIP : UnpackedEntries.READ,
                     (entries, of) -> progress.passing(
                             Units.bytes(entries.receivedBytes()) + " of " + Units.bytes(of)));
         }
     }
 
-    private static void add(Duration elapsed, Warmer.Report warmed, Report report) {
+    private static void add(Duration elapsed, Warming warmed, Report report) {
         EntryCopier entries = warmed.entries();
-        report.field(
-                        "installed",
-                        new Report.Shown(
-                                entries.copied(),
-                                Units.entries(entries.copied(), entries.copiedBytes())))
-                .data("installedBytes", entries.copiedBytes())
+        long unpacked = warmed.plan().unpackedEntries();
+        Place.add("installed", entries.copied(), entries.copiedBytes(), report)
                 .field("present", warmed.present())
                 .field("skipped", entries.failed())
                 .field("received:receivedBytes", Report.bytes(entries.receivedBytes()))
@@ -144,19 +149,19 @@ public final class WarmCommand extends OutputCommand {
         entries.addFailures(report);
         report.count(
                         "unpacked",
-                        warmed.unpacked(),
-                        Units.plural(warmed.unpacked(), "entry")
+                        unpacked,
+                        Units.plural(unpacked, "entry")
                                 + " needed a request each; granary compact moves them into packs")
                 .line("");
     }
 
     /** Adds one line for each problem, with what to do about it. */
     private static void addProblems(
-            GranaryConfig config, BucketConfig layer, Warmer.Report warmed, Report report) {
-        report.data("unlisted", warmed.unlisted()).data("displaced", warmed.displaced());
-        warmed.unlisted()
-                .ifPresent(cause -> report.problem("unpacked entries could not be listed in "
-                        + layer.name() + " (" + cause + "); --packs-only leaves them out"));
+            GranaryConfig config, BucketConfig layer, Warming warmed, Report report) {
+        Optional<String> unlisted = warmed.plan().unlisted();
+        report.data("unlisted", unlisted).data("displaced", warmed.displaced());
+        unlisted.ifPresent(cause -> report.problem("unpacked entries could not be listed in "
+                + layer.name() + " (" + cause + "); --packs-only leaves them out"));
         if (warmed.displaced() > 0) {
             report.problem(Units.plural(warmed.displaced(), "entry") + " evicted from "
                     + config.directory() + " again because of its capacity of "

@@ -33,7 +33,7 @@ public final class BucketOptions {
     }
 
     /** Sets the given options in a configuration. */
-    GranaryConfigBuilder set(GranaryConfigBuilder builder) throws ConfigException {
+    public GranaryConfigBuilder set(GranaryConfigBuilder builder) throws ConfigException {
         if (endpoint != null) {
             builder.endpoint(endpoint);
         }

@@ -4,7 +4,6 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
-import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
@@ -13,7 +12,6 @@ import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 
 import java.io.IOException;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -27,38 +25,26 @@ import java.util.stream.Collectors;
  * server is not known to support conditional writes, or if an entry is too large for a pack or the
  * outcome of a tuning.
  */
-final class BucketPlace implements Place {
+final class BucketPlace extends Place {
     private static final int WRITERS = 16;
 
-    private final String name;
     private final BucketTier tier;
     private final BulkBucket bulk;
-    private final SilenceMonitor waits = new SilenceMonitor();
-    private final Map<String, Set<Sha256>> present = new HashMap<>();
+    private final Set<Sha256> present = new HashSet<>();
     private final Map<String, PackPublisher> publishers = new ConcurrentHashMap<>();
 
     /** Creates the place of a bucket, which its {@link #close} closes. Sends nothing. */
     BucketPlace(String name, BucketTier tier) {
-        this.name = name;
+        super(name, tier);
         this.tier = tier;
         this.bulk = tier.packed();
-        waits.watch(name, tier.traffic()::quiet);
-        waits.watch(name, bulk.traffic()::quiet);
+        waits().watch(name, tier.traffic()::quiet);
+        waits().watch(name, bulk.traffic()::quiet);
     }
 
     @Override
-    public String name() {
-        return name;
-    }
-
-    @Override
-    public EntryCatalog catalog() {
-        return tier;
-    }
-
-    @Override
-    public SilenceMonitor waits() {
-        return waits;
+    public int maxSearched() {
+        return 200;
     }
 
     @Override
@@ -92,22 +78,21 @@ final class BucketPlace implements Place {
 
     @Override
     public void prepare() throws IOException {
-        tier.list(listed -> present.computeIfAbsent(listed.namespace(), _ -> new HashSet<>())
-                .add(listed.hash()));
+        tier.list(listed -> present.add(listed.hash()));
     }
 
     @Override
-    public boolean contains(EntryCatalog.Listed entry) {
-        return present.getOrDefault(entry.namespace(), Set.of()).contains(entry.hash());
+    boolean contains(EntryCatalog.Listed entry) {
+        return present.contains(entry.hash());
     }
 
     @Override
-    public int writers() {
+    int writers() {
         return WRITERS;
     }
 
     @Override
-    public void store(Entry entry, Consumer<StoreResult> whenDone) {
+    void store(Entry entry, Consumer<StoreResult> whenDone) {
         if (TuningDescriptor.isTuning(entry.id()) // one writer alone may create a revision
                 || tier.packObstacle().isPresent()
                 || !publisher(entry).add(entry, whenDone)) {
@@ -122,7 +107,7 @@ final class BucketPlace implements Place {
     }
 
     @Override
-    public void finish() {
+    void finish() {
         publishers.values().forEach(PackPublisher::finish);
     }
 

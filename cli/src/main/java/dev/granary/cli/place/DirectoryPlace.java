@@ -5,37 +5,32 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.DaemonThreads;
-import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.local.EntryFiles;
 
 import java.lang.foreign.Arena;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /** Directory of entries, in the form of a local directory. */
-final class DirectoryPlace implements Place {
+final class DirectoryPlace extends Place {
     /** The number of entries that are read, and perhaps stored in a bucket, at once. */
     private static final int READERS = 16;
 
-    private final Path directory;
     private final EntryFiles files;
-    private final SilenceMonitor waits = new SilenceMonitor();
 
     DirectoryPlace(Path directory) {
-        this.directory = directory;
-        this.files = EntryFiles.in(directory);
+        this(directory, EntryFiles.in(directory));
     }
 
-    @Override
-    public String name() {
-        return directory.toString();
+    private DirectoryPlace(Path directory, EntryFiles files) {
+        super(directory.toString(), files);
+        this.files = files;
     }
 
     boolean exists() {
@@ -43,66 +38,41 @@ final class DirectoryPlace implements Place {
     }
 
     @Override
-    public EntryCatalog catalog() {
-        return files;
-    }
-
-    @Override
-    public SilenceMonitor waits() {
-        return waits;
+    public int maxSearched() {
+        return 10_000;
     }
 
     @Override
     public void read(List<EntryCatalog.Listed> wanted, EntryCopier copier)
             throws InterruptedException {
-        AtomicInteger next = new AtomicInteger();
-        ExecutorService threads =
-                Executors.newFixedThreadPool(READERS, DaemonThreads.named("granary-copy"));
-        try {
-            List<Future<?>> readers = new ArrayList<>();
-            for (int i = 0; i < READERS; i++) {
-                readers.add(threads.submit(() -> {
-                    for (int at = next.getAndIncrement();
-                            at < wanted.size() && !Thread.currentThread().isInterrupted();
-                            at = next.getAndIncrement()) {
-                        copier.read(files, wanted.get(at));
-                    }
-                }));
-            }
-            for (Future<?> reader : readers) {
-                reader.get();
+        List<Callable<Object>> reads = wanted.stream()
+                .map(listed -> Executors.callable(() -> copier.read(files, listed)))
+                .toList();
+        try (ExecutorService threads =
+                Executors.newFixedThreadPool(READERS, DaemonThreads.named("granary-copy"))) {
+            for (Future<Object> read : threads.invokeAll(reads)) {
+                read.get();
             }
         } catch (ExecutionException e) {
             throw new IllegalStateException(e.getCause());
-        } finally {
-            threads.shutdownNow();
         }
     }
 
     @Override
-    public void prepare() {}
-
-    @Override
-    public boolean contains(EntryCatalog.Listed entry) {
+    boolean contains(EntryCatalog.Listed entry) {
         try (Arena memory = Arena.ofConfined()) {
             return files.read(entry, memory) instanceof LoadResult.Hit;
         }
     }
 
     @Override
-    public int writers() {
+    int writers() {
         // more threads than processors create files more slowly: 16 take twice the time of 2
         return Runtime.getRuntime().availableProcessors();
     }
 
     @Override
-    public void store(Entry entry, Consumer<StoreResult> whenDone) {
+    void store(Entry entry, Consumer<StoreResult> whenDone) {
         whenDone.accept(files.store(entry));
     }
-
-    @Override
-    public void finish() {}
-
-    @Override
-    public void close() {}
 }

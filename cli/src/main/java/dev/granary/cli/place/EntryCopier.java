@@ -3,6 +3,7 @@ package dev.granary.cli.place;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
@@ -16,7 +17,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
@@ -40,23 +41,12 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     private final LongAdder copied = new LongAdder();
     private final LongAdder copiedBytes = new LongAdder();
     private final LongAdder present = new LongAdder();
+    private final LongAdder presentBytes = new LongAdder();
     private final LongAdder otherVersion = new LongAdder();
     private final LongAdder receivedBytes = new LongAdder();
     private final LongAdder failed = new LongAdder();
     private final LongAdder removed = new LongAdder();
-    private final Map<String, Failures> failures = new TreeMap<>(); // guarded by itself
-
-    /**
-     * Entries that failed for one cause.
-     *
-     * @param entries the number of entries
-     * @param bytes their stored length in the source, in bytes, as far as it is known
-     */
-    public record Failures(long entries, long bytes) {
-        Failures plus(Failures other) {
-            return new Failures(entries + other.entries, bytes + other.bytes);
-        }
-    }
+    private final Map<String, Long> failures = new ConcurrentSkipListMap<>(); // by cause
 
     /**
      * Creates a copier.
@@ -130,19 +120,19 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     }
 
     /** Reads and verifies an entry, and copies it. One that was evicted meanwhile is left out. */
-    void read(EntryCatalog catalog, EntryCatalog.Listed listed) {
+    public void read(EntryCatalog catalog, EntryCatalog.Listed listed) {
         try (Arena memory = Arena.ofConfined()) {
             switch (catalog.read(listed, memory)) {
                 case LoadResult.Hit(Entry entry) ->
                     entries(List.of(new BulkEntryReader.Arrival(entry, MemorySegment.NULL)));
                 case LoadResult.Absent _ -> {}
-                case LoadResult.Damaged damage
-                when Place.isOtherVersion(damage.damage()) -> otherVersion.increment();
-                case LoadResult.Damaged damage -> {
-                    if (repair.test(listed)) {
+                case LoadResult.Damaged(DamageKind damage, String detail) -> {
+                    if (Place.isOtherVersion(damage)) {
+                        otherVersion.increment();
+                    } else if (repair.test(listed)) {
                         removed.increment();
                     } else {
-                        skip(listed, Place.name(damage.damage()) + ": " + damage.detail());
+                        skip(listed, Place.name(damage) + ": " + detail);
                     }
                 }
                 case LoadResult.Unavailable lost -> skip(listed, lost.cause());
@@ -177,14 +167,12 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                 copiedBytes.add(stored.bytes());
                 progress.accept(this);
             }
-            case StoreResult.Duplicate _, StoreResult.Divergent _ -> present.increment();
-            case StoreResult.Refused refused ->
-                skipped(
-                        1,
-                        bytes,
-                        refused.scope() == StoreResult.Scope.STORE
-                                ? refused.reason()
-                                : id + ": " + refused.reason());
+            case StoreResult.Duplicate _, StoreResult.Divergent _ -> {
+                present.increment();
+                presentBytes.add(bytes);
+            }
+            case StoreResult.Refused(StoreResult.Scope scope, String reason) ->
+                skipped(1, bytes, scope == StoreResult.Scope.STORE ? reason : id + ": " + reason);
             case StoreResult.Failed failed -> skipped(1, bytes, id + ": " + failed.cause());
             case StoreResult.Unknown unknown -> skipped(1, bytes, id + ": " + unknown.cause());
         }
@@ -193,9 +181,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     @Override
     public void skipped(int entries, long bytes, String cause) {
         failed.add(entries);
-        synchronized (failures) {
-            failures.merge(cause, new Failures(entries, bytes), Failures::plus);
-        }
+        failures.merge(cause, (long) entries, Long::sum);
         progress.accept(this);
     }
 
@@ -227,6 +213,11 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         return present.sum();
     }
 
+    /** Returns the length of keys and binaries of those of them that were read, in bytes. */
+    public long presentBytes() {
+        return presentBytes.sum();
+    }
+
     /** Returns the number of entries that another version of Granary wrote; they are left out. */
     public long otherVersions() {
         return otherVersion.sum();
@@ -242,22 +233,22 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         return receivedBytes.sum();
     }
 
-    /** Returns the entries that could not be copied, by cause. */
-    public Map<String, Failures> failures() {
-        synchronized (failures) {
-            return new TreeMap<>(failures);
-        }
+    /** Returns the numbers of entries that could not be copied, by cause. */
+    public Map<String, Long> failures() {
+        return failures;
+    }
+
+    /** Adds the number of entries of other versions to a report, with a line if there are some. */
+    public Report addOtherVersions(String text, Report report) {
+        return report.count(
+                "otherVersion", otherVersions(), Units.plural(otherVersions(), "entry") + text);
     }
 
     /** Adds the causes for which entries failed to a report, with shortened ids in the text. */
     public void addFailures(Report report) {
-        ReportTable table =
-                report.table("failures", "failed:entries", "-bytes", "~cause").limit(MAX_LISTED);
-        failures()
-                .forEach((cause, each) -> table.row(
-                        each.entries(),
-                        each.bytes(),
-                        new Report.Shown(cause, ID.matcher(cause).replaceAll("$1"))));
+        ReportTable table = report.table("failures", "failed:entries", "~cause").limit(MAX_LISTED);
+        failures.forEach((cause, entries) ->
+                table.row(entries, new Report.Shown(cause, ID.matcher(cause).replaceAll("$1"))));
     }
 
     /** Returns the number of entries that are copied, or need not or cannot be. */

@@ -2,14 +2,13 @@ package dev.granary.cli.place;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
-import dev.granary.cache.LoadResult;
 import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
+import dev.granary.cli.output.Report;
 import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.cli.output.Units;
 
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -20,15 +19,33 @@ import java.util.function.Consumer;
  * Place of entries that a command line names: a directory or a bucket. It is the source or the
  * destination of a copy. Thread-safe.
  */
-public sealed interface Place extends AutoCloseable permits DirectoryPlace, BucketPlace {
+public abstract sealed class Place implements AutoCloseable permits DirectoryPlace, BucketPlace {
+    private final String name;
+    private final EntryCatalog catalog;
+    private final SilenceMonitor waits = new SilenceMonitor();
+
+    Place(String name, EntryCatalog catalog) {
+        this.name = name;
+        this.catalog = catalog;
+    }
+
     /** Returns the text that names the place. */
-    String name();
+    public final String name() {
+        return name;
+    }
 
     /** Returns the catalogue of its entries. */
-    EntryCatalog catalog();
+    public final EntryCatalog catalog() {
+        return catalog;
+    }
 
     /** Returns the monitor of the buckets that an operation on this place may wait for. */
-    SilenceMonitor waits();
+    public final SilenceMonitor waits() {
+        return waits;
+    }
+
+    /** Returns the number of entries that a search may read; in a bucket each is a request. */
+    public abstract int maxSearched();
 
     /**
      * Reads and verifies all of {@code wanted}, and passes each to {@code copier} once, on several
@@ -36,39 +53,33 @@ public sealed interface Place extends AutoCloseable permits DirectoryPlace, Buck
      *
      * @throws InterruptedException if the current thread is interrupted; the rest is left out
      */
-    void read(List<EntryCatalog.Listed> wanted, EntryCopier copier) throws InterruptedException;
+    public abstract void read(List<EntryCatalog.Listed> wanted, EntryCopier copier)
+            throws InterruptedException;
 
     /** Prepares this place for {@link #contains}. */
-    void prepare() throws IOException;
+    public void prepare() throws IOException {}
 
     /** Returns whether this place has an entry; one that is known to be damaged does not count. */
-    boolean contains(EntryCatalog.Listed entry);
+    abstract boolean contains(EntryCatalog.Listed entry);
 
     /** Returns the number of stores at once that are fastest. */
-    int writers();
+    abstract int writers();
 
     /**
      * Stores an entry, whose bytes need not be valid after the call.
      *
      * @param whenDone is called with the result, at the latest by {@link #finish}
      */
-    void store(Entry entry, Consumer<StoreResult> whenDone);
+    abstract void store(Entry entry, Consumer<StoreResult> whenDone);
 
     /** Completes the stores so far. */
-    void finish();
+    void finish() {}
 
-    /** Passes each entry to {@code visitor} once, in no particular order. */
-    default void list(Consumer<EntryCatalog.Listed> visitor) throws IOException {
-        catalog().list(visitor);
-    }
-
-    /** Reads and verifies an entry, which is valid as long as {@code memory} is open. */
-    default LoadResult read(EntryCatalog.Listed listed, Arena memory) {
-        return catalog().read(listed, memory);
-    }
+    @Override
+    public void close() {}
 
     /** Returns all entries of a catalogue, most recently used first. */
-    static List<EntryCatalog.Listed> entries(EntryCatalog catalog) throws IOException {
+    public static List<EntryCatalog.Listed> entries(EntryCatalog catalog) throws IOException {
         List<EntryCatalog.Listed> entries = new ArrayList<>();
         catalog.list(entries::add);
         entries.sort(
@@ -80,20 +91,23 @@ public sealed interface Place extends AutoCloseable permits DirectoryPlace, Buck
      * Returns true for entries that another version of Granary wrote: they belong to that version
      * and are not damaged.
      */
-    static boolean isOtherVersion(DamageKind damage) {
+    public static boolean isOtherVersion(DamageKind damage) {
         return damage == DamageKind.TOO_OLD || damage == DamageKind.TOO_NEW;
     }
 
     /** Returns the name of a kind of damage, such as {@code too old}. */
-    static String name(DamageKind damage) {
+    public static String name(DamageKind damage) {
         return damage.name().toLowerCase(Locale.ROOT).replace('_', ' ');
     }
 
-    /** Returns the sum of the lengths of entries. */
-    static long bytes(List<EntryCatalog.Listed> entries) {
-        return entries.stream().mapToLong(EntryCatalog.Listed::bytes).reduce(0, Units::sum);
+    /** Adds a number of entries to a report, with their length in bytes. */
+    public static Report add(String name, long entries, long bytes, Report report) {
+        return report.field(name, new Report.Shown(entries, Units.entries(entries, bytes)))
+                .data(name + "Bytes", bytes);
     }
 
-    @Override
-    void close();
+    /** Returns the sum of the lengths of entries. */
+    public static long bytes(List<EntryCatalog.Listed> entries) {
+        return entries.stream().mapToLong(EntryCatalog.Listed::bytes).reduce(0, Units::sum);
+    }
 }

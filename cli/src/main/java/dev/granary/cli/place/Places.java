@@ -6,14 +6,13 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.toml.SafeText;
-import dev.granary.local.LocalDirectoryException;
-import dev.granary.local.LocalTier;
 import dev.granary.local.PrivateSubdirectory;
 import dev.granary.s3.BucketTier;
 
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -35,7 +34,7 @@ public final class Places {
      */
     public static Place source(String text, GranaryConfigBuilder builder) throws ConfigException {
         if (isBucket(text)) {
-            return forCopy(bucket(text, builder));
+            return of(bucket(text, builder));
         }
         Path named = path(text);
         DirectoryPlace place = new DirectoryPlace(PrivateSubdirectory.resolve(named));
@@ -60,7 +59,7 @@ public final class Places {
     public static Place destination(String text, GranaryConfigBuilder builder)
             throws ConfigException {
         if (isBucket(text)) {
-            return forCopy(writableBucket(text, builder));
+            return of(writableBucket(text, builder));
         }
         Path directory = PrivateSubdirectory.resolve(path(text));
         if (Files.exists(directory) && !Files.isDirectory(directory)) {
@@ -75,27 +74,34 @@ public final class Places {
      * @throws ConfigException if programs cannot use it
      */
     public static Place local(GranaryConfig config) throws ConfigException {
-        try {
-            if (Files.exists(config.directory())) {
-                LocalTier.prepareDirectory(config.directory());
-            }
-            return new DirectoryPlace(config.directory());
-        } catch (LocalDirectoryException e) {
-            throw new ConfigException(String.valueOf(e.getMessage()));
+        if (Files.exists(config.directory())) {
+            TierFactory.prepareDirectory(config);
         }
+        return new DirectoryPlace(config.directory());
+    }
+
+    /** Opens a place. */
+    @FunctionalInterface
+    public interface Opener {
+        Place open() throws ConfigException;
+    }
+
+    /** Returns the tiers in the order of lookups: the local directory if it exists, and buckets. */
+    public static List<Opener> tiers(GranaryConfig config) {
+        List<Opener> tiers = new ArrayList<>();
+        if (Files.exists(config.directory())) {
+            tiers.add(() -> local(config));
+        }
+        config.buckets().forEach(bucket -> tiers.add(() -> of(bucket)));
+        return tiers;
     }
 
     /**
-     * Opens the place of a bucket. Sends nothing.
+     * Opens the place of a bucket, whose requests may take longer than in a lookup. Sends nothing.
      *
      * @throws ConfigException if it cannot be opened as configured
      */
     public static Place of(BucketConfig bucket) throws ConfigException {
-        return new BucketPlace(bucket.name(), TierFactory.bucket(bucket, Optional.empty()));
-    }
-
-    /** Opens the place of a bucket for a copy: its requests may take longer. */
-    private static Place forCopy(BucketConfig bucket) throws ConfigException {
         return new BucketPlace(bucket.name(), TierFactory.bucketForBackground(bucket));
     }
 

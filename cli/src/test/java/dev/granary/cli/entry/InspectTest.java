@@ -1,5 +1,6 @@
 package dev.granary.cli.entry;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -338,10 +339,33 @@ class InspectTest {
         Path file = directory.resolve("binary");
         inspect(id.hash(), "--binary", file).exits(0);
         assertEquals("the driver's bytes", Files.readString(file));
-        inspect(file(id("535.2", SOURCE)), "--binary", directory.resolve("none"))
+        Path key = directory.resolve("key.bin");
+        Files.write(key, id("535.2", SOURCE).bytes());
+        inspect(key, "--binary", directory.resolve("none"))
                 .exits(1)
                 .reports("no tier has an entry");
         inspect(id.hash(), "--binary", directory).exits(1).reports("cannot be written");
+    }
+
+    @Test
+    @DisplayName("the file of an entry is shown, and its binary is written, not those of the tier"
+            + " with this id; a damaged file fails although the tier's entry is sound")
+    void ownFile() throws Exception {
+        Id id = id("535.1", SOURCE);
+        store("the tier's bytes", id);
+        Path file = Path.of(file(id));
+        Path binary = directory.resolve("binary");
+        assertContains(
+                flat(inspect(file, "--binary", binary).exits(0)), "local hit: ", "binaries 1, 1 B");
+        assertArrayEquals(new byte[] {1}, Files.readAllBytes(binary));
+        byte[] stored = Files.readAllBytes(file);
+        stored[stored.length - 1] ^= 1;
+        Files.write(file, stored);
+        Cli damaged = inspect(file, "--binary", directory.resolve("none"))
+                .exits(1)
+                .reports(file + " is damaged (CORRUPT: ");
+        assertEquals("", damaged.out());
+        assertFalse(Files.exists(directory.resolve("none")));
     }
 
     @Test

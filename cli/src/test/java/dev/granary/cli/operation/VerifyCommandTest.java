@@ -5,10 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import com.google.gson.JsonObject;
 
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
+import dev.granary.cache.contract.TestEntries;
 import dev.granary.cli.Cli;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.place.EntryCopier;
+import dev.granary.coordinator.FakeCatalog;
 import dev.granary.local.DirectoryUsage;
 
 import org.junit.jupiter.api.DisplayName;
@@ -21,18 +25,28 @@ import java.util.stream.IntStream;
 
 /** Tests of the report of {@code granary verify}. */
 class VerifyCommandTest {
+    private static final int OF_EACH = 4;
+
     private static String report(boolean isJson, Path directory, DirectoryUsage usage) {
         StringWriter out = new StringWriter();
         Report report = new Report(new PrintWriter(out), new PrintWriter(out), isJson);
-        EntryCopier reader = EntryCopier.ofNone(_ -> false, _ -> {});
-        for (int i = 0; i < 24; i++) {
-            String id = Sha256.of(new byte[i]).hex();
-            reader.skipped(
-                    1,
-                    10,
-                    id + ": corrupt: a detail that is longer than a line has room for, "
-                            + "\u001b".repeat(40));
+        FakeCatalog catalog = new FakeCatalog();
+        catalog.add(new TestEntries("verifyReport").entry(10));
+        byte[] hash = new byte[Sha256.BYTES];
+        for (int i = 0; i < OF_EACH; i++) {
+            for (DamageKind damage : DamageKind.values()) {
+                hash[0]++; // in this order the text has each kind
+                catalog.add(
+                        TestEntries.TARGET.path(),
+                        Sha256.ofDigest(hash),
+                        new LoadResult.Damaged(
+                                damage,
+                                "a detail that is longer than a line has room for, "
+                                        + "\u001b".repeat(40)));
+            }
         }
+        EntryCopier reader = EntryCopier.ofNone(_ -> false, _ -> {});
+        catalog.all().forEach(listed -> reader.read(catalog, listed));
         VerifyCommand.add(directory.toString(), reader, report);
         VerifyCommand.add(directory, usage, report);
         report.print();
@@ -40,7 +54,8 @@ class VerifyCommandTest {
     }
 
     @Test
-    @DisplayName("verify reports damage and foreign files in 80 columns and as JSON")
+    @DisplayName("verify reports each kind of damage and foreign files in 80 columns and as JSON;"
+            + " entries of other versions are not damage")
     void verifyReport() {
         Path at = Path.of("/cache");
         DirectoryUsage usage = new DirectoryUsage(
@@ -57,14 +72,22 @@ class VerifyCommandTest {
         new Cli(0, text, "")
                 .isNarrow()
                 .prints(
+                        "sound      1 entry (",
                         "failed     24",
+                        ": truncated: a detail",
+                        ": extended: a detail",
                         ": corrupt: a detail",
+                        ": foreign: a detail",
+                        ": wrong key: a detail",
+                        ": too large: a detail",
                         "... and 4 more",
+                        "8 entries of other versions, kept for those versions",
                         "unfinished 2 files of 4.0 KiB; sweeps remove those older than an hour",
                         "100 files or more");
         assertFalse(text.contains("\u001b"), "T4");
         JsonObject json = new Cli(0, report(true, at, usage), "").json();
         assertEquals(24, json.getAsJsonArray("failures").size());
+        assertEquals(8, json.get("otherVersion").getAsInt());
         assertEquals(100, json.getAsJsonArray("foreign").size());
         assertFalse(json.get("healthy").getAsBoolean());
     }

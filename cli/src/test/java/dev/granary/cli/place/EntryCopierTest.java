@@ -3,6 +3,7 @@ package dev.granary.cli.place;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.LoadResult.DamageKind;
@@ -50,12 +51,15 @@ class EntryCopierTest {
     }
 
     @Test
-    @DisplayName("Sound entries are counted; nothing is removed")
+    @DisplayName("Sound entries are counted with their bytes; nothing is removed")
     void sound() {
-        catalog.add(entries.entry(100));
-        catalog.add(entries.entry(0));
+        Entry first = entries.entry(100);
+        Entry second = entries.entry(0);
+        catalog.add(first);
+        catalog.add(second);
         EntryCopier reader = repair();
         assertCounts(reader, 2, 0, 0, 0);
+        assertEquals(100 + first.id().length() + second.id().length(), reader.presentBytes());
         assertEquals(Map.of(), reader.failures());
         assertEquals(List.of(), removed);
     }
@@ -78,7 +82,7 @@ class EntryCopierTest {
                         ? Map.of()
                         : Map.of(
                                 damagedEntry.hash() + ": " + Place.name(damage) + ": for a test",
-                                new EntryCopier.Failures(1, damagedEntry.bytes())),
+                                1L),
                 reader.failures());
 
         assertCounts(repair(), 1, 0, isOther ? 0 : 1, isOther ? 1 : 0);

@@ -72,7 +72,7 @@ public final class TierFactory {
      *
      * @throws ConfigException if it cannot be used
      */
-    static void prepareDirectory(GranaryConfig config) throws ConfigException {
+    public static void prepareDirectory(GranaryConfig config) throws ConfigException {
         try {
             LocalTier.prepareDirectory(config.directory());
         } catch (LocalDirectoryException e) {

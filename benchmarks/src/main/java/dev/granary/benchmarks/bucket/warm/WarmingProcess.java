@@ -2,10 +2,13 @@ package dev.granary.benchmarks.bucket.warm;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cli.place.Warmer;
+import dev.granary.cli.place.Warming;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.s3.pack.warm.BulkEntryReader;
+import dev.granary.coordinator.tier.TierFactory;
+import dev.granary.local.LocalTier;
+import dev.granary.s3.BulkBucket;
+import dev.granary.s3.pack.warm.BulkEntryReader.UnpackedEntries;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -34,16 +37,17 @@ public final class WarmingProcess {
                     .directory(Path.of(path))
                     .build();
             long start = System.nanoTime();
-            Warmer.Report report = warm(config, arguments[2]);
+            Warming report = warm(config, arguments[2]);
             long nanos = System.nanoTime() - start;
             System.out.println(nanos + " " + report.entries().copied() + " " + report.requests());
         }
     }
 
-    private static Warmer.Report warm(GranaryConfig config, String target) throws Exception {
+    private static Warming warm(GranaryConfig config, String target) throws Exception {
         BucketConfig layer = config.buckets().getFirst();
-        try (Warmer warm = Warmer.open(config, BulkEntryReader.UnpackedEntries.SKIP)) {
-            return warm.from(layer, target, (_, _) -> {});
+        try (LocalTier local = TierFactory.local(config);
+                BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config))) {
+            return Warming.run(bucket, local, target, UnpackedEntries.SKIP, (_, _) -> {});
         }
     }
 }

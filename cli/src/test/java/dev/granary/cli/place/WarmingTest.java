@@ -15,10 +15,12 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.config.BucketConfig;
-import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.local.EntryFiles;
+import dev.granary.local.LocalTier;
+import dev.granary.s3.BulkBucket;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.pack.warm.BulkEntryReader;
@@ -34,11 +36,11 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** Warming of a local directory from buckets of a real server. */
-class WarmerTest {
+class WarmingTest {
     private final TestFleet fleet;
-    private final TestEntries entries = new TestEntries("WarmerTest");
+    private final TestEntries entries = new TestEntries("WarmingTest");
 
-    WarmerTest(@TempDir Path directory) throws Exception {
+    WarmingTest(@TempDir Path directory) throws Exception {
         this.fleet = new TestFleet(directory);
     }
 
@@ -53,16 +55,17 @@ class WarmerTest {
                 .toList();
     }
 
-    private static Warmer.Report warm(
-            GranaryConfig config, BulkEntryReader.UnpackedEntries unpacked) throws Exception {
+    private static Warming warm(GranaryConfig config, BulkEntryReader.UnpackedEntries unpacked)
+            throws Exception {
         return warm(config, config.buckets().getFirst(), unpacked);
     }
 
-    private static Warmer.Report warm(
+    private static Warming warm(
             GranaryConfig config, BucketConfig layer, BulkEntryReader.UnpackedEntries unpacked)
             throws Exception {
-        try (Warmer warmer = Warmer.open(config, unpacked)) {
-            return warmer.from(layer, TestFleet.NAMESPACE, (_, _) -> {});
+        try (LocalTier local = TierFactory.local(config);
+                BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config))) {
+            return Warming.run(bucket, local, TestFleet.NAMESPACE, unpacked, (_, _) -> {});
         }
     }
 
@@ -77,11 +80,11 @@ class WarmerTest {
                 KernelBinaries.of(new byte[9]))));
         GranaryConfig config = fleet.config("node").build();
         fleet.requests();
-        Warmer.Report report = warm(config, BulkEntryReader.UnpackedEntries.READ);
+        Warming report = warm(config, BulkEntryReader.UnpackedEntries.READ);
         assertEquals(
                 List.of(50L, 50L, 0L, 0L, true),
                 List.of(
-                        report.wanted(),
+                        report.plan().entries(),
                         report.entries().copied(),
                         report.present(),
                         report.displaced(),
@@ -99,11 +102,11 @@ class WarmerTest {
         }
         assertEquals(List.of(), fleet.requests());
         assertEquals(0, fleet.engine.compiles.get());
-        Warmer.Report again = warm(config, BulkEntryReader.UnpackedEntries.READ);
+        Warming again = warm(config, BulkEntryReader.UnpackedEntries.READ);
         assertEquals(
                 List.of(0L, 0L, 50L, 0L),
                 List.of(
-                        again.wanted(),
+                        again.plan().entries(),
                         again.entries().copied(),
                         again.present(),
                         again.entries().receivedBytes()));
@@ -127,20 +130,22 @@ class WarmerTest {
             assertTrue(ci.flush(TestNode.LONG));
         }
         fleet.publish(of(kernels.subList(4, 10)));
-        Warmer.Report packs =
-                warm(fleet.config("first").build(), BulkEntryReader.UnpackedEntries.SKIP);
-        assertEquals(List.of(6L, 0L), List.of(packs.entries().copied(), packs.unpacked()));
+        Warming packs = warm(fleet.config("first").build(), BulkEntryReader.UnpackedEntries.SKIP);
+        assertEquals(
+                List.of(6L, 0L), List.of(packs.entries().copied(), packs.plan().unpackedEntries()));
         fleet.requests();
-        Warmer.Report both =
-                warm(fleet.config("second").build(), BulkEntryReader.UnpackedEntries.READ);
-        assertEquals(List.of(10L, 4L), List.of(both.entries().copied(), both.unpacked()));
+        Warming both = warm(fleet.config("second").build(), BulkEntryReader.UnpackedEntries.READ);
+        assertEquals(
+                List.of(10L, 4L), List.of(both.entries().copied(), both.plan().unpackedEntries()));
         assertEquals(4, fleet.requests().stream().filter("GET entry"::equals).count());
         fleet.plan(FaultPlan.when(
                 request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
-        Warmer.Report unlisted =
+        Warming unlisted =
                 warm(fleet.config("third").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(6, unlisted.entries().copied());
-        assertTrue(unlisted.unlisted().orElseThrow().contains("AccessDenied"), unlisted::toString);
+        assertTrue(
+                unlisted.plan().unlisted().orElseThrow().contains("AccessDenied"),
+                unlisted::toString);
     }
 
     @Test
@@ -160,8 +165,7 @@ class WarmerTest {
                 .findFirst()
                 .orElseThrow();
         fleet.change(second, _ -> new byte[1]);
-        Warmer.Report report =
-                warm(fleet.config("node").build(), BulkEntryReader.UnpackedEntries.READ);
+        Warming report = warm(fleet.config("node").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(
                 List.of(11L, 9L, false),
                 List.of(report.entries().copied(), report.entries().failed(), report.isWhole()));
@@ -195,8 +199,7 @@ class WarmerTest {
                 warm(both, both.buckets().get(0), BulkEntryReader.UnpackedEntries.READ)
                         .entries()
                         .copied());
-        Warmer.Report second =
-                warm(both, both.buckets().get(1), BulkEntryReader.UnpackedEntries.READ);
+        Warming second = warm(both, both.buckets().get(1), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(List.of(1L, 2L), List.of(second.entries().copied(), second.present()));
         try (Granary node = Granary.open(both)) {
             List<KernelBinaries> binaries = Stream.of(0, 2)
@@ -224,16 +227,11 @@ class WarmerTest {
     void tooSmall() throws Exception {
         fleet.publish(Stream.generate(() -> entries.entry(100 << 10)).limit(60).toList());
         GranaryConfig config = fleet.config("node").capacity("2MiB").build();
-        Warmer.Report report = warm(config, BulkEntryReader.UnpackedEntries.READ);
+        Warming report = warm(config, BulkEntryReader.UnpackedEntries.READ);
         assertTrue(report.displaced() > 30, report::toString);
         assertEquals(
                 report.entries().copied() - report.displaced(),
                 Place.entries(EntryFiles.in(config.directory())).size());
-        assertThrows(
-                ConfigException.class,
-                () -> Warmer.open(
-                        fleet.config("none").capacity("0").build(),
-                        BulkEntryReader.UnpackedEntries.READ));
     }
 
     @Test
@@ -241,12 +239,8 @@ class WarmerTest {
     void unreachable() throws Exception {
         GranaryConfig config =
                 fleet.config("node").endpoint("http://127.0.0.1:1").build();
-        try (Warmer warmer = Warmer.open(config, BulkEntryReader.UnpackedEntries.READ)) {
-            IOException failure = assertThrows(
-                    IOException.class,
-                    () -> warmer.from(
-                            config.buckets().getFirst(), TestFleet.NAMESPACE, (_, _) -> {}));
-            assertTrue(failure.toString().contains("refused"), failure::toString);
-        }
+        IOException failure = assertThrows(
+                IOException.class, () -> warm(config, BulkEntryReader.UnpackedEntries.READ));
+        assertTrue(failure.toString().contains("refused"), failure::toString);
     }
 }
