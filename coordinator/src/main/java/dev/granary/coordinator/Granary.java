@@ -4,6 +4,7 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Engine;
+import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
@@ -97,10 +98,7 @@ public final class Granary implements AutoCloseable {
             Closer afterTiers = opened.add(new Closer());
             this.tiers = opened.add(Tiers.open(config, how.sources(config), events));
             this.machine = Machine.open(
-                    config,
-                    tiers.target().map(Layer::name),
-                    how.local != null,
-                    how.clock);
+                    config, tiers.target().map(Layer::name), how.local != null, how.clock);
             afterTiers.add(machine);
             this.uploads = tiers.target()
                     .map(layer -> opened.add(UploadQueue.to(
@@ -208,6 +206,21 @@ public final class Granary implements AutoCloseable {
             return memory.find(descriptor, () -> context.findStored(engine, descriptor, deadline));
         } catch (CompileException e) {
             return Optional.empty(); // of another thread, which this one joined
+        }
+    }
+
+    /**
+     * Removes a primitive from the memory and the local tier, such as one whose results are wrong:
+     * the next lookup searches the layers, then compiles. A layer keeps its entry; {@code granary
+     * compact --without} removes it from a bucket. One that is not stored yet may come back after
+     * this call, so {@link #flush} first. Composite primitives that contain it keep it.
+     */
+    public void invalidate(PrimitiveDescriptor descriptor) {
+        requireOpen();
+        memory.programs.remove(descriptor);
+        Id id = descriptor.getId();
+        if (!id.isEmpty() && tiers.local().read(id) instanceof LoadResult.Hit(Entry entry)) {
+            tiers.local().discard(entry);
         }
     }
 

@@ -232,6 +232,16 @@ public final class PrimitiveCache<K, V> {
         return slot == null ? null : slot.value;
     }
 
+    /** Removes the value of {@code key}, if it is cached; a build that is under way goes on. */
+    public void remove(K key) {
+        synchronized (lock) {
+            Slot<K, V> slot = slots.get(key);
+            if (slot != null && slot.value != null && slots.remove(key, slot)) {
+                valueBound--;
+            }
+        }
+    }
+
     /** Returns the number of cached values. */
     public int size() {
         synchronized (lock) { // else a value might be counted with the one that it replaces

@@ -142,6 +142,9 @@ public abstract class EngineContract<D extends PrimitiveDescriptor, P extends Pr
         CompileException failure =
                 assertThrows(CompileException.class, () -> engine().create(wrong(target())));
         assertFalse(failure.buildLog().isBlank());
+        String message = String.valueOf(failure.getMessage());
+        assertEquals(1, message.lines().count(), "the first error only: " + message);
+        assertTrue(message.startsWith(failure.reason() + ": "), message);
     }
 
     @Test

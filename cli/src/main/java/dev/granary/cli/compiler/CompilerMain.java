@@ -114,8 +114,7 @@ final class CompilerMain {
             outcome = step.run();
         } catch (CompileException e) {
             outcome = Outcome.COMPILE_FAILED;
-            String message = String.valueOf(e.getMessage());
-            failure = message.lines().findFirst().orElse(message) + "\n" + e.buildLog();
+            failure = e.reason() + "\n" + e.buildLog();
         } catch (RestoreException e) {
             outcome = e.isMissingKernel() ? Outcome.MISSING_KERNEL : Outcome.RESTORE_REFUSED;
             failure = String.valueOf(e.getMessage());

@@ -128,13 +128,11 @@ final class KernelRunner {
                     id.isEmpty() ? "is not cached: " + id.reason() : "",
                     Optional.empty());
         } catch (CompileException e) {
-            // the first line is Granary's, the others the compiler's
-            String message = String.valueOf(e.getMessage());
             return failed(
                     kernel,
                     start,
                     Outcome.of(e),
-                    message.lines().findFirst().orElse(message),
+                    e.reason(),
                     new BuildLog(e.buildLog(), resolved.sources()));
         } catch (RuntimeException e) {
             StringWriter trace = new StringWriter();

@@ -4,6 +4,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
+import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.machine.MachineClaims.Claim;
 import dev.granary.coordinator.observe.EventDispatcher;
@@ -83,6 +84,10 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
         } catch (CompileException e) {
             if (step == LookupContext.Step.LAST) {
                 context.counters().increment(Counter.COMPILE_FAILURES);
+                Warnings.warn(
+                        "compile",
+                        SafeText.inOneLine(e.getMessage()
+                                + " (each lookup of such a kernel compiles again in vain)"));
             }
             end(span, Optional.of(SafeText.inOneLine(String.valueOf(e.getMessage()))));
             throw e;

@@ -532,6 +532,26 @@ class LookupTest {
     }
 
     @Test
+    @DisplayName("invalidate removes a program from memory and directory; the bucket's is found"
+            + " again, and without one it is compiled")
+    void invalidate() throws Exception {
+        try (Granary granary = node.open()) {
+            granary.primitive(engine, A);
+            assertTrue(granary.flush(TestNode.LONG));
+            granary.invalidate(A);
+            assertEquals(0, granary.programCacheSize());
+            assertEquals(PrimitiveSource.BUCKET, granary.lookup(engine, A).source());
+            assertTrue(granary.flush(TestNode.LONG));
+            granary.invalidate(A);
+            bucket.entries.clear();
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
+            granary.invalidate(FakeDescriptor.of("never seen"));
+            granary.invalidate(FakeDescriptor.notCacheable("without an id"));
+        }
+        assertEquals(2, engine.compiles.get());
+    }
+
+    @Test
     @DisplayName("After close each call throws, also for a kernel in memory; statistics remain")
     void closed() throws Exception {
         Granary granary = node.open();
@@ -542,6 +562,7 @@ class LookupTest {
                 () -> granary.primitive(engine, A),
                 () -> granary.lookup(engine, A),
                 () -> granary.find(engine, A),
+                () -> granary.invalidate(A),
                 () -> granary.publish(A.getId()),
                 granary::connect,
                 () -> granary.flush(TestNode.LONG),
