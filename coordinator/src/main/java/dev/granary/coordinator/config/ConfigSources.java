@@ -162,7 +162,8 @@ final class ConfigSources {
      * Reads the file that the environment names, else the file at the default location; an absent
      * default file is empty.
      */
-    private static Optional<TomlTable> findFile(Map<String, String> environment) throws ConfigException {
+    private static Optional<TomlTable> findFile(Map<String, String> environment)
+            throws ConfigException {
         String configured = environment.get(FILE_VARIABLE);
         if (configured != null && !configured.isBlank()) {
             return Optional.of(read(path(configured, FILE_VARIABLE)));
@@ -234,7 +235,8 @@ final class ConfigSources {
      * Specification ignores all others), else {@code fallback} in the user's home. The result is
      * empty if the user has no home.
      */
-    private static Optional<Path> homeOf(Map<String, String> environment, String variable, String fallback)
+    private static Optional<Path> homeOf(
+            Map<String, String> environment, String variable, String fallback)
             throws ConfigException {
         String configured = environment.get(variable);
         if (configured != null && !configured.isBlank()) {

@@ -209,7 +209,8 @@ public final class GranaryConfigBuilder {
     public GranaryConfig build() throws ConfigException {
         ConfigSources sources = new ConfigSources(inCode, environment);
         Path directory = sources.directory();
-        long capacity = sources.find(Setting.CAPACITY).orElse(LocalTierConfig.DEFAULT_CAPACITY_BYTES);
+        long capacity =
+                sources.find(Setting.CAPACITY).orElse(LocalTierConfig.DEFAULT_CAPACITY_BYTES);
         return new GranaryConfig(
                 isOffline ? List.of() : sources.buckets(),
                 capacity == 0 ? directory : PrivateSubdirectory.resolve(directory),

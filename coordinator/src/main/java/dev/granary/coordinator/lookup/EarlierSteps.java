@@ -62,8 +62,8 @@ final class EarlierSteps implements StepProvider, AutoCloseable {
         context.local().discard(step.entry()); // a hit of a layer was stored there
         // the time is part of the compile that these steps belong to
         context.writeBehind()
-                .ifPresent(queue -> queue.compiled(
-                        compiled, compiled.compileTime().toNanos(), Claim.NONE));
+                .ifPresent(queue ->
+                        queue.compiled(compiled, compiled.compileTime().toNanos(), Claim.NONE));
     }
 
     /** Ends the restores, which the process has survived. */

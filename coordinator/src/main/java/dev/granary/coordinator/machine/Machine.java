@@ -80,7 +80,8 @@ public record Machine(
                 throw e;
             }
         }
-        return new Machine(config, clock, claims, Optional.empty(), Optional.empty(), Optional.empty());
+        return new Machine(
+                config, clock, claims, Optional.empty(), Optional.empty(), Optional.empty());
     }
 
     private static void warnOfDirectory(GranaryConfig config, IOException e) {

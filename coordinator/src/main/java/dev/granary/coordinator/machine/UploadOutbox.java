@@ -94,7 +94,8 @@ public final class UploadOutbox {
             if (note.isPresent() && !note.get().bucket().equals(bucket)) {
                 continue; // left for a process with that bucket
             }
-            Optional<Id> id = note.flatMap(Note::id).filter(parsed -> file.endsWith(parsed.hash().hex()));
+            Optional<Id> id = note.flatMap(Note::id)
+                    .filter(parsed -> file.endsWith(parsed.hash().hex()));
             if (id.isPresent()) {
                 Files.move(file, file(id.get()), StandardCopyOption.ATOMIC_MOVE);
                 inherited.accept(id.get());

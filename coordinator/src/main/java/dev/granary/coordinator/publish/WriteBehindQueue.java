@@ -32,8 +32,8 @@ import java.util.Set;
 
 /**
  * Queue of the work after a lookup: taking complete binaries from the driver, storing them in the
- * local tier, and passing them to the {@link UploadQueue}. It has one thread and a bounded queue; work
- * that does not fit is counted as dropped. Thread-safe.
+ * local tier, and passing them to the {@link UploadQueue}. It has one thread and a bounded queue;
+ * work that does not fit is counted as dropped. Thread-safe.
  */
 public final class WriteBehindQueue implements AutoCloseable {
     private static final int QUEUE_LENGTH = 4096;
@@ -169,7 +169,8 @@ public final class WriteBehindQueue implements AutoCloseable {
     public boolean flush(long deadline) throws InterruptedException {
         allIncomplete().forEach(this::takeBinaries);
         do {
-            if (!tasks.awaitIdle(deadline) || (uploads.isPresent() && !uploads.get().awaitIdle(deadline))) {
+            if (!tasks.awaitIdle(deadline)
+                    || (uploads.isPresent() && !uploads.get().awaitIdle(deadline))) {
                 return false;
             }
         } while (!tasks.isIdle()); // the result of an upload may lead to another one
