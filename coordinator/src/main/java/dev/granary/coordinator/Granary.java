@@ -47,9 +47,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 
 /**
  * Cache of primitives that are compiled once per fleet. A lookup searches the memory, the local
@@ -107,20 +105,16 @@ public final class Granary implements AutoCloseable {
             this.writeBehind = opened.add(
                     new WriteBehindQueue(tiers, uploads, counters, how.clock, how.whenPublished));
             this.engines = config.enabled();
+            Optional<MachineClaims> claims = machine.claims()
+                    .map(local -> new MachineClaims(
+                            local, config.localWait(), tiers.compileTimes(), counters, events));
             this.context = new LookupContext(
                     how.isReading ? tiers : tiers.withoutLayers(),
                     machine::isInQuarantine,
                     machine::beginRestore,
-                    machine.claims()
-                            .map(claims -> new MachineClaims(
-                                    claims,
-                                    config.localWait(),
-                                    tiers.compileTimes(),
-                                    counters,
-                                    events))
-                            .<BiFunction<Id, Supplier<LoadResult>, MachineClaims.Outcome>>map(
-                                    claims -> claims::claim)
-                            .orElse((_, _) -> MachineClaims.Outcome.UNCLAIMED),
+                    (id, poll) -> claims.isPresent()
+                            ? claims.get().claim(id, poll)
+                            : MachineClaims.Outcome.UNCLAIMED,
                     Optional.of(writeBehind),
                     counters,
                     events,
@@ -390,23 +384,16 @@ public final class Granary implements AutoCloseable {
         return constants;
     }
 
-    /** A trial that is under way. */
-    @FunctionalInterface
-    public interface Trial extends AutoCloseable {
-        /** Ends the trial, which the process survived. */
-        @Override
-        void close();
-    }
-
     /**
      * Marks the start of the trial of a generated kernel, which may end the process. If it does,
-     * this kernel is in quarantine for a day. The caller closes the result.
+     * this kernel is in quarantine for a day.
      *
      * @param tuning the id of what the trial is for
      * @param source the SHA-256 of the source of the kernel
-     * @return empty if the kernel is in quarantine, so that it must not be tried
+     * @return the end of the trial, to be run if the process survived it; empty if the kernel is in
+     *     quarantine, so that it must not be tried
      */
-    public Optional<Trial> beginTrial(Id tuning, Sha256 source) {
+    public Optional<Runnable> beginTrial(Id tuning, Sha256 source) {
         requireOpen();
         Optional<RestoreQuarantine> quarantine = machine.quarantine();
         return quarantine.isEmpty()

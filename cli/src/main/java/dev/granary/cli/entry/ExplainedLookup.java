@@ -10,6 +10,7 @@ import dev.granary.coordinator.tier.Tiers;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 /**
  * The steps and the outcome of a lookup that changed nothing, in words.
@@ -38,9 +39,7 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
                     .forEach(layer -> report.text("bucket", layer + ": not needed"));
         }
         report.field("outcome", outcome())
-                .data(
-                        "waitLimitMillis",
-                        explanation.waitLimit().map(Duration::toMillis).orElse(0L));
+                .data("waitLimitMillis", waitLimit().map(Duration::toMillis).orElse(0L));
     }
 
     private void add(GranaryEvent event, Report report) {
@@ -107,8 +106,7 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
     }
 
     private String outcome() {
-        String waiting = explanation
-                .waitLimit()
+        String waiting = waitLimit()
                 .map(limit -> "a lookup waits for the other process, at most " + Units.time(limit)
                         + "; otherwise ")
                 .orElse("");
@@ -124,6 +122,13 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
                                         ? "the local tier"
                                         : last.tier() + ", and stores it in the local tier"))
                         .orElseGet(() -> "a lookup compiles: " + reason());
+    }
+
+    private Optional<Duration> waitLimit() {
+        return explanation.events().stream()
+                .filter(GranaryEvent.Wait.class::isInstance)
+                .map(GranaryEvent::duration)
+                .reduce((_, last) -> last);
     }
 
     private String reason() {

@@ -28,8 +28,6 @@ import dev.granary.gpu.spirv.SpirvCompiler;
 import dev.granary.local.ClaimResult;
 import dev.granary.local.LocalClaims;
 
-import org.jspecify.annotations.Nullable;
-
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -51,7 +49,6 @@ public final class Explainer {
     private final SpirvCompiler compiler;
     private final InstantSource clock;
     private final Counters counters = new Counters();
-    private ClaimResult.@Nullable Stage stage; // of the claim of another process
     private Optional<String> quarantine = Optional.empty();
 
     private Explainer(GranaryConfig config, SpirvCompiler compiler, InstantSource clock) {
@@ -80,16 +77,14 @@ public final class Explainer {
      * The explanation of a lookup.
      *
      * @param events the events of the lookup in their order, those of the lookups of its earlier
-     *     steps included, which have other ids
+     *     steps included, which have other ids; a wait has its limit as its time
      * @param entry the entry that the driver gets; empty if the source is compiled
-     * @param waitLimit how long the lookup waits for another process; empty if for none
      * @param quarantine the reason why an entry is in quarantine, in one line; empty if none is
      * @param failure the reason why the compile fails on this machine, whatever the source
      */
     public record Explanation(
             List<GranaryEvent> events,
             Optional<Entry> entry,
-            Optional<Duration> waitLimit,
             Optional<String> quarantine,
             Optional<String> failure) {}
 
@@ -134,22 +129,14 @@ public final class Explainer {
         } finally {
             events.close(DELIVERY);
         }
-        return new Explanation(List.copyOf(collected), entry, waitLimit(), quarantine, failure);
+        return new Explanation(List.copyOf(collected), entry, quarantine, failure);
     }
 
     private boolean isEnabled(Request request) {
         return config.enabled().contains(request.target().backend(), request.kind());
     }
 
-    private Optional<Duration> waitLimit() {
-        return Optional.ofNullable(stage)
-                .map(seen -> seen == ClaimResult.Stage.AWAITING_LAUNCH
-                                && MachineClaims.LAUNCH_GRACE.compareTo(config.localWait()) < 0
-                        ? MachineClaims.LAUNCH_GRACE
-                        : config.localWait());
-    }
-
-    /** Looks at the claim. A wait that would begin ends at once, as if it had taken too long. */
+    /** Looks at the claim. A wait that would begin ends at once, with its limit as its time. */
     private MachineClaims.Outcome peek(Id id, EventDispatcher events) {
         if (!isDirectoryUsed() || config.localWait().isZero()) {
             return MachineClaims.Outcome.UNCLAIMED;
@@ -157,12 +144,13 @@ public final class Explainer {
         try (LocalClaims claims = LocalClaims.open(config.directory())) {
             Optional<ClaimResult.Stage> seen = claims.peek(id);
             if (seen.isPresent()) {
-                stage = seen.get();
+                boolean isShort = seen.get() == ClaimResult.Stage.AWAITING_LAUNCH
+                        && MachineClaims.LAUNCH_GRACE.compareTo(config.localWait()) < 0;
                 events.begin(EventKind.WAIT)
                         .end(_ -> new GranaryEvent.Wait(
                                 EventDispatcher.digest(id),
                                 GranaryEvent.Wait.Outcome.GIVEN_UP,
-                                Duration.ZERO));
+                                isShort ? MachineClaims.LAUNCH_GRACE : config.localWait()));
             }
         } catch (IOException e) {
             // as a lookup, which goes on without a claim

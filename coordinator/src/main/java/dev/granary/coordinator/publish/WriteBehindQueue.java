@@ -109,7 +109,7 @@ public final class WriteBehindQueue implements AutoCloseable {
             storeWhenComplete(
                     new Compiled(primitive, Optional.of(stored.entry().compileTime()), 0, claim));
         } else if (stored.layer().isPresent()) {
-            submit(new Task(() -> local.store(stored.entry()), claim, Optional.empty()));
+            submit(new Task(this, () -> local.store(stored.entry()), claim, Optional.empty()));
         }
     }
 
@@ -145,7 +145,7 @@ public final class WriteBehindQueue implements AutoCloseable {
 
     /** Queues the upload of a stored entry: that of the local tier, else that of the layers. */
     public void publish(Id id) {
-        submit(new Task(() -> publishStored(id), Claim.NONE, Optional.of(id)));
+        submit(new Task(this, () -> publishStored(id), Claim.NONE, Optional.of(id)));
     }
 
     private void publishStored(Id id) {
@@ -206,7 +206,10 @@ public final class WriteBehindQueue implements AutoCloseable {
             if (incomplete.remove(compiled)) {
                 compiled.claim.launched();
                 submit(new Task(
-                        () -> takeAndStore(compiled), compiled.claim, Optional.of(compiled.id())));
+                        this,
+                        () -> takeAndStore(compiled),
+                        compiled.claim,
+                        Optional.of(compiled.id())));
             }
         } finally {
             tasks.end();
@@ -288,17 +291,8 @@ public final class WriteBehindQueue implements AutoCloseable {
      * A unit of background work, which closes a claim at its end. If it cannot run or fails, it is
      * counted as dropped, and the listener of {@code id} receives the cause.
      */
-    private final class Task implements Runnable {
-        private final Runnable action;
-        private final Claim claim;
-        private final Optional<Id> id;
-
-        Task(Runnable action, Claim claim, Optional<Id> id) {
-            this.action = action;
-            this.claim = claim;
-            this.id = id;
-        }
-
+    private record Task(WriteBehindQueue queue, Runnable action, Claim claim, Optional<Id> id)
+            implements Runnable {
         @Override
         public void run() {
             try {
@@ -315,8 +309,8 @@ public final class WriteBehindQueue implements AutoCloseable {
 
         void drop(String cause) {
             claim.close();
-            counters.increment(Counter.STORES_DROPPED);
-            id.ifPresent(known -> WriteBehindQueue.this.notify(known, cause));
+            queue.counters.increment(Counter.STORES_DROPPED);
+            id.ifPresent(known -> queue.notify(known, cause));
         }
     }
 

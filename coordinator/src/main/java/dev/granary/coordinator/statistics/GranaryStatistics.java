@@ -12,7 +12,9 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.TreeMap;
+import java.util.function.Function;
 
 /**
  * Snapshot of the counters of one {@link Granary}. Counters only grow.
@@ -47,9 +49,13 @@ public record GranaryStatistics(
      * missing if there is no layer.
      */
     public Map<String, Long> counters() {
+        return byLabel(counter -> counter.value(this));
+    }
+
+    private static Map<String, Long> byLabel(Function<Counter, OptionalLong> value) {
         Map<String, Long> counters = new TreeMap<>();
         for (Counter counter : Counter.values()) {
-            counter.value(this).ifPresent(count -> counters.put(counter.label(), count));
+            value.apply(counter).ifPresent(count -> counters.put(counter.label(), count));
         }
         return counters;
     }
@@ -143,11 +149,7 @@ public record GranaryStatistics(
          * Returns the part of this layer in each {@link Counter} that has one, by label, sorted.
          */
         public Map<String, Long> counters() {
-            Map<String, Long> counters = new TreeMap<>();
-            for (Counter counter : Counter.values()) {
-                counter.value(this).ifPresent(count -> counters.put(counter.label(), count));
-            }
-            return counters;
+            return byLabel(counter -> counter.value(this));
         }
 
         /**

@@ -26,6 +26,7 @@ import java.nio.file.Files;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiFunction;
@@ -102,39 +103,7 @@ public record Tiers(
      */
     public static Tiers open(GranaryConfig config, Sources sources, EventDispatcher events)
             throws ConfigException {
-        CompileTimes compileTimes = new CompileTimes();
-        List<Layer> layers = new ArrayList<>();
-        try {
-            Opening opening = new Opening(compileTimes, config.bucketWait(), events, layers);
-            sources.before().forEach(opening::add);
-            for (BucketConfig bucket : config.buckets()) {
-                opening.add(
-                        bucket.name(),
-                        bucket.isWritable(),
-                        sources.buckets().open(bucket),
-                        Optional.empty());
-            }
-            sources.after().forEach(opening::add);
-            Optional<SwitchedTier> directory = sources.local().isPresent()
-                    ? Optional.empty()
-                    : Optional.of(openDirectory(config, sources.clock(), events));
-            return new Tiers(
-                    new CountedTier(
-                            directory.isPresent()
-                                    ? directory.get()
-                                    : openPlugged(config, sources.local().get(), compileTimes),
-                            EventKind.STORE,
-                            events),
-                    directory,
-                    layers,
-                    compileTimes,
-                    config.bucketWait().compareTo(LAYER_WAIT) > 0
-                            ? config.bucketWait()
-                            : LAYER_WAIT);
-        } catch (ConfigException | RuntimeException | Error e) {
-            close(layers);
-            throw e;
-        }
+        return open(config, sources, config.bucketWait(), false, events);
     }
 
     /**
@@ -145,34 +114,62 @@ public record Tiers(
      */
     public static Tiers openToRead(GranaryConfig config, EventDispatcher events)
             throws ConfigException {
+        Sources sources = new Sources(
+                Optional.empty(),
+                List.of(),
+                List.of(),
+                bucket -> TierFactory.bucket(bucket, Optional.empty()),
+                InstantSource.system());
+        return open(config, sources, READ_WAIT, true, events);
+    }
+
+    private static Tiers open(
+            GranaryConfig config,
+            Sources sources,
+            Duration bucketWait,
+            boolean isReadOnly,
+            EventDispatcher events)
+            throws ConfigException {
         CompileTimes compileTimes = new CompileTimes();
         List<Layer> layers = new ArrayList<>();
         try {
-            Opening opening = new Opening(compileTimes, READ_WAIT, events, layers);
+            Opening opening = new Opening(compileTimes, bucketWait, events, layers);
+            sources.before().forEach(opening::add);
             for (BucketConfig bucket : config.buckets()) {
                 opening.add(
                         bucket.name(),
-                        false,
-                        TierFactory.bucket(bucket, Optional.empty()),
+                        bucket.isWritable() && !isReadOnly,
+                        sources.buckets().open(bucket),
                         Optional.empty());
             }
-            boolean isOff = config.capacityBytes() == 0 || Files.notExists(config.directory());
-            Tier local = isOff
-                    ? new SwitchedTier(null)
-                    : new CacheTier(
-                            LOCAL,
-                            new CatalogReader(TierFactory.localWithoutEviction(config)),
-                            false);
+            sources.after().forEach(opening::add);
+            Optional<SwitchedTier> directory = isReadOnly || sources.local().isPresent()
+                    ? Optional.empty()
+                    : Optional.of(openDirectory(config, sources.clock(), events));
+            Tier local = directory.isPresent()
+                    ? directory.get()
+                    : isReadOnly
+                            ? directoryToRead(config)
+                            : openPlugged(config, sources.local().orElseThrow(), compileTimes);
             return new Tiers(
                     new CountedTier(local, EventKind.STORE, events),
-                    Optional.empty(),
+                    directory,
                     layers,
                     compileTimes,
-                    READ_WAIT.multipliedBy(Math.max(1, layers.size())));
+                    isReadOnly
+                            ? bucketWait.multipliedBy(Math.max(1, layers.size()))
+                            : Collections.max(List.of(bucketWait, LAYER_WAIT)));
         } catch (ConfigException | RuntimeException | Error e) {
             close(layers);
             throw e;
         }
+    }
+
+    private static Tier directoryToRead(GranaryConfig config) throws ConfigException {
+        return config.capacityBytes() == 0 || Files.notExists(config.directory())
+                ? new SwitchedTier(null)
+                : new CacheTier(
+                        LOCAL, new CatalogReader(TierFactory.localWithoutEviction(config)), false);
     }
 
     /** A local tier that is read as tools do, which records no use. */

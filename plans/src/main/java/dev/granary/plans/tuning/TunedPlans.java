@@ -121,7 +121,7 @@ public final class TunedPlans {
     /** Tunes without the plans during whose trial a process ended. */
     private TunedPlan tune(PlanTuner tuner, TuningDescriptor descriptor) throws CompileException {
         return tuner.guard(source ->
-                        granary.beginTrial(descriptor.getId(), source).map(trial -> trial::close))
+                        granary.beginTrial(descriptor.getId(), source).map(end -> end::run))
                 .create(descriptor);
     }
 
