@@ -23,6 +23,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.NearestName;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
+import dev.granary.local.LocalDirectoryException;
 import dev.granary.s3.store.SecretRedactor;
 
 import picocli.CommandLine;
@@ -189,7 +190,7 @@ public final class Main {
                 err.println("granary: " + failure.getMessage());
                 yield USAGE;
             }
-            case CommandFailedException _ -> {
+            case CommandFailedException _, LocalDirectoryException _ -> {
                 err.println("granary: " + failure.getMessage());
                 yield FAILED;
             }

@@ -235,7 +235,7 @@ class CommandTest {
                 .reports("s3://team is named twice");
         Files.writeString(directory.resolve("file"), "");
         Cli.run("ls", "--dir", directory.resolve("file").toString())
-                .exits(2)
+                .exits(1)
                 .reports("not a directory");
         Cli.run("ls", "--dir=~/cache").exits(2).reports("The directory is '~/cache'", "without ~");
         Cli leaky =

@@ -30,6 +30,7 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.SwitchedTier;
+import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
 import dev.granary.coordinator.tier.Tiers.Layer;
 import dev.granary.gpu.KernelEngine;
@@ -86,10 +87,10 @@ public final class Granary implements AutoCloseable {
     private final Thread exitHook;
     private final AtomicBoolean isClosed = new AtomicBoolean();
 
-    Granary(GranaryConfig config, GranaryBuilder how) throws ConfigException {
+    Granary(GranaryConfig configured, GranaryBuilder how) throws ConfigException {
         Closer opened = new Closer();
         try {
-            this.config = config;
+            this.config = TierFactory.usable(configured);
             this.events = new EventDispatcher(how.listeners, counters);
             opened.add(() -> events.close(limited(config.flushLimit())));
             // closed after the tiers, whose last sweep counts

@@ -1,11 +1,10 @@
 package dev.granary.coordinator;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.GranaryConfigBuilder;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.testing.SystemTool;
@@ -15,10 +14,13 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.stream.Stream;
 
 /** Local directories that cannot be used or written. */
@@ -27,49 +29,65 @@ class LocalDirectoryTest {
 
     private final FakeBucket bucket = new FakeBucket();
     private final FakeEngine engine = new FakeEngine("one");
-    private final TestNode node;
+    private TestNode node;
 
     LocalDirectoryTest(@TempDir Path directory) {
         this.node = new TestNode(directory.resolve("local"), bucket);
     }
 
-    private void assertRefused(String... parts) {
-        String message =
-                String.valueOf(assertThrows(ConfigException.class, node::open).getMessage());
-        for (String part : parts) {
-            assertTrue(message.contains(part), () -> "'" + part + "' is not in: " + message);
+    /** Checks that a program works without the local tier, and says so once. */
+    private void assertWorksWithout(String... causes) throws Exception {
+        FakeDescriptor own = FakeDescriptor.of(causes[0]);
+        PrintStream err = System.err;
+        ByteArrayOutputStream captured = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(captured, true, UTF_8));
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, own).source());
+            assertEquals(PrimitiveSource.MEMORY, granary.lookup(engine, own).source());
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(OptionalLong.of(0), granary.localCapacity());
+        } finally {
+            System.setErr(err);
+        }
+        try (Granary granary = node.open()) {
+            assertEquals(PrimitiveSource.BUCKET, granary.lookup(engine, own).source());
+        }
+        String log = captured.toString(UTF_8);
+        assertEquals(1, log.lines().filter(line -> line.contains(" WARN ")).count(), log);
+        for (String part : causes) {
+            assertTrue(log.contains(part), () -> "'" + part + "' is not in: " + log);
         }
     }
 
     @Test
-    @DisplayName("a file, a link and a directory that others can write are refused with advice")
-    void refused() throws Exception {
+    @DisplayName("with a file, a link or a directory that others can write, programs use memory and"
+            + " buckets; the cause and the cure are logged, and nothing is written there")
+    void unusable() throws Exception {
         Files.writeString(node.directory, "a file");
-        assertRefused(node.directory.toString(), "not a directory", "Choose another");
+        assertWorksWithout("is not a directory", node.directory.toString(), "Choose another");
+        assertEquals("a file", Files.readString(node.directory));
         Files.delete(node.directory);
-        Files.createSymbolicLink(node.directory, node.directory.getParent());
-        assertRefused("symbolic link", "instead");
+        Path other = Files.createDirectory(node.directory.resolveSibling("other"));
+        Files.createSymbolicLink(node.directory, other);
+        node = new TestNode(node.directory, bucket);
+        assertWorksWithout("symbolic link", "instead");
         Files.delete(node.directory);
         Files.createDirectory(node.directory);
         Files.setPosixFilePermissions(node.directory, PosixFilePermissions.fromString("rwxrwxrwx"));
-        assertRefused("can be written by others", "chmod 700");
+        assertWorksWithout("can be written by others", "chmod 700");
+        for (Path directory : List.of(other, node.directory)) {
+            try (Stream<Path> files = Files.list(directory)) {
+                assertEquals(List.of(), files.toList());
+            }
+        }
     }
 
     @Test
-    @DisplayName("if the directory is refused, the tiers of all buckets are closed; a plugged"
-            + " cache stays open, since the application closes it")
-    void refusedClosesBuckets() throws Exception {
-        Files.writeString(node.directory, "a file");
-        GranaryConfigBuilder config = node.config().bucket("s3://one").bucket("s3://two");
-        assertThrows(ConfigException.class, () -> node.open(config.build()));
-        assertEquals(2, bucket.closings.get());
-        GranaryBuilder plugged =
-                Granary.builder().config(node.config().offline().build()).layer("rack", bucket);
-        assertThrows(ConfigException.class, plugged::open);
-        assertEquals(2, bucket.closings.get());
-        Files.delete(node.directory);
-        node.open(config.build()).close();
-        assertEquals(4, bucket.closings.get());
+    @DisplayName("a directory that cannot be created is logged, too: its file system is read-only")
+    void uncreatable() throws Exception {
+        Assumptions.assumeTrue(Files.isDirectory(Path.of("/proc/self")), "no /proc");
+        node = new TestNode(Path.of("/proc/granary/cache"), bucket);
+        assertWorksWithout("cannot be created", "/proc/granary/cache", "Choose another");
     }
 
     @Test

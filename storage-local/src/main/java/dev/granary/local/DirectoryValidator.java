@@ -36,6 +36,8 @@ final class DirectoryValidator {
                 create(directory);
             }
             inspect(directory); // another process may have been faster
+        } catch (LocalDirectoryException e) {
+            throw e;
         } catch (IOException e) {
             throw new LocalDirectoryException(
                     "The local cache cannot inspect " + directory + " (" + e + "). " + REMEDY

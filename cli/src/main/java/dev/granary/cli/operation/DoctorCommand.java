@@ -148,7 +148,7 @@ public final class DoctorCommand extends OutputCommand {
                             ? "; its subdirectory v2 is of an earlier version; a sweep removes it"
                                     + " after a day without use"
                             : ""));
-        } catch (ConfigException | IOException e) {
+        } catch (IOException e) {
             return new Problem(
                     String.valueOf(e.getMessage()),
                     "name another directory with --dir or GRANARY_DIR");

@@ -5,6 +5,7 @@ import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
+import dev.granary.local.LocalDirectoryException;
 
 import org.jspecify.annotations.Nullable;
 
@@ -50,7 +51,7 @@ public final class PlaceOptions {
     }
 
     /** Opens the place to read from it. A directory may be that of another user. */
-    public Place open() throws ConfigException, UsageException {
+    public Place open() throws ConfigException, LocalDirectoryException, UsageException {
         boolean isBucket = isBucket();
         if (place == null) {
             return Places.local(config());

@@ -6,6 +6,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.toml.SafeText;
+import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.PrivateSubdirectory;
 import dev.granary.s3.BucketTier;
 
@@ -71,9 +72,9 @@ public final class Places {
     /**
      * Returns the place of the local directory, which need not exist and is not created.
      *
-     * @throws ConfigException if programs cannot use it
+     * @throws LocalDirectoryException if programs cannot use it
      */
-    public static Place local(GranaryConfig config) throws ConfigException {
+    public static Place local(GranaryConfig config) throws LocalDirectoryException {
         if (Files.exists(config.directory())) {
             TierFactory.prepareDirectory(config);
         }
@@ -83,7 +84,7 @@ public final class Places {
     /** Opens a place. */
     @FunctionalInterface
     public interface Opener {
-        Place open() throws ConfigException;
+        Place open() throws ConfigException, LocalDirectoryException;
     }
 
     /** Returns the tiers in the order of lookups: the local directory if it exists, and buckets. */

@@ -146,16 +146,17 @@ final class ConfigSources {
         return layers;
     }
 
-    /** Returns the directory of the local tier. */
+    /**
+     * Returns the directory of the local tier. That of a user without a home is in the directory of
+     * temporary files, in which each user has one of his own.
+     */
     Path directory() throws ConfigException {
         Optional<Path> chosen = find(Setting.DIRECTORY);
         return chosen.isPresent()
                 ? chosen.get()
                 : homeOf(environment, "XDG_CACHE_HOME", ".cache")
-                        .orElseThrow(() -> new ConfigException(
-                                "This user has no home directory for the cache; set "
-                                        + Setting.DIRECTORY.environment() + " or XDG_CACHE_HOME."))
-                        .resolve("granary");
+                        .map(home -> home.resolve("granary"))
+                        .orElseGet(() -> Path.of(System.getProperty("java.io.tmpdir")));
     }
 
     /**

@@ -87,6 +87,22 @@ public record GranaryConfig(
         }
     }
 
+    /** Returns this configuration with the capacity 0 of the local tier. */
+    public GranaryConfig withoutLocalTier() {
+        return new GranaryConfig(
+                buckets,
+                directory,
+                0,
+                eviction,
+                primitiveCacheCapacity,
+                localWait,
+                bucketWait,
+                flushLimit,
+                constantLimits,
+                recording,
+                enabled);
+    }
+
     /**
      * Parses a size, such as {@code 4GiB}, or a number of MiB.
      *

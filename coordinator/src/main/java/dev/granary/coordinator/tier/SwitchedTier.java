@@ -71,7 +71,8 @@ public final class SwitchedTier implements Tier {
         if (bytes > 0) {
             if (directory == null) {
                 throw new IllegalStateException("There is no local tier, since this cache was"
-                        + " opened with the capacity 0; open another one with a capacity");
+                        + " opened with the capacity 0, or its directory cannot be used; open"
+                        + " another one with a capacity");
             }
             directory.setCapacity(bytes);
         }

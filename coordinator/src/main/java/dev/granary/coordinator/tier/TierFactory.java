@@ -1,5 +1,6 @@
 package dev.granary.coordinator.tier;
 
+import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -37,9 +38,9 @@ public final class TierFactory {
      * Opens the local tier. If it uses more than the configured capacity, the oldest entries are
      * evicted.
      *
-     * @throws ConfigException if its directory cannot be used
+     * @throws LocalDirectoryException if its directory cannot be used
      */
-    public static LocalTier local(GranaryConfig config) throws ConfigException {
+    public static LocalTier local(GranaryConfig config) throws LocalDirectoryException {
         return local(config, config.capacityBytes(), InstantSource.system());
     }
 
@@ -47,36 +48,46 @@ public final class TierFactory {
      * Opens the local tier for tools, without eviction: the programs that fill the directory may be
      * configured with another capacity.
      *
-     * @throws ConfigException if its directory cannot be used
+     * @throws LocalDirectoryException if its directory cannot be used
      */
-    public static LocalTier localWithoutEviction(GranaryConfig config) throws ConfigException {
+    public static LocalTier localWithoutEviction(GranaryConfig config)
+            throws LocalDirectoryException {
         return local(config, Long.MAX_VALUE, InstantSource.system());
     }
 
     static LocalTier local(GranaryConfig config, long capacityBytes, InstantSource clock)
-            throws ConfigException {
-        try {
-            return LocalTier.open(LocalTierConfig.builder(config.directory())
-                    .capacityBytes(capacityBytes)
-                    .policy(config.eviction())
-                    .clock(clock)
-                    .build());
-        } catch (LocalDirectoryException e) {
-            throw new ConfigException(String.valueOf(e.getMessage()));
-        }
+            throws LocalDirectoryException {
+        return LocalTier.open(LocalTierConfig.builder(config.directory())
+                .capacityBytes(capacityBytes)
+                .policy(config.eviction())
+                .clock(clock)
+                .build());
     }
 
     /**
-     * Creates or checks the directory as {@link #local(GranaryConfig)} does, for a process with
-     * another local tier.
+     * Creates or checks the directory of the local tier.
      *
-     * @throws ConfigException if it cannot be used
+     * @throws LocalDirectoryException if it cannot be used
      */
-    public static void prepareDirectory(GranaryConfig config) throws ConfigException {
+    public static void prepareDirectory(GranaryConfig config) throws LocalDirectoryException {
+        LocalTier.prepareDirectory(config.directory());
+    }
+
+    /**
+     * Returns {@code config}, without the local tier if its directory cannot be used: what the
+     * machine lacks must not stop a program. The cause is logged.
+     */
+    public static GranaryConfig usable(GranaryConfig config) {
         try {
-            LocalTier.prepareDirectory(config.directory());
+            if (config.capacityBytes() != 0) {
+                prepareDirectory(config);
+            }
+            return config;
         } catch (LocalDirectoryException e) {
-            throw new ConfigException(String.valueOf(e.getMessage()));
+            Warnings.warn(
+                    "directory " + e.getMessage(),
+                    "No kernel is stored on this machine: " + e.getMessage());
+            return config.withoutLocalTier();
         }
     }
 

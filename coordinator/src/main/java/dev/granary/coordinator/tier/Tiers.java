@@ -19,6 +19,7 @@ import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.toml.SafeText;
+import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BucketTier;
 
@@ -150,7 +151,7 @@ public record Tiers(
                     ? directory.get()
                     : isReadOnly
                             ? directoryToRead(config)
-                            : openPlugged(config, sources.local().orElseThrow(), compileTimes);
+                            : openPlugged(sources.local().orElseThrow(), compileTimes);
             return new Tiers(
                     new CountedTier(local, EventKind.STORE, events),
                     directory,
@@ -165,11 +166,17 @@ public record Tiers(
         }
     }
 
-    private static Tier directoryToRead(GranaryConfig config) throws ConfigException {
-        return config.capacityBytes() == 0 || Files.notExists(config.directory())
-                ? new SwitchedTier(null)
-                : new CacheTier(
-                        LOCAL, new CatalogReader(TierFactory.localWithoutEviction(config)), false);
+    private static Tier directoryToRead(GranaryConfig config) {
+        if (config.capacityBytes() == 0 || Files.notExists(config.directory())) {
+            return new SwitchedTier(null);
+        }
+        try {
+            return new CacheTier(
+                    LOCAL, new CatalogReader(TierFactory.localWithoutEviction(config)), false);
+        } catch (LocalDirectoryException e) {
+            Warnings.warn("directory " + e.getMessage(), String.valueOf(e.getMessage()));
+            return new SwitchedTier(null);
+        }
     }
 
     /** A local tier that is read as tools do, which records no use. */
@@ -228,22 +235,21 @@ public record Tiers(
     }
 
     private static SwitchedTier openDirectory(
-            GranaryConfig config, InstantSource clock, EventDispatcher events)
-            throws ConfigException {
+            GranaryConfig config, InstantSource clock, EventDispatcher events) {
         if (config.capacityBytes() == 0) {
             return new SwitchedTier(null);
         }
-        LocalTier opened = TierFactory.local(config, config.capacityBytes(), clock);
-        opened.setEvictionListener(() -> events.beginEviction(LOCAL, Counter.LOCAL_EVICTED));
-        return new SwitchedTier(opened);
+        try {
+            LocalTier opened = TierFactory.local(config, config.capacityBytes(), clock);
+            opened.setEvictionListener(() -> events.beginEviction(LOCAL, Counter.LOCAL_EVICTED));
+            return new SwitchedTier(opened);
+        } catch (LocalDirectoryException e) { // since TierFactory.usable has seen it
+            Warnings.warn("directory " + e.getMessage(), String.valueOf(e.getMessage()));
+            return new SwitchedTier(null);
+        }
     }
 
-    private static Tier openPlugged(
-            GranaryConfig config, PersistentCache cache, CompileTimes compileTimes)
-            throws ConfigException {
-        if (config.capacityBytes() != 0) {
-            TierFactory.prepareDirectory(config);
-        }
+    private static Tier openPlugged(PersistentCache cache, CompileTimes compileTimes) {
         return new BoundedTier(
                 new CacheTier(LOCAL, new CheckedCache(cache), true),
                 new TimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT),
