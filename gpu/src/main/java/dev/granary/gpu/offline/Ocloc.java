@@ -189,7 +189,12 @@ public final class Ocloc {
                     .filter(option -> !SpirvCompiler.isForDriver(option))
                     .forEach(options::add);
             return program.compile(
-                    files.directory(), files.source(), device, options, limit, OclocTool.SPIRV_ONLY);
+                    files.directory(),
+                    files.source(),
+                    device,
+                    options,
+                    limit,
+                    OclocTool.SPIRV_ONLY);
         });
     }
 

@@ -98,8 +98,7 @@ public record OclocTool(Path program) implements SpirvTool {
             KernelDescriptor descriptor, Path source, Path directory, List<String> options)
             throws CompileException, IOException {
         Optional<IntelDevice> device = IntelDevice.of(descriptor.target());
-        ToolRun run =
-                compile(directory, source, device, options, ToolRun.USUAL_LIMIT, SPIRV_ONLY);
+        ToolRun run = compile(directory, source, device, options, ToolRun.USUAL_LIMIT, SPIRV_ONLY);
         if (device.isPresent() && !run.isSuccess() && run.output().contains(UNKNOWN_DEVICE)) {
             // without a device, and so without the extensions that it would declare
             run = compile(
