@@ -9,7 +9,6 @@ import dev.granary.gpu.device.IntelDevice;
 import dev.granary.gpu.source.HeaderDirectory;
 import dev.granary.gpu.spirv.SpirvCompiler;
 import dev.granary.gpu.tool.OclocTool;
-import dev.granary.gpu.tool.ToolOverdueException;
 import dev.granary.gpu.tool.ToolPath;
 import dev.granary.gpu.tool.ToolRun;
 
@@ -255,7 +254,7 @@ public final class Ocloc {
                 throw new CompileException(descriptor.name() + " does not compile", run.output());
             }
             return Files.readAllBytes(files.directory().resolve(output));
-        } catch (ToolOverdueException e) {
+        } catch (ToolRun.OverdueException e) {
             throw new TimeoutException(e.getMessage());
         }
     }
