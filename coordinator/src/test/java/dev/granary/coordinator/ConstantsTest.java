@@ -60,7 +60,9 @@ class ConstantsTest {
             environment.put(VARIABLE, "cpu:0;gpu:0");
             ConstantTensorCaches caches = granary.constants();
             assertEquals(10240, caches.getCapacity(EngineKind.CPU));
-            assertEquals(new Limit(2048, ConstantPolicy.COST), caches.limit(EngineKind.GPU, 3));
+            assertEquals(
+                    new Limit(2048, ConstantPolicy.COST),
+                    caches.of(EngineKind.GPU, 3).limit());
             AtomicInteger freed = new AtomicInteger();
             take(caches, "k", freed).close();
             caches.setCapacity(EngineKind.CPU, 20_480);

@@ -11,7 +11,7 @@ import dev.granary.gpu.offline.Ocloc;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.FieldSource;
 
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -62,7 +62,7 @@ class DegradedHitTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @FieldSource("dev.granary.cache.Backend#OWN")
     @DisplayName("a binary that Intel's driver compiles again is counted and stored anew: the"
             + " next process restores it")
     void recompiled(Backend backend) throws Exception {

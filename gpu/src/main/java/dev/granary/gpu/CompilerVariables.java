@@ -10,8 +10,6 @@ import java.util.Set;
  */
 enum CompilerVariables {
     POCL(
-            "PoCL",
-            "PoCL's manual, \"Tuning PoCL behavior with environment variables\"",
             List.of("POCL_"),
             Set.of(
                     "POCL_AFFINITY",
@@ -37,8 +35,6 @@ enum CompilerVariables {
 
     /** Intel's GPU driver for OpenCL and Level Zero, its compiler, and the driver of processors. */
     INTEL(
-            "Intel",
-            "sources of Intel's compute runtime (`getSetting`) and graphics compiler (flags)",
             List.of(
                     "IGC_",
                     "NEO_",
@@ -51,8 +47,6 @@ enum CompilerVariables {
             Set.of("NEO_CACHE_DIR", "NEO_CACHE_MAX_SIZE", "NEO_CACHE_PERSISTENT")),
 
     NVIDIA(
-            "NVIDIA",
-            "CUDA programming guide, \"CUDA environment variables\"",
             List.of(
                     "CUDA_DISABLE_JIT",
                     "CUDA_DISABLE_PTX_JIT",
@@ -61,8 +55,6 @@ enum CompilerVariables {
             Set.of()),
 
     AMD(
-            "AMD",
-            "sources of ROCclr (`flags.hpp`) and of the code object manager",
             List.of("AMD_OCL_", "AMD_COMGR_", "AMD_DEBUG"),
             Set.of(
                     "AMD_COMGR_CACHE",
@@ -75,14 +67,10 @@ enum CompilerVariables {
 
     /** Mesa's rusticl and clover, with the compilers of its software devices. */
     MESA(
-            "Mesa",
-            "Mesa's manual, \"Environment Variables\"",
             List.of("CLOVER_EXTRA_", "GALLIVM_", "LP_NATIVE_VECTOR_WIDTH", "NIR_", "RUSTICL_"),
             Set.of("RUSTICL_DEVICE_TYPE", "RUSTICL_ENABLE", "RUSTICL_MAX_WORK_GROUPS")),
 
     OCLGRIND(
-            "Oclgrind",
-            "sources of Oclgrind (`Program::build`, `oclgrind` options)",
             List.of("OCLGRIND_"),
             Set.of(
                     "OCLGRIND_CHECK_API",
@@ -102,14 +90,10 @@ enum CompilerVariables {
                     "OCLGRIND_STOP_ERRORS",
                     "OCLGRIND_UNINITIALIZED"));
 
-    private final String words;
-    private final String source;
     private final List<String> prefixes;
     private final Set<String> harmless;
 
-    CompilerVariables(String words, String source, List<String> prefixes, Set<String> harmless) {
-        this.words = words;
-        this.source = source;
+    CompilerVariables(List<String> prefixes, Set<String> harmless) {
         this.prefixes = prefixes;
         this.harmless = harmless;
     }
@@ -127,16 +111,6 @@ enum CompilerVariables {
     /** Returns true if a variable changes the output of the compiler, or may do so. */
     boolean counts(String name) {
         return prefixes.stream().anyMatch(name::startsWith) && !harmless.contains(name);
-    }
-
-    /** Returns the name of the driver for people. */
-    String words() {
-        return words;
-    }
-
-    /** Returns the text that the table follows. */
-    String source() {
-        return source;
     }
 
     /** Returns the prefixes of variables that count. */

@@ -41,6 +41,10 @@ public final class ConstantTensorCaches implements AutoCloseable {
                         "The index of a device must be 0 or more, not " + index);
             }
         }
+
+        static Device of(ConstantDevice device) {
+            return new Device(device.kind(), device.index());
+        }
     }
 
     /**
@@ -102,24 +106,23 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /**
-     * Sets the budget of one device and keeps the policy; see {@link #setCapacity(EngineKind, int,
+     * Sets the budget of one device and keeps the policy; see {@link #setCapacity(ConstantDevice,
      * long, ConstantPolicy)}.
      */
-    public void setCapacity(EngineKind kind, int index, long megabytes) {
-        setLimit(kind, new Device(kind, index), megabytes, null);
+    public void setCapacity(ConstantDevice device, long megabytes) {
+        setLimit(device.kind(), Device.of(device), megabytes, null);
     }
 
     /**
      * Sets the budget of one device, which need not have been used yet.
      *
-     * @param index the index among the devices of that kind, from 0
      * @param megabytes in units of 1,048,576 bytes; 0 clears and disables; {@link Limit#UNLIMITED}
      *     is no limit
-     * @throws IllegalArgumentException if {@code index} or {@code megabytes} is negative
+     * @throws IllegalArgumentException if the index or {@code megabytes} is negative
      * @throws IllegalStateException if these caches are closed
      */
-    public void setCapacity(EngineKind kind, int index, long megabytes, ConstantPolicy policy) {
-        setLimit(kind, new Device(kind, index), megabytes, policy);
+    public void setCapacity(ConstantDevice device, long megabytes, ConstantPolicy policy) {
+        setLimit(device.kind(), Device.of(device), megabytes, policy);
     }
 
     /**
@@ -158,22 +161,6 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /**
-     * Sets the budget of one device and keeps the policy; see {@link #setCapacity(EngineKind, int,
-     * long, ConstantPolicy)}.
-     */
-    public void setCapacity(ConstantDevice device, long megabytes) {
-        setCapacity(device.kind(), device.index(), megabytes);
-    }
-
-    /**
-     * Sets the budget of one device; see {@link #setCapacity(EngineKind, int, long,
-     * ConstantPolicy)}.
-     */
-    public void setCapacity(ConstantDevice device, long megabytes, ConstantPolicy policy) {
-        setCapacity(device.kind(), device.index(), megabytes, policy);
-    }
-
-    /**
      * Returns the budget in MB last set for a kind, or {@link Limit#UNLIMITED} if there is none.
      */
     public long getCapacity(EngineKind kind) {
@@ -181,13 +168,8 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /** Returns the budget of a device in MB, or {@link Limit#UNLIMITED} if there is none. */
-    public long getCapacity(EngineKind kind, int index) {
-        return limit(kind, index).megabytes();
-    }
-
-    /** Returns the budget of a device in MB, or {@link Limit#UNLIMITED} if there is none. */
     public long getCapacity(ConstantDevice device) {
-        return getCapacity(device.kind(), device.index());
+        return limit(device).megabytes();
     }
 
     /** Returns the limit last set for a kind. */
@@ -196,13 +178,8 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /** Returns the limit that applies to a device. */
-    public synchronized Limit limit(EngineKind kind, int index) {
-        return limitOf(new Device(kind, index));
-    }
-
-    /** Returns the limit that applies to a device. */
-    public Limit limit(ConstantDevice device) {
-        return limit(device.kind(), device.index());
+    public synchronized Limit limit(ConstantDevice device) {
+        return limitOf(Device.of(device));
     }
 
     /** Returns the sum of the statistics of all devices. */

@@ -81,57 +81,13 @@ public final class RuntimeParametersCache implements AutoCloseable {
     private record Types(Class<?> key, Class<?> value) {}
 
     /**
-     * Returns the value of {@code key} in the partition of its class and {@code valueType}.
-     * Frequent callers should use the {@link #partition} directly, which saves its lookup.
-     *
-     * @throws E if the builder threw it
-     * @see Partition#getOrCreate
-     */
-    public <K, V extends @Nullable Object, E extends Exception> Result<V> getOrCreate(
-            K key, Class<? super V> valueType, Builder<? super K, ? extends V, E> builder)
-            throws E {
-        return this.<K, V>find(new Types(key.getClass(), valueType), capacity)
-                .getOrCreate(key, builder);
-    }
-
-    /**
      * Returns the partition of these two types. A new one has the cache's capacity and closes
      * values that are {@link AutoCloseable}.
      */
+    @SuppressWarnings("unchecked") // a partition is only used with the types it was created for
     public <K, V> Partition<K, V> partition(Class<K> keyType, Class<V> valueType) {
-        return find(new Types(keyType, valueType), capacity);
-    }
-
-    /**
-     * Returns the partition of these two types, with its own capacity.
-     *
-     * @param capacity the new capacity in values; lowering it evicts the least recently used at
-     *     once, 0 clears and disables
-     * @throws IllegalArgumentException if {@code capacity} is negative
-     */
-    public <K, V> Partition<K, V> partition(Class<K> keyType, Class<V> valueType, int capacity) {
-        Partition<K, V> found = find(new Types(keyType, valueType), requireCapacity(capacity));
-        found.setCapacity(capacity);
-        return found;
-    }
-
-    /**
-     * Returns the partition of these two types, with its own capacity and listener.
-     *
-     * @param capacity as above
-     * @param evictionListener called once for each value that leaves from now on, with its key,
-     *     instead of closing it; in the stream's thread after the change, so that it may use the
-     *     cache; its exceptions are logged
-     * @throws IllegalArgumentException if {@code capacity} is negative
-     */
-    public <K, V> Partition<K, V> partition(
-            Class<K> keyType,
-            Class<V> valueType,
-            int capacity,
-            BiConsumer<? super K, ? super V> evictionListener) {
-        Partition<K, V> found = partition(keyType, valueType, capacity);
-        found.listener = evictionListener;
-        return found;
+        return (Partition<K, V>) partitions.computeIfAbsent(
+                new Types(keyType, valueType), _ -> new Partition<>(capacity));
     }
 
     /** Returns the capacity of new partitions in values. */
@@ -144,16 +100,6 @@ public final class RuntimeParametersCache implements AutoCloseable {
     public void close() {
         capacity = 0;
         List.copyOf(partitions.values()).forEach(partition -> partition.setCapacity(0));
-    }
-
-    /**
-     * Returns the partition of these types. A partition is only used with the types that it was
-     * created for.
-     */
-    @SuppressWarnings("unchecked")
-    private <K, V extends @Nullable Object> Partition<K, V> find(Types types, int capacityIfNew) {
-        return (Partition<K, V>)
-                partitions.computeIfAbsent(types, _ -> new Partition<>(capacityIfNew));
     }
 
     private static int requireCapacity(int capacity) {
@@ -292,6 +238,15 @@ public final class RuntimeParametersCache implements AutoCloseable {
             if (runningBuilds == 0) {
                 report();
             }
+        }
+
+        /**
+         * Sets a listener, which is called once for each value that leaves from now on, with its
+         * key, instead of closing it. It runs in the stream's thread after the change, so that it
+         * may use the cache; its exceptions are logged.
+         */
+        public void onEviction(BiConsumer<? super K, ? super V> evictionListener) {
+            listener = evictionListener;
         }
 
         private void evictTo(int size) {

@@ -13,12 +13,7 @@ public final class DaemonThreads {
 
     /** Returns a factory of daemon threads named {@code name-1}, {@code name-2}, ... */
     public static ThreadFactory named(String name) {
-        AtomicInteger count = new AtomicInteger();
-        return task -> {
-            Thread thread = new Thread(task, name + "-" + count.incrementAndGet());
-            thread.setDaemon(true);
-            return thread;
-        };
+        return Thread.ofPlatform().daemon().name(name + "-", 1).factory();
     }
 
     /**

@@ -300,6 +300,8 @@ class ConstantTensorCacheTest {
         assertEquals(0, caches.statistics().bytes());
         held.close();
         assertThrows(IllegalStateException.class, () -> caches.setCapacity(EngineKind.GPU, 1));
-        assertThrows(IllegalStateException.class, () -> caches.setCapacity(EngineKind.GPU, 0, 1));
+        assertThrows(
+                IllegalStateException.class,
+                () -> caches.setCapacity(new ConstantTensorCachesTest.Gpu(0), 1));
     }
 }

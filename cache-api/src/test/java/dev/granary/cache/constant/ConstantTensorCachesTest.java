@@ -159,24 +159,24 @@ class ConstantTensorCachesTest {
             + " keep the kind's")
     void ofDevice() {
         caches.setCapacity(EngineKind.GPU, 5);
-        caches.setCapacity(EngineKind.GPU, 1, 0);
+        caches.setCapacity(new Gpu(1), 0);
         ConstantTensorCache first = filled(EngineKind.GPU, 0);
         ConstantTensorCache second = filled(EngineKind.GPU, 1);
         assertTrue(isFilled(first));
         assertEquals(0, second.getSize());
-        caches.setCapacity(EngineKind.GPU, 0, 6, ConstantPolicy.LRU);
+        caches.setCapacity(new Gpu(0), 6, ConstantPolicy.LRU);
         assertTrue(isFilled(first), "raised");
-        assertEquals(6, caches.getCapacity(EngineKind.GPU, 0));
+        assertEquals(6, caches.getCapacity(new Gpu(0)));
         assertEquals(ConstantPolicy.LRU, first.limit().policy());
-        assertEquals(0, caches.getCapacity(EngineKind.GPU, 1));
-        assertEquals(5, caches.getCapacity(EngineKind.GPU, 2));
+        assertEquals(0, caches.getCapacity(new Gpu(1)));
+        assertEquals(5, caches.getCapacity(new Gpu(2)));
         assertEquals(5, caches.getCapacity(EngineKind.GPU));
-        caches.setCapacity(EngineKind.GPU, 0, 3);
+        caches.setCapacity(new Gpu(0), 3);
         assertEquals(0, first.getSize(), "lowered");
     }
 
     /** A device as an engine describes it. */
-    private record Gpu(int index) implements ConstantDevice {
+    record Gpu(int index) implements ConstantDevice {
         @Override
         public EngineKind kind() {
             return EngineKind.GPU;
@@ -193,7 +193,7 @@ class ConstantTensorCachesTest {
         caches.setCapacity(second, 1);
         assertEquals(3, caches.getCapacity(first));
         assertEquals(1, caches.getCapacity(second));
-        assertEquals(1, caches.getCapacity(EngineKind.GPU, 1));
+        assertEquals(1, caches.getCapacity(new Gpu(1)));
         assertEquals(3, caches.getCapacity(EngineKind.GPU), "the kind's is not the device's");
         assertEquals(new Limit(1, ConstantPolicy.LRU), caches.limit(second));
         assertSame(caches.of(EngineKind.GPU, 1), caches.of(second));
@@ -258,11 +258,11 @@ class ConstantTensorCachesTest {
     @Test
     @DisplayName("of a limit for the kind and one for the device, the one set last applies")
     void lastOne() {
-        caches.setCapacity(EngineKind.GPU, 0, 7);
+        caches.setCapacity(new Gpu(0), 7);
         caches.setCapacity(EngineKind.GPU, 5);
-        assertEquals(5, caches.getCapacity(EngineKind.GPU, 0));
+        assertEquals(5, caches.getCapacity(new Gpu(0)));
         assertEquals(5, caches.of(EngineKind.GPU, 0).getCapacity());
-        caches.setCapacity(EngineKind.GPU, 0, 8);
+        caches.setCapacity(new Gpu(0), 8);
         assertEquals(8, caches.of(EngineKind.GPU, 0).getCapacity());
         ConstantTensorCache used = filled(EngineKind.GPU, 0);
         caches.setCapacity(EngineKind.GPU, 6);
@@ -273,11 +273,11 @@ class ConstantTensorCachesTest {
     @DisplayName("a capacity set before the first use counts as the first limit: raising it later"
             + " does not flush")
     void setBeforeUse() {
-        caches.setCapacity(EngineKind.GPU, 0, 5);
+        caches.setCapacity(new Gpu(0), 5);
         caches.setCapacity(EngineKind.CPU, 5);
         ConstantTensorCache gpu = filled(EngineKind.GPU, 0);
         ConstantTensorCache cpu = filled(EngineKind.CPU, 0);
-        caches.setCapacity(EngineKind.GPU, 0, 6);
+        caches.setCapacity(new Gpu(0), 6);
         caches.setCapacity(EngineKind.CPU, 6);
         assertTrue(isFilled(gpu));
         assertTrue(isFilled(cpu));
@@ -320,8 +320,7 @@ class ConstantTensorCachesTest {
     @DisplayName("A negative index of a device and a negative capacity are rejected")
     void negative() {
         assertThrows(IllegalArgumentException.class, () -> caches.of(EngineKind.GPU, -1));
-        assertThrows(
-                IllegalArgumentException.class, () -> caches.setCapacity(EngineKind.GPU, -1, 5));
+        assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(new Gpu(-1), 5));
         assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(EngineKind.GPU, -5));
         assertEquals(Limit.UNLIMITED, caches.getCapacity(EngineKind.GPU), "nothing has changed");
     }

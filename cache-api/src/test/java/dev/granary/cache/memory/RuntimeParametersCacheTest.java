@@ -85,24 +85,33 @@ class RuntimeParametersCacheTest {
     @DisplayName("partitions by type of key and value are separate, each with its own capacity")
     void partitions() {
         RuntimeParametersCache cache = new RuntimeParametersCache(2);
-        assertEquals("1", cache.getOrCreate(1, String.class, String::valueOf).value());
+        assertEquals(
+                "1",
+                cache.partition(Integer.class, String.class)
+                        .getOrCreate(1, String::valueOf)
+                        .value());
         assertEquals(
                 new Result<>(1.0, Outcome.MISS),
-                cache.getOrCreate(1, Double.class, key -> (double) key),
+                cache.partition(Integer.class, Double.class).getOrCreate(1, key -> (double) key),
                 "same key, other type of value");
         assertEquals(
                 new Result<>("L1", Outcome.MISS),
-                cache.getOrCreate(1L, String.class, key -> "L" + key),
+                cache.partition(Long.class, String.class).getOrCreate(1L, key -> "L" + key),
                 "other type of key");
         assertEquals(
-                new Result<>("1", Outcome.HIT), cache.getOrCreate(1, String.class, _ -> "again"));
-        assertEquals(new Result<>(1.0, Outcome.HIT), cache.getOrCreate(1, Double.class, _ -> 2.0));
+                new Result<>("1", Outcome.HIT),
+                cache.partition(Integer.class, String.class).getOrCreate(1, _ -> "again"));
+        assertEquals(
+                new Result<>(1.0, Outcome.HIT),
+                cache.partition(Integer.class, Double.class).getOrCreate(1, _ -> 2.0));
 
-        Partition<Integer, Object> large = cache.partition(Integer.class, Object.class, 5);
+        Partition<Integer, Object> large = cache.partition(Integer.class, Object.class);
+        large.setCapacity(5);
         IntStream.range(0, 9).forEach(key -> large.getOrCreate(key, _ -> new Object()));
         assertEquals(5, large.size());
         assertEquals(5, large.capacity());
-        IntStream.range(2, 9).forEach(key -> cache.getOrCreate(key, String.class, String::valueOf));
+        IntStream.range(2, 9).forEach(key -> cache.partition(Integer.class, String.class)
+                .getOrCreate(key, String::valueOf));
         assertEquals(
                 2, cache.partition(Integer.class, String.class).size(), "the cache's own capacity");
         assertEquals(5, large.size());
@@ -117,11 +126,11 @@ class RuntimeParametersCacheTest {
         Partition<Integer, String> partition = cache.partition(Integer.class, String.class);
         assertLookups(partition, 0, 10, Outcome.MISS);
         assertLookups(partition, 0, 1, Outcome.HIT);
-        cache.partition(Integer.class, String.class, 2);
+        cache.partition(Integer.class, String.class).setCapacity(2);
         assertEquals(2, partition.size());
         assertLookups(partition, 0, 1, Outcome.HIT);
         assertLookups(partition, 9, 10, Outcome.HIT);
-        cache.partition(Integer.class, String.class, 0);
+        cache.partition(Integer.class, String.class).setCapacity(0);
         assertEquals(0, partition.size());
         assertLookups(partition, 0, 1, Outcome.MISS);
         assertEquals(0, partition.size());
@@ -131,18 +140,17 @@ class RuntimeParametersCacheTest {
     @DisplayName("an empty value is returned but not cached: the next call builds")
     void empty() {
         RuntimeParametersCache cache = new RuntimeParametersCache(10);
-        Result<@Nullable String> first =
-                cache.<Integer, @Nullable String, RuntimeException>getOrCreate(
-                        1, String.class, _ -> null);
+        Result<String> first =
+                cache.partition(Integer.class, String.class).getOrCreate(1, _ -> null);
         assertNull(first.value());
         assertEquals(Outcome.MISS, first.outcome());
         assertEquals(0, cache.partition(Integer.class, String.class).size());
         assertEquals(
                 new Result<>("value 1", Outcome.MISS),
-                cache.getOrCreate(1, String.class, this::build));
+                cache.partition(Integer.class, String.class).getOrCreate(1, this::build));
         assertEquals(
                 new Result<>("value 1", Outcome.HIT),
-                cache.getOrCreate(1, String.class, this::build));
+                cache.partition(Integer.class, String.class).getOrCreate(1, this::build));
     }
 
     @Test
@@ -186,8 +194,10 @@ class RuntimeParametersCacheTest {
                 failure,
                 assertThrows(
                         IOException.class,
-                        () -> values.getOrCreate(2, _ -> cache.getOrCreate(1, String.class, builder)
-                                .value())));
+                        () -> values.getOrCreate(
+                                2, _ -> cache.partition(Integer.class, String.class)
+                                        .getOrCreate(1, builder)
+                                        .value())));
         assertEquals(0, values.size());
         assertEquals(new Result<>("value 1", Outcome.MISS), values.getOrCreate(1, builder));
         assertEquals(new Result<>("value 1", Outcome.HIT), values.getOrCreate(1, builder));
@@ -244,7 +254,7 @@ class RuntimeParametersCacheTest {
         RuntimeParametersCache cache = new RuntimeParametersCache(4);
         assertThrows(
                 IllegalArgumentException.class,
-                () -> cache.partition(Integer.class, String.class, -5));
+                () -> cache.partition(Integer.class, String.class).setCapacity(-5));
         assertEquals(4, cache.partition(Integer.class, String.class).capacity());
     }
 
@@ -297,12 +307,14 @@ class RuntimeParametersCacheTest {
         for (long address = 1000; address < 1003; address++) {
             assertEquals(
                     Outcome.MISS,
-                    cache.getOrCreate(new Addressed(5, address), String.class, Addressed::toString)
+                    cache.partition(Addressed.class, String.class)
+                            .getOrCreate(new Addressed(5, address), Addressed::toString)
                             .outcome());
         }
         List<Outcome> outcomes = IntStream.range(0, 3)
-                .mapToObj(
-                        _ -> cache.getOrCreate(5, String.class, String::valueOf).outcome())
+                .mapToObj(_ -> cache.partition(Integer.class, String.class)
+                        .getOrCreate(5, String::valueOf)
+                        .outcome())
                 .toList();
         assertEquals(List.of(Outcome.MISS, Outcome.HIT, Outcome.HIT), outcomes);
     }
@@ -336,11 +348,11 @@ class RuntimeParametersCacheTest {
         }
         assertEquals(IntStream.range(0, 39).boxed().toList(), closed);
         closed.clear();
-        cache.partition(Integer.class, Native.class, 3);
+        cache.partition(Integer.class, Native.class).setCapacity(3);
         partition.getOrCreate(40, key -> new Native(closed, key));
         partition.getOrCreate(41, key -> new Native(closed, key));
         partition.getOrCreate(39, key -> new Native(closed, key));
-        cache.partition(Integer.class, Native.class, 1);
+        cache.partition(Integer.class, Native.class).setCapacity(1);
         assertEquals(List.of(40, 41), closed);
         cache.close();
         assertEquals(List.of(40, 41, 39), closed);
@@ -437,14 +449,15 @@ class RuntimeParametersCacheTest {
         var partition = cache.partition(Integer.class, Native.class);
         partition.getOrCreate(1, key -> new Native(closed, key));
         partition.getOrCreate(2, key -> {
-            cache.partition(Integer.class, Native.class, 0);
+            cache.partition(Integer.class, Native.class).setCapacity(0);
             assertEquals(List.of(), closed, "the builder may use it");
             return new Native(closed, key);
         });
         assertEquals(List.of(1), closed);
         List<Integer> evicted = new ArrayList<>();
-        var observed =
-                cache.partition(Integer.class, String.class, 0, (key, _) -> evicted.add(key));
+        var observed = cache.partition(Integer.class, String.class);
+        observed.setCapacity(0);
+        observed.onEviction((key, _) -> evicted.add(key));
         observed.getOrCreate(1, _ -> null);
         observed.getOrCreate(2, _ -> "not kept");
         observed.getOrCreate(3, _ -> null);
@@ -462,7 +475,8 @@ class RuntimeParametersCacheTest {
         var partition = cache.partition(Integer.class, Native.class);
         partition.getOrCreate(1, key -> new Native(closed, key));
         partition.getOrCreate(2, key -> new Native(closed, key));
-        cache.partition(Integer.class, Native.class, 1, (key, _) -> {
+        partition.setCapacity(1);
+        partition.onEviction((key, _) -> {
             evicted.add(key);
             capacities.add(cache.partition(String.class, String.class).capacity());
             capacities.add(cache.partition(Long.class, String.class).capacity());
@@ -497,7 +511,9 @@ class RuntimeParametersCacheTest {
         List<Integer> evicted = new ArrayList<>();
         RuntimeParametersCache cache = new RuntimeParametersCache(5);
         var others = cache.partition(String.class, String.class);
-        var partition = cache.partition(Integer.class, Native.class, 1, (key, value) -> {
+        var partition = cache.partition(Integer.class, Native.class);
+        partition.setCapacity(1);
+        partition.onEviction((key, value) -> {
             assertEquals(key, value.key);
             evicted.add(key);
             others.getOrCreate("seen " + key, text -> text);

@@ -123,12 +123,8 @@ public sealed interface BinaryContainer {
      *
      * @param version the version of the format
      * @param core the number of the graphics core
-     * @param stepping the stepping that the code was compiled for
-     * @param pointerBytes the size of a device pointer
-     * @param kernels the number of kernels
      */
-    record PatchTokens(int version, int core, int stepping, int pointerBytes, long kernels)
-            implements BinaryContainer {
+    record PatchTokens(int version, int core) implements BinaryContainer {
         @Override
         public String description() {
             return "Intel patch tokens of version " + version + " for "

@@ -126,12 +126,7 @@ final class ContainerReader {
             throws MalformedContainerException {
         ContainerBytes header = bytes.part(0, PATCH_TOKENS_HEADER_BYTES);
         bytes.part(PATCH_TOKENS_HEADER_BYTES, header.unsignedInt(24)); // tokens of the program
-        return new PatchTokens(
-                header.signedInt(4),
-                header.signedInt(8),
-                header.signedInt(20),
-                header.signedInt(12),
-                header.unsignedInt(16));
+        return new PatchTokens(header.signedInt(4), header.signedInt(8));
     }
 
     private static Unrecognized unrecognized(ContainerBytes bytes) {

@@ -22,20 +22,14 @@ public final class CompositeHandle implements AutoCloseable {
     private final Object executionLock = new Object();
     private boolean isClosed; // guarded by executionLock
 
-    private CompositeHandle(
-            CompositePrimitive primitive, EngineSet engines, HandleResources resources) {
-        this.primitive = primitive;
-        this.engines = engines;
-        this.resources = resources;
-    }
-
     /**
      * Opens a handle with the resources and scratchpad on these engines. If that fails, all of them
      * are released.
      */
-    static CompositeHandle open(CompositePrimitive primitive, EngineSet engines)
-            throws CompileException {
-        return new CompositeHandle(primitive, engines, HandleResources.create(primitive, engines));
+    CompositeHandle(CompositePrimitive primitive, EngineSet engines) throws CompileException {
+        this.primitive = primitive;
+        this.engines = engines;
+        this.resources = HandleResources.create(primitive, engines);
     }
 
     /** Returns the shared primitive. */

@@ -70,7 +70,7 @@ public final class CompositePrimitive implements Primitive {
      */
     public CompositeHandle open(EngineSet engines) throws CompileException {
         engines.check(descriptor);
-        return CompositeHandle.open(this, engines);
+        return new CompositeHandle(this, engines);
     }
 
     /** Returns the descriptor, which is the cache key. */

@@ -3,6 +3,7 @@ package dev.granary.gpu.levelzero;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.levelzero.binding.GroupShape;
 
+import java.math.BigInteger;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
@@ -65,13 +66,10 @@ record LaunchShape(GroupShape groupSize, GroupShape groups) {
 
     /** Returns the greatest common divisor, since a suggestion need not divide the size. */
     private static int divisor(int size, int suggested) {
-        long a = Integer.toUnsignedLong(size);
-        long b = Integer.toUnsignedLong(suggested);
-        while (b != 0) {
-            long rest = a % b;
-            a = b;
-            b = rest;
-        }
-        return suggested == 0 ? 1 : (int) a;
+        return suggested == 0
+                ? 1
+                : BigInteger.valueOf(Integer.toUnsignedLong(size))
+                        .gcd(BigInteger.valueOf(Integer.toUnsignedLong(suggested)))
+                        .intValue();
     }
 }

@@ -67,18 +67,11 @@ public final class LevelZeroDevice implements Device {
      * devices that {@code OpenCl.devices()} lists, or of a machine whose entries are to be read.
      */
     public LevelZeroDevice reading(Collection<Target> candidates) {
-        return new LevelZeroDevice(
-                library,
-                calls,
-                driver,
-                handle,
-                info,
-                target,
-                index,
-                candidates.stream()
-                        .filter(other -> LevelZeroTargets.reads(info, other))
-                        .distinct()
-                        .toList());
+        List<Target> read = candidates.stream()
+                .filter(other -> LevelZeroTargets.reads(info, other))
+                .distinct()
+                .toList();
+        return new LevelZeroDevice(library, calls, driver, handle, info, target, index, read);
     }
 
     /** Returns the targets of OpenCL whose entries engines of this device read as well. */
@@ -146,15 +139,8 @@ public final class LevelZeroDevice implements Device {
     }
 
     private LevelZeroDevice part(long subDevice) {
-        return new LevelZeroDevice(
-                library,
-                calls,
-                driver,
-                subDevice,
-                calls.info(driver, subDevice),
-                target,
-                index,
-                readable);
+        ZeDeviceInfo its = calls.info(driver, subDevice);
+        return new LevelZeroDevice(library, calls, driver, subDevice, its, target, index, readable);
     }
 
     /** Returns the number of the group of queues that executes kernels. */

@@ -8,8 +8,7 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.device.IntelDevice;
 import dev.granary.gpu.source.HeaderDirectory;
 import dev.granary.gpu.spirv.SpirvCompiler;
-import dev.granary.gpu.tool.OclocProgram;
-import dev.granary.gpu.tool.ToolOverdueException;
+import dev.granary.gpu.tool.OclocTool;
 import dev.granary.gpu.tool.ToolPath;
 import dev.granary.gpu.tool.ToolRun;
 
@@ -45,12 +44,12 @@ public final class Ocloc {
 
     private static final Duration TRIAL_LIMIT = Duration.ofMinutes(1);
 
-    private final OclocProgram program;
+    private final OclocTool program;
     private final DriverVersion version;
     private final Path temporary;
     private final Map<IntelDevice, Boolean> supported = new ConcurrentHashMap<>();
 
-    private Ocloc(OclocProgram program, DriverVersion version, Path temporary) {
+    private Ocloc(OclocTool program, DriverVersion version, Path temporary) {
         this.program = program;
         this.version = version;
         this.temporary = temporary;
@@ -71,7 +70,7 @@ public final class Ocloc {
     }
 
     static Probe probe(ToolPath path, Path temporary) {
-        Optional<OclocProgram> program = path.program(NAME).map(OclocProgram::new);
+        Optional<OclocTool> program = path.program(NAME).map(OclocTool::new);
         if (program.isEmpty()) {
             return new Probe.Missing("ocloc, Intel's offline compiler, is not on the PATH; install"
                     + " it, on Debian: apt-get install intel-opencl-icd (it has ocloc; intel-ocloc"
@@ -102,7 +101,7 @@ public final class Ocloc {
 
     /** Returns the identity of its front end, as that of {@link SpirvCompiler#presence}. */
     public String identity() {
-        return OclocProgram.identity(version.text());
+        return OclocTool.identity(version.text());
     }
 
     /**
@@ -135,7 +134,7 @@ public final class Ocloc {
                         Optional.of(device),
                         List.of(),
                         TRIAL_LIMIT,
-                        "-spv_only");
+                        OclocTool.SPIRV_ONLY);
                 return run.isSuccess() || UNKNOWN_DEVICE.stream().noneMatch(run.output()::contains);
             } finally {
                 FileTrees.delete(directory);
@@ -168,7 +167,7 @@ public final class Ocloc {
 
     private byte[] fromSource(KernelDescriptor descriptor, Duration limit)
             throws CompileException, IOException, TimeoutException {
-        return run(descriptor, OclocProgram.BINARY, (device, files) -> {
+        return run(descriptor, OclocTool.BINARY, (device, files) -> {
             List<String> options = new ArrayList<>(files.options());
             options.addAll(descriptor.optionTokens());
             return program.compile(files.directory(), files.source(), device, options, limit);
@@ -183,13 +182,18 @@ public final class Ocloc {
      */
     public byte[] toSpirv(KernelDescriptor descriptor, Duration limit)
             throws CompileException, IOException, TimeoutException {
-        return run(descriptor, OclocProgram.SPIRV, (device, files) -> {
+        return run(descriptor, OclocTool.SPIRV, (device, files) -> {
             List<String> options = new ArrayList<>(files.options());
             descriptor.optionTokens().stream()
                     .filter(option -> !SpirvCompiler.isForDriver(option))
                     .forEach(options::add);
             return program.compile(
-                    files.directory(), files.source(), device, options, limit, "-spv_only");
+                    files.directory(),
+                    files.source(),
+                    device,
+                    options,
+                    limit,
+                    OclocTool.SPIRV_ONLY);
         });
     }
 
@@ -208,10 +212,10 @@ public final class Ocloc {
                 : new String[] {"-spirv_input"};
         return run(
                 descriptor,
-                OclocProgram.BINARY,
+                OclocTool.BINARY,
                 (device, files) -> program.compile(
                         files.directory(),
-                        Files.write(files.directory().resolve(OclocProgram.SPIRV), spirv),
+                        Files.write(files.directory().resolve(OclocTool.SPIRV), spirv),
                         device,
                         SpirvCompiler.driverOptions(descriptor),
                         limit,
@@ -250,7 +254,7 @@ public final class Ocloc {
                 throw new CompileException(descriptor.name() + " does not compile", run.output());
             }
             return Files.readAllBytes(files.directory().resolve(output));
-        } catch (ToolOverdueException e) {
+        } catch (ToolRun.OverdueException e) {
             throw new TimeoutException(e.getMessage());
         }
     }

@@ -25,47 +25,36 @@ public final class OpenClDevice implements Device {
     private static final int CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV = 0x4001;
 
     private final ClBinding binding;
-    private final long platform;
     private final long handle;
+    private final DeviceInfo info;
     private final Target target;
-    private final String name;
-    private final String platformName;
     private final EngineKind kind;
     private final int index;
     private final boolean isPart;
 
     private OpenClDevice(
             ClBinding binding,
-            long platform,
             long handle,
-            Target target,
-            String name,
-            String platformName,
+            DeviceInfo info,
             EngineKind kind,
             int index,
             boolean isPart) {
         this.binding = binding;
-        this.platform = platform;
         this.handle = handle;
-        this.target = target;
-        this.name = name;
-        this.platformName = platformName;
+        this.info = info;
+        this.target = OpenClTargets.targetOf(info);
         this.kind = kind;
         this.index = index;
         this.isPart = isPart;
     }
 
     static OpenClDevice probe(ClBinding binding, long platform, long handle) {
-        DeviceInfo info = info(binding.devices(), platform, handle);
         long type = binding.devices().deviceLong(handle, CL10.CL_DEVICE_TYPE);
         boolean isProcessor = (type & CL10.CL_DEVICE_TYPE_CPU) != 0;
         return new OpenClDevice(
                 binding,
-                platform,
                 handle,
-                OpenClTargets.targetOf(info),
-                info.deviceName(),
-                info.platformName(),
+                info(binding.devices(), platform, handle),
                 isProcessor ? EngineKind.CPU : EngineKind.GPU,
                 0,
                 false);
@@ -105,8 +94,7 @@ public final class OpenClDevice implements Device {
 
     /** Returns this device with that index among the devices of its kind. */
     OpenClDevice withIndex(int index) {
-        return new OpenClDevice(
-                binding, platform, handle, target, name, platformName, kind, index, isPart);
+        return new OpenClDevice(binding, handle, info, kind, index, isPart);
     }
 
     @Override
@@ -122,13 +110,13 @@ public final class OpenClDevice implements Device {
 
     @Override
     public String name() {
-        return name;
+        return info.deviceName();
     }
 
     /** Returns the platform's name, as the driver reports it. */
     @Override
     public String platformName() {
-        return platformName;
+        return info.platformName();
     }
 
     /** Returns the kind of device: CPU for a processor, GPU for anything else. */
@@ -198,8 +186,7 @@ public final class OpenClDevice implements Device {
 
     /** Returns the sub-device of this device with that handle. */
     OpenClDevice part(long subDevice) {
-        return new OpenClDevice(
-                binding, platform, subDevice, target, name, platformName, kind, index, true);
+        return new OpenClDevice(binding, subDevice, info, kind, index, true);
     }
 
     @Override
@@ -222,6 +209,6 @@ public final class OpenClDevice implements Device {
 
     @Override
     public String toString() {
-        return name + " (" + platformName + ")";
+        return info.deviceName() + " (" + info.platformName() + ")";
     }
 }

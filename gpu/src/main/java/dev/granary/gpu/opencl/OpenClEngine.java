@@ -1,6 +1,5 @@
 package dev.granary.gpu.opencl;
 
-import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.RestoreException;
@@ -11,9 +10,6 @@ import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
-import dev.granary.gpu.composite.CompositeDescriptor;
-import dev.granary.gpu.composite.CompositePrimitive;
-import dev.granary.gpu.composite.EngineSet;
 import dev.granary.gpu.engine.BuiltProgram;
 import dev.granary.gpu.engine.DriverEngine;
 import dev.granary.gpu.engine.EngineLifetime;
@@ -149,22 +145,6 @@ public final class OpenClEngine extends DriverEngine {
         // without the lifetime's lock: it calls user code
         constants.forEach(cache -> cache.removeContext(this));
         constants.clear();
-    }
-
-    /**
-     * Creates a composite primitive from the binaries of all its kernels, in the order of
-     * {@link CompositePrimitive#getBinaries}, without compiling. The binaries must have been
-     * verified.
-     *
-     * @throws RestoreException if the descriptor has the empty id, their number is not that of its
-     *     kernels, the driver rejects one, or the kind is not supported
-     * @throws IllegalArgumentException if the descriptor is for another target
-     * @throws IllegalStateException if this engine is closed
-     */
-    public CompositePrimitive create(
-            CompositeDescriptor<?> descriptor, KernelBinaries binaries, BinaryKind kind)
-            throws RestoreException {
-        return EngineSet.of(this).create(descriptor, binaries, kind);
     }
 
     /**

@@ -40,12 +40,21 @@ public record ToolRun(int exitCode, String output) {
 
     private static final int LAST_SIGNAL = 31;
 
+    /** Thrown if a compiler did not end within its limit, and was killed. */
+    public static final class OverdueException extends IOException {
+        private static final long serialVersionUID = 1L;
+
+        OverdueException(String message) {
+            super(message);
+        }
+    }
+
     /**
      * Runs a compiler to its end, without environment variables that change what it compiles and
      * that are not in ids. At the limit, and if the thread is interrupted, the process is killed.
      *
      * @param directory the working directory, in which the output is recorded meanwhile
-     * @throws ToolOverdueException if the process was killed at the limit
+     * @throws OverdueException if the process was killed at the limit
      * @throws IOException if the process cannot be started, or was killed by an interrupt
      */
     public static ToolRun of(List<String> command, Path directory, Duration limit)
@@ -60,7 +69,7 @@ public record ToolRun(int exitCode, String output) {
                 .start();
         try {
             if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
-                throw new ToolOverdueException(
+                throw new OverdueException(
                         command.getFirst() + " did not end within " + limit.toSeconds() + " s");
             }
             String output = new String(Files.readAllBytes(recorded), UTF_8);

@@ -102,7 +102,7 @@ class BinaryContainerTest {
     @DisplayName("a program of patch tokens names its graphics core")
     void patchTokens() {
         assertEquals(
-                new IntelProgram(new PatchTokens(1081, 18, 0, 8, 1), true),
+                new IntelProgram(new PatchTokens(1081, 18), true),
                 container(SampleBinaries.PATCH_TOKENS));
     }
 

@@ -91,7 +91,8 @@ class CompositeBinariesTest {
         assertEquals(3, driver.compiles());
         try (OpenClEngine engine = driver.open()) {
             CompositeDescriptor<MatMul> descriptor = product(engine.target());
-            CompositePrimitive restored = engine.create(descriptor, binaries, BinaryKind.KERNEL);
+            CompositePrimitive restored =
+                    EngineSet.of(engine).create(descriptor, binaries, BinaryKind.KERNEL);
             assertEquals(Primitive.Origin.RESTORED, restored.origin());
             assertEquals(Duration.ZERO, restored.compileTime());
             assertEquals(binaries, restored.getBinaries(BinaryKind.KERNEL));
@@ -104,22 +105,18 @@ class CompositeBinariesTest {
             for (KernelBinaries other : invalid(binaries)) {
                 assertThrows(
                         RestoreException.class,
-                        () -> engine.create(descriptor, other, BinaryKind.KERNEL),
+                        () -> EngineSet.of(engine).create(descriptor, other, BinaryKind.KERNEL),
                         other::toString);
             }
-            assertThrows(
-                    RestoreException.class,
-                    () -> engine.create(descriptor, binaries, BinaryKind.PRIMITIVE));
-            assertThrows(
-                    IllegalArgumentException.class,
-                    () -> engine.create(
-                            product(NoKernelEngine.target("other")), binaries, BinaryKind.KERNEL));
+            assertThrows(RestoreException.class, () -> EngineSet.of(engine)
+                    .create(descriptor, binaries, BinaryKind.PRIMITIVE));
+            assertThrows(IllegalArgumentException.class, () -> EngineSet.of(engine)
+                    .create(product(NoKernelEngine.target("other")), binaries, BinaryKind.KERNEL));
         }
         OpenClEngine closed = driver.open();
         closed.close();
-        assertThrows(
-                IllegalStateException.class,
-                () -> closed.create(product(closed.target()), binaries, BinaryKind.KERNEL));
+        assertThrows(IllegalStateException.class, () -> EngineSet.of(closed)
+                .create(product(closed.target()), binaries, BinaryKind.KERNEL));
         assertEquals(3, driver.compiles());
     }
 
@@ -132,8 +129,9 @@ class CompositeBinariesTest {
             assertEquals(2, driver.compiles());
             KernelBinaries binaries = compiled.getBinaries(BinaryKind.KERNEL);
             assertEquals(2, binaries.count());
-            try (CompositeHandle handle =
-                    engine.create(softmax, binaries, BinaryKind.KERNEL).open(engine)) {
+            try (CompositeHandle handle = EngineSet.of(engine)
+                    .create(softmax, binaries, BinaryKind.KERNEL)
+                    .open(engine)) {
                 Softmax.check(engine, handle);
             }
             assertEquals(2, driver.compiles());
@@ -169,9 +167,9 @@ class CompositeBinariesTest {
             KernelBinaries binaries = compile(engine, descriptor).getBinaries(BinaryKind.KERNEL);
             assertFalse(binaries.isEmpty());
             IS_CHANGED.set(true);
-            RestoreException refused = assertThrows(
-                    RestoreException.class,
-                    () -> engine.create(descriptor, binaries, BinaryKind.KERNEL));
+            RestoreException refused =
+                    assertThrows(RestoreException.class, () -> EngineSet.of(engine)
+                            .create(descriptor, binaries, BinaryKind.KERNEL));
             assertTrue(
                     String.valueOf(refused.getMessage()).contains("fickle, which has no binary"),
                     refused::toString);

@@ -56,7 +56,7 @@ public abstract class KernelEngineContract {
         try (LoadedKernels kernels = on.load(primitive)) {
             assertArrayEquals(
                     VectorLaunches.scaled(2 * factor),
-                    VectorLaunches.scale(on, kernels, GEOMETRY, 2));
+                    VectorLaunches.scale(on, kernels, GEOMETRY, 2f));
         }
     }
 

@@ -30,7 +30,7 @@ public final class ConstantDevicesProgram {
             use(caches, first, "b");
             use(caches, second, "b");
             System.out.println("own=" + sizes(caches, devices));
-            caches.setCapacity(second.device().kind(), second.device().index(), 0);
+            caches.setCapacity(second.device(), 0);
             System.out.println("cleared=" + sizes(caches, devices));
         }
     }

@@ -225,7 +225,7 @@ class OpenClConstantsTest {
         caches.setCapacity(kind == EngineKind.CPU ? EngineKind.GPU : EngineKind.CPU, 0);
         constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE)).close();
         assertEquals(MEGABYTE, constants.cache().getSize());
-        caches.setCapacity(kind, engine.device().index(), 0);
+        caches.setCapacity(engine.device(), 0);
         assertEquals(0, buffers());
     }
 

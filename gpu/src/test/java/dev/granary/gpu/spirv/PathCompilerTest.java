@@ -15,6 +15,9 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.tool.ClangTool;
+import dev.granary.gpu.tool.OclocTool;
+import dev.granary.gpu.tool.SpirvTool;
 import dev.granary.gpu.tool.ToolPath;
 
 import org.junit.jupiter.api.DisplayName;

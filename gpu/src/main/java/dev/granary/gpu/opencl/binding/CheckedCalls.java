@@ -13,6 +13,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
 
 /** Base of native calls: checks of their status, and queries of values of variable size. */
 abstract class CheckedCalls {
@@ -76,9 +77,14 @@ abstract class CheckedCalls {
         return values;
     }
 
-    final long checked(String call, long handle, MemorySegment status) {
-        check(call, status.get(JAVA_INT, 0));
-        return handle;
+    /** Returns the handle of a call that creates an object and stores its status at an address. */
+    final long create(String call, LongUnaryOperator creation) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment status = arena.allocate(JAVA_INT);
+            long handle = creation.applyAsLong(status.address());
+            check(call, status.get(JAVA_INT, 0));
+            return handle;
+        }
     }
 
     final void check(String call, int status) {

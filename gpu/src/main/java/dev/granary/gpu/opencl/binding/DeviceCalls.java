@@ -84,12 +84,10 @@ public class DeviceCalls extends CheckedCalls {
 
     public long createContext(long device) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment status = arena.allocate(JAVA_INT);
             MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
-            return checked(
+            return create(
                     "clCreateContext",
-                    CL10.nclCreateContext(0, 1, devices.address(), 0, 0, status.address()),
-                    status);
+                    status -> CL10.nclCreateContext(0, 1, devices.address(), 0, 0, status));
         }
     }
 

@@ -12,30 +12,23 @@ import java.lang.foreign.MemorySegment;
 /** Native calls for buffers, and transfers from and to the host. Thread-safe. */
 public class MemoryCalls extends CheckedCalls {
     public long createBuffer(long context, long bytes) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment status = arena.allocate(JAVA_INT);
-            return checked(
-                    "clCreateBuffer",
-                    CL10.nclCreateBuffer(
-                            context, CL10.CL_MEM_READ_WRITE, bytes, 0, status.address()),
-                    status);
-        }
+        return create(
+                "clCreateBuffer",
+                status -> CL10.nclCreateBuffer(context, CL10.CL_MEM_READ_WRITE, bytes, 0, status));
     }
 
     /** Creates a buffer that shares a part of another buffer's memory. */
     public long createSubBuffer(long buffer, long offset, long bytes) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment status = arena.allocate(JAVA_INT);
             MemorySegment region = arena.allocateFrom(JAVA_LONG, offset, bytes);
-            return checked(
+            return create(
                     "clCreateSubBuffer",
-                    CL11.nclCreateSubBuffer(
+                    status -> CL11.nclCreateSubBuffer(
                             buffer,
                             CL10.CL_MEM_READ_WRITE,
                             CL11.CL_BUFFER_CREATE_TYPE_REGION,
                             region.address(),
-                            status.address()),
-                    status);
+                            status));
         }
     }
 

@@ -19,7 +19,6 @@ import java.util.List;
 public class ProgramCalls extends CheckedCalls {
     public long createProgramWithSource(long context, List<String> sources) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment status = arena.allocate(JAVA_INT);
             MemorySegment texts = arena.allocate(ADDRESS, sources.size());
             MemorySegment lengths = arena.allocate(JAVA_LONG, sources.size());
             for (int i = 0; i < sources.size(); i++) {
@@ -30,15 +29,10 @@ public class ProgramCalls extends CheckedCalls {
                 texts.setAtIndex(ADDRESS, i, terminated);
                 lengths.setAtIndex(JAVA_LONG, i, bytes.length);
             }
-            return checked(
+            return create(
                     "clCreateProgramWithSource",
-                    CL10.nclCreateProgramWithSource(
-                            context,
-                            sources.size(),
-                            texts.address(),
-                            lengths.address(),
-                            status.address()),
-                    status);
+                    status -> CL10.nclCreateProgramWithSource(
+                            context, sources.size(), texts.address(), lengths.address(), status));
         }
     }
 
@@ -48,13 +42,11 @@ public class ProgramCalls extends CheckedCalls {
             throw failed("clCreateProgramWithIL (a loader before 2.1)", CL10.CL_INVALID_OPERATION);
         }
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment status = arena.allocate(JAVA_INT);
             MemorySegment bytes = outOfHeap(arena, module);
-            return checked(
+            return create(
                     "clCreateProgramWithIL",
-                    CL21.nclCreateProgramWithIL(
-                            context, bytes.address(), bytes.byteSize(), status.address()),
-                    status);
+                    status -> CL21.nclCreateProgramWithIL(
+                            context, bytes.address(), bytes.byteSize(), status));
         } finally {
             Reference.reachabilityFence(module); // the driver has read it by now
         }
@@ -69,21 +61,21 @@ public class ProgramCalls extends CheckedCalls {
     /** Creates a program from verified bytes: drivers abort the process on damaged ones. */
     public long createProgramWithBinary(long context, long device, MemorySegment binary) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment status = arena.allocate(JAVA_INT);
             MemorySegment binaryStatus = arena.allocate(JAVA_INT);
             MemorySegment bytes = outOfHeap(arena, binary);
             MemorySegment devices = arena.allocateFrom(JAVA_LONG, device);
             MemorySegment lengths = arena.allocateFrom(JAVA_LONG, binary.byteSize());
             MemorySegment binaries = arena.allocateFrom(JAVA_LONG, bytes.address());
-            long program = CL10.nclCreateProgramWithBinary(
-                    context,
-                    1,
-                    devices.address(),
-                    lengths.address(),
-                    binaries.address(),
-                    binaryStatus.address(),
-                    status.address());
-            checked("clCreateProgramWithBinary", program, status);
+            long program = create(
+                    "clCreateProgramWithBinary",
+                    status -> CL10.nclCreateProgramWithBinary(
+                            context,
+                            1,
+                            devices.address(),
+                            lengths.address(),
+                            binaries.address(),
+                            binaryStatus.address(),
+                            status));
             if (binaryStatus.get(JAVA_INT, 0) != CL10.CL_SUCCESS) {
                 releaseProgram(program);
             }
@@ -174,10 +166,10 @@ public class ProgramCalls extends CheckedCalls {
 
     public long createKernel(long program, String name) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment status = arena.allocate(JAVA_INT);
-            long kernel = CL10.nclCreateKernel(
-                    program, arena.allocateFrom(name).address(), status.address());
-            return checked("clCreateKernel(" + name + ")", kernel, status);
+            MemorySegment text = arena.allocateFrom(name);
+            return create(
+                    "clCreateKernel(" + name + ")",
+                    status -> CL10.nclCreateKernel(program, text.address(), status));
         }
     }
 

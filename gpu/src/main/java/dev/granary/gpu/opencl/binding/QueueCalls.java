@@ -15,13 +15,9 @@ import java.util.concurrent.TimeUnit;
 /** Native calls for queues, launches and events. Thread-safe. */
 public class QueueCalls extends CheckedCalls {
     public long createQueue(long context, long device) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment status = arena.allocate(JAVA_INT);
-            return checked(
-                    "clCreateCommandQueue",
-                    CL10.nclCreateCommandQueue(context, device, 0, status.address()),
-                    status);
-        }
+        return create(
+                "clCreateCommandQueue",
+                status -> CL10.nclCreateCommandQueue(context, device, 0, status));
     }
 
     /** Returns the handle of the queue's context. */

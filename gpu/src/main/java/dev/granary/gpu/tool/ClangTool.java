@@ -1,10 +1,8 @@
-package dev.granary.gpu.spirv;
+package dev.granary.gpu.tool;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.tool.ToolPath;
-import dev.granary.gpu.tool.ToolRun;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -22,13 +20,13 @@ import java.util.stream.Stream;
  * @param clang the front end
  * @param translator {@code llvm-spirv} of the same version
  */
-record ClangTool(Path clang, Path translator) implements SpirvTool {
+public record ClangTool(Path clang, Path translator) implements SpirvTool {
     private static final int NEWEST_VERSION = 40;
     private static final int OLDEST_VERSION = 11;
     private static final Duration VERSION_LIMIT = Duration.ofMinutes(1);
 
     /** Returns the pair without a version in its names, else that of the highest version. */
-    static Optional<SpirvTool> find(ToolPath path) {
+    public static Optional<SpirvTool> find(ToolPath path) {
         return Stream.concat(
                         Stream.of(""),
                         IntStream.iterate(NEWEST_VERSION, v -> v >= OLDEST_VERSION, v -> v - 1)

@@ -1,9 +1,7 @@
-package dev.granary.gpu.spirv;
+package dev.granary.gpu.tool;
 
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.tool.ToolPath;
-import dev.granary.gpu.tool.ToolRun;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -12,7 +10,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** An installed program, or a pair of programs, that compiles OpenCL C to SPIR-V. */
-sealed interface SpirvTool permits OclocTool, ClangTool {
+public sealed interface SpirvTool permits OclocTool, ClangTool {
     /**
      * Compiles a source file.
      *

@@ -2,8 +2,10 @@ package dev.granary.gpu.tool;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import dev.granary.cache.CompileException;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.gpu.BuildOptions;
+import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.device.IntelDevice;
 
 import java.io.IOException;
@@ -13,21 +15,28 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
- * Intel's offline compiler {@code ocloc}, as a program.
+ * Intel's offline compiler {@code ocloc}, as a program. Its front end declares the extensions of a
+ * device, so it is given the device of the target.
  *
  * @param program its path
  */
-public record OclocProgram(Path program) {
+public record OclocTool(Path program) implements SpirvTool {
     /** The file with the binary that a run leaves in its directory. */
     public static final String BINARY = "program";
 
     /** The file with the SPIR-V that a run leaves in its directory. */
     public static final String SPIRV = BINARY + ".spv";
 
+    /** The option for SPIR-V in place of a binary. */
+    public static final String SPIRV_ONLY = "-spv_only";
+
     private static final String VERSION_QUERY = "OCL_DRIVER_VERSION";
     private static final Duration QUERY_LIMIT = Duration.ofMinutes(1);
+    private static final String UNKNOWN_DEVICE = "Could not determine";
+    private static final Pattern VERSION = Pattern.compile("[0-9]+(\\.[0-9]+)+");
 
     /** Returns the identity of the front end in an {@code ocloc} of that version. */
     public static String identity(String version) {
@@ -82,5 +91,33 @@ public record OclocProgram(Path program) {
         }
         command.addAll(List.of(more));
         return ToolRun.of(command, directory, limit);
+    }
+
+    @Override
+    public byte[] compile(
+            KernelDescriptor descriptor, Path source, Path directory, List<String> options)
+            throws CompileException, IOException {
+        Optional<IntelDevice> device = IntelDevice.of(descriptor.target());
+        ToolRun run = compile(directory, source, device, options, ToolRun.USUAL_LIMIT, SPIRV_ONLY);
+        if (device.isPresent() && !run.isSuccess() && run.output().contains(UNKNOWN_DEVICE)) {
+            // without a device, and so without the extensions that it would declare
+            run = compile(
+                    directory, source, Optional.empty(), options, ToolRun.USUAL_LIMIT, SPIRV_ONLY);
+        }
+        return SpirvTool.result(descriptor, run, directory.resolve(SPIRV));
+    }
+
+    @Override
+    public List<Path> programs() {
+        return List.of(program);
+    }
+
+    @Override
+    public String identity(Path temporary) throws IOException {
+        String version = version(temporary);
+        if (!VERSION.matcher(version).matches()) {
+            throw new IOException(program + " does not print its version");
+        }
+        return identity(version);
     }
 }
