@@ -240,7 +240,7 @@ class CompilerProcessesTest {
         CommandFailedException failure = assertThrows(
                 CommandFailedException.class,
                 // less than a JVM takes to start
-                () -> CompilerProcesses.start(
+                () -> new CompilerProcesses(
                         DeviceSelection.ANY, List.of(), Duration.ofMillis(1), LIMIT));
         assertEquals(
                 "the device cannot be opened, nothing was compiled: the driver did not open the"
