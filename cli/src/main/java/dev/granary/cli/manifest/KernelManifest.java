@@ -217,10 +217,12 @@ public final class KernelManifest {
             for (MacroMatrix.Variant variant : variants) {
                 add(
                         table,
-                        common.variant(
+                        common.with(
                                 program.name() + variant.suffix(),
                                 program.sources(),
-                                variant.options()));
+                                Stream.concat(common.options().stream(), variant.options().stream())
+                                        .toList(),
+                                Optional.empty()));
             }
         }
     }
