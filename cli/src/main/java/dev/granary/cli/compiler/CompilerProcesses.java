@@ -46,7 +46,6 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * An engine whose driver runs in processes of its own, one for each thread that uses the engine at
@@ -62,12 +61,11 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
     private static final int KEPT_CHARACTERS = 500;
     private static final long END_SECONDS = 2;
 
-    private final TemporaryDirectory directory = new TemporaryDirectory("granary-compile-");
+    private final Path directory;
     private final List<String> arguments = new ArrayList<>();
     private final Duration openLimit;
     private final Duration limit;
     private final Deque<Worker> idle = new ConcurrentLinkedDeque<>();
-    private final AtomicInteger started = new AtomicInteger();
     private final Target target;
     private final FrontEnd frontEnd = new FrontEnd(new ProcessFrontEnd());
 
@@ -80,28 +78,24 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             DeviceSelection device,
             Collection<Geometry> geometries,
             Duration openLimit,
-            Duration limit)
-            throws CommandFailedException, UsageException, IOException, InterruptedException {
+            Duration limit,
+            Path directory)
+            throws CommandFailedException, UsageException, InterruptedException {
         this.openLimit = openLimit;
         this.limit = limit;
+        this.directory = directory;
         arguments.add(device.backend().map(Backend::path).orElse(""));
         arguments.add(device.device());
         geometries.forEach(geometry -> arguments.add(geometry.toString()));
+        Worker first;
         try {
-            Worker first = startWorker();
-            this.target = first.target;
-            idle.push(first);
+            first = startWorker();
         } catch (CompilerProcessException e) {
-            directory.close();
             throw new CommandFailedException(
                     "the device cannot be opened, nothing was compiled: " + e.getMessage());
-        } catch (CommandFailedException
-                | UsageException
-                | InterruptedException
-                | RuntimeException e) {
-            directory.close();
-            throw e;
         }
+        this.target = first.target;
+        idle.push(first);
     }
 
     /**
@@ -110,13 +104,14 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
      * @param device the device
      * @param geometries the geometries of all launches that are known; binaries cover them
      * @param limit the longest time of one compile
+     * @param directory the directory for files of the processes, which the caller deletes
      * @throws CommandFailedException if the device cannot be opened, or no process can be started
      * @throws UsageException if no device is selected, or several
      */
     public static CompilerProcesses start(
-            DeviceSelection device, Collection<Geometry> geometries, Duration limit)
-            throws CommandFailedException, UsageException, IOException, InterruptedException {
-        return new CompilerProcesses(device, geometries, OPEN_LIMIT, limit);
+            DeviceSelection device, Collection<Geometry> geometries, Duration limit, Path directory)
+            throws CommandFailedException, UsageException, InterruptedException {
+        return new CompilerProcesses(device, geometries, OPEN_LIMIT, limit, directory);
     }
 
     @Override
@@ -250,7 +245,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                     InterruptedException {
         Worker worker;
         try {
-            worker = new Worker(directory.path().resolve("process-" + started.incrementAndGet()));
+            worker = new Worker(Files.createTempDirectory(directory, "process-"));
         } catch (IOException e) {
             throw new CompilerProcessException(
                     Kind.CRASHED, "the compiler process cannot be started: " + e.getMessage());
@@ -334,17 +329,12 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         }
     }
 
-    /** Ends all processes and deletes their files. To be called when no thread uses the engine. */
+    /** Ends all processes. To be called when no thread uses the engine. */
     @Override
     public void close() {
         idle.forEach(Worker::finish);
         for (Worker worker = idle.poll(); worker != null; worker = idle.poll()) {
             worker.close(END_SECONDS);
-        }
-        try {
-            directory.close();
-        } catch (IOException e) {
-            // the rest stays among the system's temporary files
         }
     }
 
@@ -363,9 +353,9 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         private final Deque<String> lastLines = new ArrayDeque<>(); // guarded by itself
         private Target target = new Target(Backend.OPENCL, "none", "none", "none"); // until opened
 
-        /** Starts a process with a new directory, which no other process uses. */
+        /** Starts a process with an empty directory, which no other process uses. */
         Worker(Path own) throws IOException {
-            this.files = new CompilerFiles(Files.createDirectory(own));
+            this.files = new CompilerFiles(own);
             List<String> command = new ArrayList<>();
             command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
             command.addAll(List.of(

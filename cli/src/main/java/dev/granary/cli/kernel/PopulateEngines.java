@@ -17,7 +17,6 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.offline.OclocEngine;
 
-import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -85,17 +84,18 @@ final class PopulateEngines implements AutoCloseable {
      *
      * @param geometries the geometries of all launches that are known
      * @param limit the longest time of one compile
-     * @param directory the directory for files of offline compilers
+     * @param directory the directory for files of compilers
      * @return these engines, which are closed if one cannot be opened
      * @throws CommandFailedException if a device cannot be opened
      */
     PopulateEngines open(Collection<Geometry> geometries, Duration limit, Path directory)
-            throws CommandFailedException, UsageException, IOException, InterruptedException {
+            throws CommandFailedException, UsageException, InterruptedException {
         Set<Target> targets = new HashSet<>();
         boolean isOpen = false;
         try {
             for (DeviceSelection selected : devices) {
-                CompilerProcesses engine = CompilerProcesses.start(selected, geometries, limit);
+                CompilerProcesses engine =
+                        CompilerProcesses.start(selected, geometries, limit, directory);
                 if (targets.add(engine.target())) {
                     engines.add(engine);
                 } else {
