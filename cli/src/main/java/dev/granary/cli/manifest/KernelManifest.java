@@ -64,7 +64,7 @@ public final class KernelManifest {
     private final Map<String, Path> names = new HashMap<>(); // and the manifests that have them
     private final Map<List<Object>, Integer> recorded = new HashMap<>(); // positions by inputs
     private final List<KernelSpec> kernels = new ArrayList<>();
-    private final AtomicInteger filesLeft = new AtomicInteger(SourcePattern.MAX_FILES);
+    private final AtomicInteger filesLeft = new AtomicInteger(ProgramSources.MAX_FILES);
     private long expandedKernels;
     private long expandedOptions;
 
