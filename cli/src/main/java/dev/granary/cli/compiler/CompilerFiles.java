@@ -28,7 +28,6 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * The files of one request to a compiler process and of its response: a recorded kernel, binaries
@@ -58,11 +57,9 @@ record CompilerFiles(Path directory) {
     enum Outcome {
         /** The device is open, and the entry has its target; sent once, before any request. */
         OPENED,
-        /** The same as that of {@link dev.granary.cache.Primitive.Origin}. */
+        // as in dev.granary.cache.Primitive.Origin
         COMPILED,
-        /** The same as that of {@link dev.granary.cache.Primitive.Origin}. */
         RESTORED,
-        /** The same as that of {@link dev.granary.cache.Primitive.Origin}. */
         RECOMPILED,
         /** The source does not compile. */
         COMPILE_FAILED,
@@ -163,9 +160,10 @@ record CompilerFiles(Path directory) {
 
     private Entry read(String name) throws IOException {
         MemorySegment bytes = MemorySegment.ofArray(Files.readAllBytes(directory.resolve(name)));
-        return Optional.of(EntryFormat.decode(bytes, EntryFormat.VerificationLevel.CHECKSUMS))
-                .filter(LoadResult.Hit.class::isInstance)
-                .map(result -> ((LoadResult.Hit) result).entry())
-                .orElseThrow(() -> new IOException(name + " is damaged"));
+        if (EntryFormat.decode(bytes, EntryFormat.VerificationLevel.CHECKSUMS)
+                instanceof LoadResult.Hit hit) {
+            return hit.entry();
+        }
+        throw new IOException(name + " is damaged");
     }
 }

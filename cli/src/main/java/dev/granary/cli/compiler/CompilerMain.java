@@ -34,7 +34,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Callable;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.stream.Stream;
 
@@ -86,14 +88,6 @@ final class CompilerMain {
         Runtime.getRuntime().halt(0);
     }
 
-    /** A step whose failure is a response. */
-    @FunctionalInterface
-    private interface Step {
-        Outcome run()
-                throws CompileException, RestoreException, CommandFailedException, UsageException,
-                        IOException;
-    }
-
     private void serve(String[] arguments, BlockingQueue<Request> requests) {
         try {
             respond(() -> open(arguments));
@@ -107,11 +101,12 @@ final class CompilerMain {
         }
     }
 
-    private void respond(Step step) throws IOException {
+    /** Runs a step, whose failure is a response. */
+    private void respond(Callable<Outcome> step) throws IOException {
         Outcome outcome;
         String failure = "";
         try {
-            outcome = step.run();
+            outcome = step.call();
         } catch (CompileException e) {
             outcome = Outcome.COMPILE_FAILED;
             failure = e.reason() + "\n" + e.buildLog();
@@ -196,19 +191,14 @@ final class CompilerMain {
 
     private KernelEngine engine() {
         KernelEngine current = engine;
-        if (current != null && programs++ < PROGRAMS_PER_ENGINE) {
-            return current;
+        if (current == null || programs++ >= PROGRAMS_PER_ENGINE) {
+            if (current != null) {
+                current.close();
+            }
+            current = Objects.requireNonNull(device).open();
+            engine = current;
+            programs = 0;
         }
-        if (current != null) {
-            current.close();
-        }
-        Device opened = device;
-        if (opened == null) {
-            throw new IllegalStateException("no device is open");
-        }
-        current = opened.open();
-        engine = current;
-        programs = 0;
         return current;
     }
 

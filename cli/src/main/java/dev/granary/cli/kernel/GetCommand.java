@@ -43,8 +43,6 @@ public final class GetCommand extends OutputCommand {
     /** Of the 10 s that a silent bucket may cost, the other 2 s are for closing connections. */
     private static final long MAX_LOST_NANOS = TimeUnit.SECONDS.toNanos(8);
 
-    private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
-
     @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
     private Path manifest = Path.of("");
 
@@ -83,7 +81,10 @@ public final class GetCommand extends OutputCommand {
                     new ProgressLine(err(), "getting", kernels.size()).watching(granary)) {
                 results = new KernelRunner(granary, engine).runAll(kernels, 1, progress, _ -> {});
             }
-            flush(granary, System.nanoTime());
+            try (ProgressLine progress =
+                    new ProgressLine(err(), "uploading", 0).watching(granary)) {
+                KernelRunner.flush(granary, () -> uploadLimit(granary), progress::passing);
+            }
             BucketFailures failures =
                     new BucketFailures(config.buckets(), granary.statistics().layers(), published);
             if (isBucketRequired) {
@@ -101,27 +102,16 @@ public final class GetCommand extends OutputCommand {
     }
 
     /**
-     * Waits for uploads: up to 1 min if a bucket has answered, else until lookups and uploads
-     * together have waited for {@link #MAX_LOST_NANOS}.
+     * Returns the longest wait for uploads: 1 min if a bucket has answered, else what the lookups
+     * have left of {@link #MAX_LOST_NANOS}.
      */
-    private void flush(Granary granary, long start) {
-        try (ProgressLine progress = new ProgressLine(err(), "uploading", 0).watching(granary)) {
-            while (!Thread.currentThread().isInterrupted()) {
-                List<LayerStatistics> layers = granary.statistics().layers();
-                long limit = layers.stream().anyMatch(BucketFailures::hasAnswered)
-                        ? UPLOAD_NANOS
-                        : MAX_LOST_NANOS
-                                - layers.stream()
-                                        .mapToLong(layer -> layer.results().loadNanos())
-                                        .sum();
-                long elapsed = System.nanoTime() - start;
-                if (granary.flush(Duration.ofNanos(
-                                Math.max(0, Math.min(limit - elapsed, PROGRESS_NANOS))))
-                        || elapsed >= limit) {
-                    return;
-                }
-                progress.passing(TimeUnit.NANOSECONDS.toSeconds(elapsed) + " s");
-            }
-        }
+    private static long uploadLimit(Granary granary) {
+        List<LayerStatistics> layers = granary.statistics().layers();
+        return layers.stream().anyMatch(BucketFailures::hasAnswered)
+                ? UPLOAD_NANOS
+                : MAX_LOST_NANOS
+                        - layers.stream()
+                                .mapToLong(layer -> layer.results().loadNanos())
+                                .sum();
     }
 }

@@ -1,5 +1,6 @@
 package dev.granary.cli.kernel;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.cli.manifest.KernelManifest;
@@ -43,6 +44,8 @@ import java.util.stream.Collectors;
             "The exit code is 1 if a kernel has a problem, and 2 if MANIFEST is not a manifest."
         })
 public final class ManifestCommand extends OutputCommand {
+    private static final Target NO_DEVICE = new Target(Backend.OPENCL, "granary", "none", "none");
+
     @Parameters(paramLabel = "MANIFEST", description = "a recording or a kernel manifest")
     private Path manifest = Path.of("");
 
@@ -114,7 +117,7 @@ public final class ManifestCommand extends OutputCommand {
                                     + " record it again, or remove this target");
                 }
             }
-            Id any = KernelSourceResolver.withoutDevice(kernel).getId();
+            Id any = KernelSourceResolver.descriptor(kernel, NO_DEVICE).getId();
             if (any.isEmpty()) {
                 problem(kernel, "it is not cacheable: " + any.reason());
             } else if (target.isPresent()) {

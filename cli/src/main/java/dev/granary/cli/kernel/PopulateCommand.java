@@ -25,6 +25,7 @@ import dev.granary.coordinator.GranaryBuilder;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.gpu.KernelDescriptor;
 
 import org.jspecify.annotations.Nullable;
@@ -59,8 +60,6 @@ import java.util.concurrent.TimeUnit;
 public final class PopulateCommand extends OutputCommand {
     @Mixin
     private StoreOptions stores = new StoreOptions();
-
-    private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** The longest wait for a publication while kernels are compiled. */
     private static final Duration PUBLISH_LIMIT = Duration.ofSeconds(30);
@@ -138,20 +137,19 @@ public final class PopulateCommand extends OutputCommand {
         }
         Shard part = shard == null ? Shard.WHOLE : shard;
         List<KernelSpec> kernels = KernelManifest.read(manifest);
-        if (!isFresh) {
-            return populate(record.in(stores.builder()).build(), threads, part, kernels);
-        }
-        try (TemporaryDirectory fresh = new TemporaryDirectory("granary-fresh-")) {
-            return populate(
-                    record.in(stores.builder().directory(fresh.path())).build(),
-                    threads,
-                    part,
-                    kernels);
+        // also deleted when a signal ends this process, after its compilers were killed
+        try (TemporaryDirectory temporary = new TemporaryDirectory("granary-populate-")) {
+            GranaryConfigBuilder config = record.in(stores.builder());
+            if (isFresh) {
+                config.directory(temporary.path().resolve("fresh"));
+            }
+            return populate(config.build(), temporary.path(), threads, part, kernels);
         }
     }
 
     /** Compiles and publishes part of the kernels. */
-    private int populate(GranaryConfig config, int threads, Shard part, List<KernelSpec> all)
+    private int populate(
+            GranaryConfig config, Path temporary, int threads, Shard part, List<KernelSpec> all)
             throws Exception {
         BucketConfig bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)
@@ -159,7 +157,7 @@ public final class PopulateCommand extends OutputCommand {
                 .orElseThrow(() -> new ConfigException(
                         "No writable bucket is configured; give --bucket or set GRANARY_BUCKET."
                                 + " granary get fills only the local directory."));
-        PopulateEngines.Selection selection = new PopulateEngines.Selection(devices, targets);
+        PopulateEngines selection = new PopulateEngines(devices, targets);
         selection.requireEnabled(config.enabled());
         Optional<String> problem = findProblem(bucket);
         if (problem.isPresent()) {
@@ -176,7 +174,9 @@ public final class PopulateCommand extends OutputCommand {
             builder.withoutReading();
         }
         try (PopulateEngines engines = selection.open(
-                        KernelRunner.geometries(kernels), Duration.ofSeconds(compileLimit));
+                        KernelRunner.geometries(kernels),
+                        Duration.ofSeconds(compileLimit),
+                        temporary);
                 Granary granary = builder.open()) {
             List<KernelResult> obtained = new ArrayList<>();
             Pulse pulse = new Pulse(
@@ -193,7 +193,15 @@ public final class PopulateCommand extends OutputCommand {
             }
             int position = config.buckets().indexOf(bucket);
             obtained.forEach(result -> publishAgain(granary, position, result));
-            flush(granary, published);
+            try (ProgressLine progress =
+                    new ProgressLine(err(), "publishing", 0).watching(granary)) {
+                KernelRunner.flush(
+                        granary,
+                        () -> TimeUnit.SECONDS.toNanos(uploadLimit),
+                        time -> progress.passing(
+                                Units.plural(published.stored() + published.present(), "entry")
+                                        + ", " + time));
+            }
             Population population = new Population(bucket, position, published, obtained);
             ReadbackVerifier readback = new ReadbackVerifier(bucket);
             try (ProgressLine progress = new ProgressLine(
@@ -247,23 +255,6 @@ public final class PopulateCommand extends OutputCommand {
     private static void publishAgain(Granary granary, int target, KernelResult result) {
         if (result.outcome() == Outcome.LOCAL || result.layer().orElse(target) != target) {
             result.entry().ifPresent(granary::publish);
-        }
-    }
-
-    private void flush(Granary granary, Publications published) {
-        long start = System.nanoTime();
-        long limit = TimeUnit.SECONDS.toNanos(uploadLimit);
-        try (ProgressLine progress = new ProgressLine(err(), "publishing", 0).watching(granary)) {
-            for (long elapsed = 0; elapsed < limit; elapsed = System.nanoTime() - start) {
-                if (granary.flush(Duration.ofNanos(Math.min(limit - elapsed, PROGRESS_NANOS)))) {
-                    return;
-                }
-                progress.passing(Units.plural(published.stored() + published.present(), "entry")
-                        + ", " + TimeUnit.NANOSECONDS.toSeconds(elapsed) + " s");
-                if (Thread.currentThread().isInterrupted()) {
-                    return;
-                }
-            }
         }
     }
 }

@@ -62,9 +62,9 @@ public final class KernelManifest {
     // of each manifest read, by its identity: the manifests that lead to it, and itself
     private final Map<Path, List<Path>> chains = new HashMap<>();
     private final Map<String, Path> names = new HashMap<>(); // and the manifests that have them
-    private final RecordedKernels recorded = new RecordedKernels();
+    private final Map<List<Object>, Integer> recorded = new HashMap<>(); // positions by inputs
     private final List<KernelSpec> kernels = new ArrayList<>();
-    private final AtomicInteger filesLeft = new AtomicInteger(SourcePattern.MAX_FILES);
+    private final AtomicInteger filesLeft = new AtomicInteger(ProgramSources.MAX_FILES);
     private long expandedKernels;
     private long expandedOptions;
 
@@ -217,10 +217,12 @@ public final class KernelManifest {
             for (MacroMatrix.Variant variant : variants) {
                 add(
                         table,
-                        common.variant(
+                        common.with(
                                 program.name() + variant.suffix(),
                                 program.sources(),
-                                variant.options()));
+                                Stream.concat(common.options().stream(), variant.options().stream())
+                                        .toList(),
+                                Optional.empty()));
             }
         }
     }
@@ -239,11 +241,11 @@ public final class KernelManifest {
      */
     private void addRecorded(TomlTable table, KernelSpec kernel) throws TomlException {
         RecordedInputs inputs = kernel.recorded().orElseThrow();
-        Optional<Integer> equal = recorded.position(kernel, kernels);
-        if (equal.isPresent()) {
-            KernelSpec earlier = kernels.get(equal.get());
+        Integer equal = recorded.putIfAbsent(recordedInputs(kernel), kernels.size());
+        if (equal != null && isSameContent(kernels.get(equal), kernel)) {
+            KernelSpec earlier = kernels.get(equal);
             kernels.set(
-                    equal.get(),
+                    equal,
                     earlier.recorded(
                             earlier.name(),
                             earlier.recorded().orElseThrow().withIds(inputs.ids())));
@@ -256,5 +258,45 @@ public final class KernelManifest {
             name = kernel.name() + "-" + number;
         }
         add(table, kernel.recorded(name, inputs));
+    }
+
+    private static List<Object> recordedInputs(KernelSpec kernel) {
+        RecordedInputs inputs = kernel.recorded().orElseThrow();
+        return List.of(
+                files(kernel).stream().map(Path::getFileName).toList(),
+                List.copyOf(inputs.headers().keySet()),
+                inputs.includeDirectories(),
+                inputs.isEveryFileListed(),
+                kernel.options(),
+                kernel.launches(),
+                kernel.tag(),
+                kernel.extraDigest());
+    }
+
+    private static List<Path> files(KernelSpec kernel) {
+        List<Path> files = new ArrayList<>(kernel.sources());
+        files.addAll(kernel.recorded().orElseThrow().headers().values());
+        return files;
+    }
+
+    /**
+     * Compares files byte by byte: recordings name them after their content, but people may have
+     * edited one.
+     */
+    private static boolean isSameContent(KernelSpec kernel, KernelSpec other) {
+        List<Path> some = files(kernel);
+        List<Path> others = files(other);
+        for (int i = 0; i < some.size(); i++) {
+            try {
+                if (!Files.isRegularFile(some.get(i)) // opening a pipe blocks
+                        || !Files.isRegularFile(others.get(i))
+                        || Files.mismatch(some.get(i), others.get(i)) >= 0) {
+                    return false;
+                }
+            } catch (IOException e) {
+                return false; // the kernel that cannot be read reports it
+            }
+        }
+        return true;
     }
 }

@@ -3,7 +3,6 @@ package dev.granary.cli.manifest;
 import dev.granary.gpu.Launch;
 
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -43,35 +42,27 @@ public record KernelSpec(
         launches = List.copyOf(launches);
     }
 
-    /** Returns this program under another name, with other sources and more options. */
-    KernelSpec variant(String variantName, List<Path> variantSources, List<String> moreOptions) {
-        List<String> allOptions = new ArrayList<>(options);
-        allOptions.addAll(moreOptions);
+    /** Returns this program with another name, sources, options and recorded inputs. */
+    KernelSpec with(
+            String newName,
+            List<Path> newSources,
+            List<String> newOptions,
+            Optional<RecordedInputs> newRecorded) {
         return new KernelSpec(
-                variantName,
+                newName,
                 place,
-                variantSources,
+                newSources,
                 includeDirectories,
-                allOptions,
+                newOptions,
                 entries,
                 launches,
                 tag,
                 extraDigest,
-                recorded);
+                newRecorded);
     }
 
     /** Returns this recorded program under another name, with other inputs. */
     KernelSpec recorded(String newName, RecordedInputs inputs) {
-        return new KernelSpec(
-                newName,
-                place,
-                sources,
-                includeDirectories,
-                options,
-                entries,
-                launches,
-                tag,
-                extraDigest,
-                Optional.of(inputs));
+        return with(newName, sources, options, Optional.of(inputs));
     }
 }

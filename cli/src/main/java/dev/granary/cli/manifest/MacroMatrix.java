@@ -8,12 +8,10 @@ import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
@@ -40,18 +38,11 @@ record MacroMatrix(Map<String, Macro> macros) {
     /**
      * The values of a macro.
      *
+     * @param values the build options by the value's text in names; none if it is not defined
      * @param isList true if they are written as a list: the value then is part of the name of a
      *     variant
      */
-    record Macro(List<Value> values, boolean isList) {}
-
-    /**
-     * A value of a macro.
-     *
-     * @param text the value in names
-     * @param option the build option; empty if the macro is not defined
-     */
-    record Value(String text, Optional<String> option) {}
+    record Macro(Map<String, List<String>> values, boolean isList) {}
 
     /**
      * A combination of values.
@@ -86,36 +77,32 @@ record MacroMatrix(Map<String, Macro> macros) {
     }
 
     private static Macro macro(TomlTable define, String name) throws TomlException {
-        if (!(define.value(name) instanceof List<?> array)) {
-            return new Macro(List.of(value(define, name, define.value(name))), false);
-        }
-        if (array.isEmpty()) {
+        List<?> items = define.value(name) instanceof List<?> list
+                ? list
+                : Collections.singletonList(define.value(name));
+        if (items.isEmpty()) {
             throw define.error(
                     name, name + " has no value; remove it, or name one: " + name + " = [8]");
         }
-        List<Value> values = new ArrayList<>();
-        Set<String> texts = new HashSet<>();
-        for (Object item : array) {
-            Value value = value(define, name, item);
-            if (!texts.add(value.text())) {
+        Map<String, List<String>> values = new LinkedHashMap<>();
+        for (Object item : items) {
+            String text = text(define, name, item);
+            List<String> options = item instanceof Boolean isDefined
+                    ? isDefined ? List.of("-D" + name) : List.of()
+                    : List.of("-D" + name + "=" + text);
+            if (values.put(text, options) != null) {
                 throw define.error(
-                        name,
-                        name + " has the value '" + TomlFile.harmless(value.text()) + "' twice");
+                        name, name + " has the value '" + TomlFile.harmless(text) + "' twice");
             }
-            values.add(value);
         }
-        return new Macro(values, true);
+        return new Macro(values, define.value(name) instanceof List<?>);
     }
 
-    private static Value value(TomlTable define, String name, @Nullable Object value)
+    private static String text(TomlTable define, String name, @Nullable Object value)
             throws TomlException {
         return switch (value) {
-            case Boolean isDefined ->
-                new Value(
-                        isDefined.toString(),
-                        isDefined ? Optional.of("-D" + name) : Optional.empty());
-            case Long number ->
-                new Value(number.toString(), Optional.of("-D" + name + "=" + number));
+            case Boolean isDefined -> isDefined.toString();
+            case Long number -> number.toString();
             case String text -> {
                 if (text.length() > MAX_VALUE_CHARACTERS
                         || CONTROL.matcher(text).find()) {
@@ -124,7 +111,7 @@ record MacroMatrix(Map<String, Macro> macros) {
                             "a value of " + name + " must be one line of at most "
                                     + MAX_VALUE_CHARACTERS + " characters");
                 }
-                yield new Value(text, Optional.of("-D" + name + "=" + text));
+                yield text;
             }
             case null, default ->
                 throw define.error(
@@ -153,8 +140,8 @@ record MacroMatrix(Map<String, Macro> macros) {
             if (macro.getValue().isList()) {
                 longest += "-=".length()
                         + macro.getKey().length()
-                        + macro.getValue().values().stream()
-                                .mapToInt(value -> value.text().length())
+                        + macro.getValue().values().keySet().stream()
+                                .mapToInt(String::length)
                                 .max()
                                 .orElse(0);
             }
@@ -180,15 +167,15 @@ record MacroMatrix(Map<String, Macro> macros) {
         for (Map.Entry<String, Macro> macro : macros.entrySet()) {
             List<Variant> longer = new ArrayList<>();
             for (Variant variant : variants) {
-                for (Value value : macro.getValue().values()) {
+                macro.getValue().values().forEach((text, more) -> {
                     List<String> options = new ArrayList<>(variant.options());
-                    value.option().ifPresent(options::add);
+                    options.addAll(more);
                     longer.add(new Variant(
                             macro.getValue().isList()
-                                    ? variant.suffix() + "-" + macro.getKey() + "=" + value.text()
+                                    ? variant.suffix() + "-" + macro.getKey() + "=" + text
                                     : variant.suffix(),
                             options));
-                }
+                });
             }
             variants = longer;
         }

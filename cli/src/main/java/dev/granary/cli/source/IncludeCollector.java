@@ -39,8 +39,8 @@ final class IncludeCollector {
 
     private final SourceFileReader reader;
     private final List<Root> roots = new ArrayList<>();
-    private final Map<String, String> headers = new LinkedHashMap<>();
-    private final Map<String, Path> headerFiles = new LinkedHashMap<>();
+    private final KernelDescriptor.Builder builder;
+    private final Map<String, Path> headers = new LinkedHashMap<>();
     private final Deque<PendingFile> toScan = new ArrayDeque<>();
     private boolean hasComputedInclude;
     private boolean hasUnseen; // a file that was not collected may be included
@@ -73,10 +73,13 @@ final class IncludeCollector {
     /**
      * Creates a collector for a kernel, whose own directory and include directories it searches.
      *
+     * @param builder receives the files and directories
      * @throws IOException if an include directory is missing; with a message for the user
      */
-    IncludeCollector(KernelSpec kernel, SourceFileReader reader) throws IOException {
+    IncludeCollector(KernelSpec kernel, SourceFileReader reader, KernelDescriptor.Builder builder)
+            throws IOException {
         this.reader = reader;
+        this.builder = builder;
         this.hasUnseen =
                 kernel.options().stream().anyMatch(option -> option.startsWith("-include"));
         Path sourceDirectory = parentOf(kernel.sources().getFirst());
@@ -109,16 +112,24 @@ final class IncludeCollector {
     /**
      * Collects the files that the sources include, transitively.
      *
+     * @return the collected files by their paths in the tree that the compiler gets
      * @throws IOException if a file cannot be read, or there are too many; with a message for the
      *     user
      */
-    void collect(List<String> texts) throws IOException {
+    Map<String, Path> collect(List<String> texts) throws IOException {
         texts.forEach(text -> toScan.add(new PendingFile(roots.getFirst(), text)));
         scan();
         if (hasComputedInclude) {
             collectAll();
             scan();
+            if (!hasUnseen) {
+                builder.everyFileListed();
+            }
         }
+        roots.stream()
+                .skip(1)
+                .forEach(root -> builder.includeDirectory(root.place().toString()));
+        return headers;
     }
 
     private void scan() throws IOException {
@@ -137,26 +148,10 @@ final class IncludeCollector {
     private void add(IncludedFile found) throws IOException {
         if (!headers.containsKey(found.place().toString())) {
             String text = reader.text(found.file());
-            headers.put(found.place().toString(), text);
-            headerFiles.put(found.place().toString(), found.file());
+            builder.header(found.place().toString(), text);
+            headers.put(found.place().toString(), found.file());
             toScan.add(new PendingFile(found.directory(), text));
         }
-    }
-
-    /** Adds the collected files and the include directories to a descriptor. */
-    void addTo(KernelDescriptor.Builder builder) {
-        if (hasComputedInclude && !hasUnseen) {
-            builder.everyFileListed();
-        }
-        headers.forEach(builder::header);
-        roots.stream()
-                .skip(1)
-                .forEach(root -> builder.includeDirectory(root.place().toString()));
-    }
-
-    /** Returns the collected files by their paths in the tree that the compiler gets. */
-    Map<String, Path> files() {
-        return headerFiles;
     }
 
     private List<IncludedFile> find(Root includer, String name) {

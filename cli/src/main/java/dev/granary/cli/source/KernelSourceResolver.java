@@ -2,7 +2,6 @@ package dev.granary.cli.source;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.RecordedInputs;
@@ -27,8 +26,6 @@ import java.util.TreeMap;
  * module of SPIR-V if its content begins like one.
  */
 public final class KernelSourceResolver {
-    private static final Target NO_DEVICE = new Target(Backend.OPENCL, "granary", "none", "none");
-
     private final KernelSpec kernel;
     private final KernelDescriptor.Builder builder;
     private final SourceFileReader files = new SourceFileReader();
@@ -40,8 +37,8 @@ public final class KernelSourceResolver {
 
     private KernelSourceResolver(KernelSpec kernel, Target target) throws IOException {
         this.kernel = kernel;
-        this.includes = new IncludeCollector(kernel, files);
         this.builder = KernelDescriptor.builder(target, kernel.name()).options(kernel.options());
+        this.includes = new IncludeCollector(kernel, files, builder);
     }
 
     /**
@@ -51,17 +48,7 @@ public final class KernelSourceResolver {
      *     user
      */
     public static KernelDescriptor descriptor(KernelSpec kernel, Target target) throws IOException {
-        return new KernelSourceResolver(kernel, target).resolve();
-    }
-
-    /**
-     * Returns a descriptor of {@code kernel} for no device, to read its inputs; no entry has its
-     * id.
-     *
-     * @throws IOException as {@link #descriptor}
-     */
-    public static KernelDescriptor withoutDevice(KernelSpec kernel) throws IOException {
-        return descriptor(kernel, NO_DEVICE);
+        return resolve(kernel, target).descriptor();
     }
 
     /** A descriptor, and the files that it was created from. */
@@ -97,9 +84,7 @@ public final class KernelSourceResolver {
         if (kernel.recorded().isPresent()) {
             addListed(kernel.recorded().get());
         } else {
-            includes.collect(texts);
-            includes.addTo(builder);
-            headerFiles.putAll(includes.files());
+            headerFiles.putAll(includes.collect(texts));
         }
         kernel.entries().forEach(builder::entry);
         kernel.launches().forEach(launch -> builder.launch(launch.kernel(), launch.geometry()));

@@ -33,6 +33,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -58,7 +59,12 @@ class CompilerProcessesTest {
 
     private static CompilerProcesses start() throws Exception {
         return CompilerProcesses.start(
-                DeviceSelection.ANY, List.of(Geometry.of(1024).local(64)), LIMIT);
+                DeviceSelection.ANY, List.of(Geometry.of(1024).local(64)), LIMIT, directory());
+    }
+
+    /** Returns a directory that is deleted when this process ends. */
+    private static Path directory() throws IOException {
+        return new TemporaryDirectory("granary-compile-").path();
     }
 
     private static KernelDescriptor.Builder program(CompilerProcesses engine, String source) {
@@ -206,8 +212,8 @@ class CompilerProcessesTest {
     @Test
     @DisplayName("A compiler that hangs is killed after the limit")
     void hang() throws Exception {
-        try (CompilerProcesses engine =
-                CompilerProcesses.start(DeviceSelection.ANY, List.of(), Duration.ofSeconds(1))) {
+        try (CompilerProcesses engine = CompilerProcesses.start(
+                DeviceSelection.ANY, List.of(), Duration.ofSeconds(1), directory())) {
             CompileException failure = assertThrows(
                     CompileException.class,
                     () -> engine.create(program(engine, HardPrograms.endless()).build()));
@@ -229,7 +235,8 @@ class CompilerProcessesTest {
                 () -> CompilerProcesses.start(
                         new DeviceSelection(Optional.of(Backend.OPENCL), "abacus"),
                         List.of(),
-                        LIMIT));
+                        LIMIT,
+                        directory()));
         assertTrue(failure.toString().contains("no device name contains 'abacus'"));
     }
 
@@ -240,8 +247,8 @@ class CompilerProcessesTest {
         CommandFailedException failure = assertThrows(
                 CommandFailedException.class,
                 // less than a JVM takes to start
-                () -> CompilerProcesses.start(
-                        DeviceSelection.ANY, List.of(), Duration.ofMillis(1), LIMIT));
+                () -> new CompilerProcesses(
+                        DeviceSelection.ANY, List.of(), Duration.ofMillis(1), LIMIT, directory()));
         assertEquals(
                 "the device cannot be opened, nothing was compiled: the driver did not open the"
                         + " device within 0 s and was killed",

@@ -75,6 +75,24 @@ class PopulateTest {
             JsonObject result, int compiled, int local, int bucket, int failed) {
         JsonObject summary = result.getAsJsonObject("summary");
         assertEquals(
+                List.of(
+                        "compiled",
+                        "bucket",
+                        "local",
+                        "memory",
+                        "joined",
+                        "unreadable",
+                        "failed-to-compile",
+                        "crashed",
+                        "timed-out",
+                        "incompatible",
+                        "internal-error",
+                        "not-cacheable",
+                        "not-stored",
+                        "not-read-back",
+                        "failed"),
+                List.copyOf(summary.keySet()));
+        assertEquals(
                 List.of(compiled, 0, local, bucket, failed),
                 List.of("compiled", "memory", "local", "bucket", "failed").stream()
                         .map(name -> summary.get(name).getAsInt())
