@@ -12,6 +12,7 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.support.CheckResult;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
+import dev.granary.s3.config.Connectivity;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
@@ -127,6 +128,22 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 Ticker.SYSTEM,
                 () -> random.get().nextLong(),
                 traffic);
+    }
+
+    /**
+     * Makes the tier ready for its first request, which would wait for it otherwise: tries a
+     * connection to the endpoint or its proxy, loads the client library and obtains credentials.
+     * Sends no request. Takes some time, at most that of a connection and the credentials.
+     *
+     * @return the reason why no request can be sent; empty if one can
+     */
+    public Optional<String> prepare() {
+        requireOpen();
+        return config.connection()
+                .endpoint()
+                .flatMap(endpoint ->
+                        Connectivity.obstacle(endpoint, config.connection().connectTimeout()))
+                .or(store::open);
     }
 
     @Override

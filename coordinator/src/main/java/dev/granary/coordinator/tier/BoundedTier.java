@@ -11,6 +11,9 @@ import dev.granary.coordinator.toml.SafeText;
 
 import org.jspecify.annotations.Nullable;
 
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -26,6 +29,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /**
  * A tier whose callers wait for a limited time. A load runs on a thread of this tier, so that its
@@ -41,13 +45,20 @@ public final class BoundedTier implements Tier {
     private static final int MAX_CONCURRENT = 64;
 
     private static final Duration IDLE_TIME = Duration.ofSeconds(10);
+    private static final Logger LOG = LoggerFactory.getLogger(BoundedTier.class);
+
+    /** The parts of a cause that differ between two of one kind: ids, times, ports. */
+    private static final Pattern VARYING = Pattern.compile("[0-9a-f]{8,}|[0-9]+");
 
     private final Tier tier;
     private final TimeBudget budget;
     private final Optional<Duration> storeLimit;
+    private final Optional<LayerStart> start;
     private final ExecutorService threads =
             DaemonThreads.pool("granary-lookup", MAX_CONCURRENT, IDLE_TIME);
     private final LongAdder late = new LongAdder();
+    private final LongAdder lostNanos = new LongAdder(); // by loads without an answer
+    private volatile boolean isTold;
     private volatile @Nullable String failure;
     private volatile @Nullable CompletableFuture<?> overdueStore;
 
@@ -58,9 +69,23 @@ public final class BoundedTier implements Tier {
      *     result; empty if they have limits of their own, and run on the thread of the caller
      */
     public BoundedTier(Tier tier, TimeBudget budget, Optional<Duration> storeLimit) {
+        this(tier, budget, storeLimit, Optional.empty());
+    }
+
+    /**
+     * Creates a tier as the other constructor does.
+     *
+     * @param start the start of its client, for which a load waits without a charge
+     */
+    BoundedTier(
+            Tier tier,
+            TimeBudget budget,
+            Optional<Duration> storeLimit,
+            Optional<LayerStart> start) {
         this.tier = tier;
         this.budget = budget;
         this.storeLimit = storeLimit;
+        this.start = start;
     }
 
     @Override
@@ -77,15 +102,44 @@ public final class BoundedTier implements Tier {
             }
             return SKIPPED;
         }
+        long beginning = System.nanoTime();
+        Optional<String> obstacle = start.flatMap(each -> each.obstacle(deadline));
+        if (obstacle.isPresent()) {
+            failure = obstacle.get();
+            return told(
+                    new LoadResult.Unavailable(obstacle.get()), System.nanoTime() - beginning);
+        }
         Deadline bounded = deadline.within(limit.getAsLong());
-        long start = System.nanoTime();
+        long sent = System.nanoTime();
         LoadResult result = call(
                 () -> loadNow(ids, bounded),
                 bounded,
                 true,
                 LoadResult.Unavailable::new,
                 LoadResult.Unavailable::new);
-        budget.charge(System.nanoTime() - start);
+        long nanos = System.nanoTime() - sent;
+        budget.charge(nanos);
+        return told(result, nanos);
+    }
+
+    /** Logs that this tier does not work, once an hour for each kind of cause, or works again. */
+    private LoadResult told(LoadResult result, long nanos) {
+        if (threads.isShutdown() || Thread.currentThread().isInterrupted()) {
+            return result; // of this process, not of the layer
+        }
+        if (result instanceof LoadResult.Unavailable(String cause)) {
+            lostNanos.add(nanos);
+            isTold = true;
+            Warnings.warn(
+                    name() + VARYING.matcher(cause).replaceAll("#"),
+                    name() + " does not work: " + cause + ". Lookups have lost "
+                            + TimeUnit.NANOSECONDS.toMillis(lostNanos.sum())
+                            + " ms; kernels that are nowhere else are compiled. granary doctor"
+                            + " examines the bucket.");
+        } else if (isTold) {
+            isTold = false;
+            LOG.info("{} works again.", name());
+        }
         return result;
     }
 

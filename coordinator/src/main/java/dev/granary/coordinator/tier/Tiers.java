@@ -224,7 +224,10 @@ public record Tiers(
             BoundedTier bounds = new BoundedTier(
                     new CacheTier(name, cache, isWritable),
                     new TimeBudget(compileTimes, bucketWait),
-                    storeLimit);
+                    storeLimit,
+                    cache instanceof BucketTier bucket
+                            ? Optional.of(new LayerStart(bucket::prepare))
+                            : Optional.empty());
             layers.add(new Layer(
                     layers.size(),
                     new CountedTier(bounds, EventKind.UPLOAD, events),

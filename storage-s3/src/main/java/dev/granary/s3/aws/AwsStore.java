@@ -14,6 +14,7 @@ import dev.granary.s3.transport.ResponseClassifier;
 
 import org.jspecify.annotations.Nullable;
 
+import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.core.SdkResponse;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.core.sync.ResponseTransformer;
@@ -49,15 +50,26 @@ final class AwsStore implements ObjectStore {
 
     private final S3Client client;
     private final SdkHttpClient http;
+    private final AwsCredentialsProvider credentials;
     private final ConnectionSettings connection;
     private final String bucket;
 
     /** Takes ownership of both: the client does not close an HTTP client that was passed to it. */
-    AwsStore(S3Client client, SdkHttpClient http, ConnectionSettings connection) {
+    AwsStore(
+            S3Client client,
+            SdkHttpClient http,
+            AwsCredentialsProvider credentials,
+            ConnectionSettings connection) {
         this.client = client;
         this.http = http;
+        this.credentials = credentials;
         this.connection = connection;
         this.bucket = connection.bucket();
+    }
+
+    @Override
+    public void prepare() {
+        credentials.resolveCredentials();
     }
 
     @Override

@@ -7,6 +7,7 @@ import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.TrafficCounter;
 
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
+import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
 import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
 import software.amazon.awssdk.core.client.config.ClientOverrideConfiguration;
@@ -91,9 +92,10 @@ public final class AwsTransport {
             Function<Region, SdkHttpClient> httpClient) {
         Region region = AwsEnvironment.region(connection);
         SdkHttpClient http = httpClient.apply(region);
+        AwsCredentialsProvider credentials = AwsEnvironment.credentials(connection);
         var builder = S3Client.builder()
                 .region(region)
-                .credentialsProvider(AwsEnvironment.credentials(connection))
+                .credentialsProvider(credentials)
                 .httpClient(http)
                 .overrideConfiguration(ClientOverrideConfiguration.builder()
                         .retryStrategy(AwsRetryStrategy.doNotRetry())
@@ -106,6 +108,6 @@ public final class AwsTransport {
                 .serviceConfiguration(s3 -> s3.chunkedEncodingEnabled(false)
                         .pathStyleAccessEnabled(connection.endpoint().isPresent()));
         connection.endpoint().ifPresent(builder::endpointOverride);
-        return new AwsStore(builder.build(), http, connection);
+        return new AwsStore(builder.build(), http, credentials, connection);
     }
 }

@@ -21,6 +21,7 @@ import io.minio.PutObjectArgs;
 import io.minio.RemoveObjectArgs;
 import io.minio.StatObjectArgs;
 import io.minio.StatObjectResponse;
+import io.minio.credentials.Provider;
 import io.minio.errors.ErrorResponseException;
 import io.minio.errors.MinioException;
 import io.minio.messages.Item;
@@ -53,6 +54,7 @@ final class MinioStore implements ObjectStore {
     private final MinioClient client;
     private final MinioAsyncClient listClient; // returns single pages, which client does not
     private final OkHttpClient http;
+    private final Provider credentials;
     private final ConnectionSettings connection;
     private final String bucket;
 
@@ -60,13 +62,20 @@ final class MinioStore implements ObjectStore {
             Function<Duration, MinioClient> clients,
             MinioAsyncClient listClient,
             OkHttpClient http,
+            Provider credentials,
             ConnectionSettings connection) {
+        this.credentials = credentials;
         this.clients = clients;
         this.client = clients.apply(connection.requestTimeout());
         this.listClient = listClient;
         this.http = http;
         this.connection = connection;
         this.bucket = connection.bucket();
+    }
+
+    @Override
+    public void prepare() {
+        credentials.fetch();
     }
 
     @Override

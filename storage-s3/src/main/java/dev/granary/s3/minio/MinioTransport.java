@@ -106,7 +106,7 @@ public final class MinioTransport {
             client.setRetry(Set.of(), 0L, 0);
             return client;
         };
-        return new MinioStore(clients, listClient, http, connection);
+        return new MinioStore(clients, listClient, http, credentials, connection);
     }
 
     /** Returns a builder with the proxy and the trusted certificates. */

@@ -135,6 +135,24 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         return breaker.get().callListing(request, () -> send(request));
     }
 
+    /**
+     * Creates the transport, and does what its first request would wait for.
+     *
+     * @return the reason why no request can be sent; empty if one can
+     */
+    public Optional<String> open() {
+        try {
+            transport.get().prepare();
+            return Optional.empty();
+        } catch (RuntimeException e) { // any problem of a client library with its environment
+            return Optional.of(String.valueOf(e.getMessage()));
+        } finally {
+            if (isClosed) {
+                close();
+            }
+        }
+    }
+
     /** Closes the transport, or prevents its use. */
     @Override
     public void close() {

@@ -42,6 +42,14 @@ public interface ObjectStore extends AutoCloseable {
      */
     record Listed(String key, long bytes, String etag, long lastModifiedMillis) {}
 
+    /**
+     * Does what the first request would wait for, such as obtaining credentials, and sends nothing
+     * to the bucket.
+     *
+     * @throws RuntimeException if no request could be sent; the message states the remedy
+     */
+    default void prepare() {}
+
     /** Reads an object of at most {@code limit} bytes. */
     GetResult get(String key, long limit);
 

@@ -1,0 +1,86 @@
+package dev.granary.coordinator.tier;
+
+import dev.granary.cache.Deadline;
+import dev.granary.cache.support.DaemonThreads;
+import dev.granary.coordinator.toml.SafeText;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+
+/**
+ * The start of the client of a layer in the background, since loading a client library takes most
+ * of a second. A layer that cannot be reached is tried again every half minute. Thread-safe.
+ */
+final class LayerStart {
+    /** The longest wait of a lookup for the start. */
+    private static final Duration WAIT = Duration.ofSeconds(2);
+
+    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+    private final Supplier<Optional<String>> action;
+    private CompletableFuture<Optional<String>> result = new CompletableFuture<>(); // by this
+    private long beginning; // guarded by this
+
+    /**
+     * Begins the start.
+     *
+     * @param action returns the reason why the layer cannot be reached; empty if it can
+     */
+    LayerStart(Supplier<Optional<String>> action) {
+        this.action = action;
+        begin();
+    }
+
+    private synchronized void begin() {
+        beginning = System.nanoTime();
+        CompletableFuture<Optional<String>> next = new CompletableFuture<>();
+        result = next;
+        try {
+            DaemonThreads.named("granary-start")
+                    .newThread(() -> {
+                        try {
+                            next.complete(action.get());
+                        } catch (Throwable e) { // such as of a client library
+                            next.complete(Optional.of(SafeText.inOneLine(e)));
+                        }
+                    })
+                    .start();
+        } catch (Throwable e) { // no thread: the first lookup does it
+            next.complete(Optional.empty());
+        }
+    }
+
+    /** Returns the reason why the layer cannot be used now, after a limited wait for its start. */
+    Optional<String> obstacle(Deadline deadline) {
+        try {
+            Optional<String> obstacle = current()
+                    .get(deadline.within(WAIT.toNanos()).left(), TimeUnit.NANOSECONDS);
+            if (obstacle.isPresent()) {
+                retryLater();
+            }
+            return obstacle;
+        } catch (TimeoutException e) {
+            return Optional.of("its client is still starting");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return Optional.of("interrupted");
+        } catch (ExecutionException e) { // it completes with a value only
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private synchronized CompletableFuture<Optional<String>> current() {
+        return result;
+    }
+
+    private synchronized void retryLater() {
+        if (result.isDone() && System.nanoTime() - beginning >= RETRY_NANOS) {
+            begin();
+        }
+    }
+}
