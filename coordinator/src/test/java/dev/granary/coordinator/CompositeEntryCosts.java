@@ -82,7 +82,7 @@ public final class CompositeEntryCosts {
         public CompositePrimitive create(
                 CompositeDescriptor<?> descriptor, KernelBinaries binaries, BinaryKind kind)
                 throws RestoreException {
-            return engine.create(descriptor, binaries, kind);
+            return EngineSet.of(engine).create(descriptor, binaries, kind);
         }
 
         @Override
