@@ -10,7 +10,6 @@ import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.toml.SafeText;
 
 import org.jspecify.annotations.Nullable;
-
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -106,8 +105,7 @@ public final class BoundedTier implements Tier {
         Optional<String> obstacle = start.flatMap(each -> each.obstacle(deadline));
         if (obstacle.isPresent()) {
             failure = obstacle.get();
-            return told(
-                    new LoadResult.Unavailable(obstacle.get()), System.nanoTime() - beginning);
+            return told(new LoadResult.Unavailable(obstacle.get()), System.nanoTime() - beginning);
         }
         Deadline bounded = deadline.within(limit.getAsLong());
         long sent = System.nanoTime();

@@ -58,8 +58,8 @@ final class LayerStart {
     /** Returns the reason why the layer cannot be used now, after a limited wait for its start. */
     Optional<String> obstacle(Deadline deadline) {
         try {
-            Optional<String> obstacle = current()
-                    .get(deadline.within(WAIT.toNanos()).left(), TimeUnit.NANOSECONDS);
+            Optional<String> obstacle =
+                    current().get(deadline.within(WAIT.toNanos()).left(), TimeUnit.NANOSECONDS);
             if (obstacle.isPresent()) {
                 retryLater();
             }
