@@ -174,8 +174,9 @@ class SlowBucketTest {
     }
 
     @Test
-    @DisplayName("without write permission the local tier is used, one line is logged, and the next"
-            + " process has local hits")
+    @DisplayName(
+            "without write permission the local tier is used, one line is logged, one at close with"
+                    + " what is left, and the next process has local hits")
     void refusedWrites() throws Exception {
         PrintStream standardError = System.err;
         ByteArrayOutputStream log = new ByteArrayOutputStream();
@@ -201,13 +202,15 @@ class SlowBucketTest {
                 System.setErr(standardError);
             }
             assertEquals(1, server.puts.get());
-            assertEquals(
-                    1,
-                    log.toString(StandardCharsets.UTF_8)
-                            .lines()
-                            .filter(line -> line.contains("s3://refusing"))
-                            .count(),
-                    log::toString);
+            List<String> lines = log.toString(StandardCharsets.UTF_8)
+                    .lines()
+                    .filter(line -> line.contains("s3://refusing"))
+                    .toList();
+            assertEquals(2, lines.size(), log::toString);
+            assertTrue(lines.get(0).contains("refused a write, so uploads pause"), lines::toString);
+            assertTrue(
+                    lines.get(1).contains(kernels + " entries were not uploaded to s3://refusing"),
+                    lines::toString);
             try (Granary next = Granary.open(config)) {
                 assertEquals(
                         PrimitiveSource.LOCAL,

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -23,6 +24,7 @@ final class LayerStart {
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final Supplier<Optional<String>> action;
+    private final LongSupplier nanos;
     private CompletableFuture<Optional<String>> result = new CompletableFuture<>(); // by this
     private long beginning; // guarded by this
 
@@ -31,13 +33,14 @@ final class LayerStart {
      *
      * @param action returns the reason why the layer cannot be reached; empty if it can
      */
-    LayerStart(Supplier<Optional<String>> action) {
+    LayerStart(Supplier<Optional<String>> action, LongSupplier nanos) {
         this.action = action;
+        this.nanos = nanos;
         begin();
     }
 
     private synchronized void begin() {
-        beginning = System.nanoTime();
+        beginning = nanos.getAsLong();
         CompletableFuture<Optional<String>> next = new CompletableFuture<>();
         result = next;
         try {
@@ -79,7 +82,7 @@ final class LayerStart {
     }
 
     private synchronized void retryLater() {
-        if (result.isDone() && System.nanoTime() - beginning >= RETRY_NANOS) {
+        if (result.isDone() && nanos.getAsLong() - beginning >= RETRY_NANOS) {
             begin();
         }
     }

@@ -226,7 +226,7 @@ public record Tiers(
                     new TimeBudget(compileTimes, bucketWait),
                     storeLimit,
                     cache instanceof BucketTier bucket
-                            ? Optional.of(new LayerStart(bucket::prepare))
+                            ? Optional.of(new LayerStart(bucket::prepare, System::nanoTime))
                             : Optional.empty());
             layers.add(new Layer(
                     layers.size(),
