@@ -40,8 +40,10 @@ public interface Primitive {
      */
     Duration compileTime();
 
-    /** Returns the names of the kernels. */
-    List<String> kernels();
+    /** Returns the names of the kernels; by default one, with the name of the descriptor. */
+    default List<String> kernels() {
+        return List.of(descriptor().name());
+    }
 
     /**
      * Returns the launch geometries that the binaries cover; none, the default, if the driver

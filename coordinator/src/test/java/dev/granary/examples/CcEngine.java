@@ -23,7 +23,6 @@ import java.lang.invoke.MethodHandle;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 
 /** Compiles C functions for this processor, by the C compiler on the path. Thread-safe. */
 public final class CcEngine implements Engine<CcEngine.Source, CcEngine.Function> {
@@ -64,11 +63,6 @@ public final class CcEngine implements Engine<CcEngine.Source, CcEngine.Function
         @Override
         public KernelBinaries getBinaries(BinaryKind kind) {
             return kind == BinaryKind.KERNEL ? library : KernelBinaries.none();
-        }
-
-        @Override
-        public List<String> kernels() {
-            return List.of(descriptor.name());
         }
     }
 
