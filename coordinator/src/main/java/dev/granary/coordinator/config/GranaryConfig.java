@@ -64,8 +64,8 @@ public record GranaryConfig(
      */
     public static final Duration DEFAULT_LOCAL_WAIT = Duration.ofSeconds(60);
 
-    /** The default bucket wait: 4 seconds. */
-    public static final Duration DEFAULT_BUCKET_WAIT = Duration.ofSeconds(4);
+    /** The default bucket wait: 2 seconds. The start of a client is not part of it. */
+    public static final Duration DEFAULT_BUCKET_WAIT = Duration.ofSeconds(2);
 
     /**
      * Creates a configuration with an absolute directory.

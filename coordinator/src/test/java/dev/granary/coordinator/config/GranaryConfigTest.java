@@ -94,7 +94,7 @@ class GranaryConfigTest {
                         EvictionPolicy.LRU,
                         1024,
                         Duration.ofSeconds(60),
-                        Duration.ofSeconds(4),
+                        Duration.ofSeconds(2),
                         Duration.ofSeconds(5),
                         ConstantLimits.NONE,
                         Optional.empty(),
