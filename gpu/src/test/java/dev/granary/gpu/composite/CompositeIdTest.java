@@ -49,7 +49,7 @@ class CompositeIdTest {
         String id = Pipeline.sample().getId().toString();
         assertEquals(
                 List.of(id), ChildJvm.of(IdProgram.class).shortLived().run().lines());
-        assertEquals("082782dfdaac0989c531b8461d2efc75a80cf84bd9e31cc42847f043e01df5f3", id);
+        assertEquals("dd61d0103e4e67efd116ffefd38e8dfe1187f85229f50579592f25e73daaff5d", id);
         assertEquals(Pipeline.sample().getId(), Pipeline.sample().getId());
         assertEquals(Pipeline.TARGET, Pipeline.sample().getId().target());
         assertEquals(
