@@ -2,12 +2,13 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.tier.TierFactory;
-import dev.granary.s3.BucketTier;
+import dev.granary.coordinator.tier.Tiers;
 
 import java.time.Duration;
 import java.util.Collection;
@@ -94,8 +95,9 @@ final class ReadbackVerifier {
             throws ConfigException, InterruptedException {
         ExecutorService threads = Executors.newFixedThreadPool(
                 MAX_CONCURRENT, DaemonThreads.named("granary-readback"));
-        try (BucketTier reader = TierFactory.bucketForBackground(bucket)) {
-            waits.watch(bucket.name(), reader.traffic()::quiet);
+        Tiers.OpenBucket opened = TierFactory.openForBackground(bucket);
+        try (PersistentCache reader = opened.cache()) {
+            opened.tier().ifPresent(tier -> waits.watch(bucket.name(), tier.traffic()::quiet));
             Map<Id, Future<Optional<String>>> results = new LinkedHashMap<>();
             ids.forEach(id -> results.put(id, threads.submit(() -> problem(id, reader, progress))));
             Map<Id, String> unreadable = new LinkedHashMap<>();
@@ -118,7 +120,7 @@ final class ReadbackVerifier {
     }
 
     /** Returns the cause why the reader has no sound entry of {@code id}; empty if it has one. */
-    private Optional<String> problem(Id id, BucketTier reader, IntConsumer progress) {
+    private Optional<String> problem(Id id, PersistentCache reader, IntConsumer progress) {
         if (isTimedOut()) {
             return Optional.of("nothing could be read for " + timeout.toSeconds() + " s");
         }

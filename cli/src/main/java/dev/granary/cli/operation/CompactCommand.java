@@ -99,7 +99,7 @@ public final class CompactCommand extends OutputCommand {
 
     @Override
     public Integer call() throws Exception {
-        BucketConfig bucket = bucket();
+        BucketConfig.S3 bucket = bucket();
         for (String id : without) {
             if (id.length() < MIN_DIGITS) {
                 throw new UsageException("--without " + id + " is too short: give at least "
@@ -127,15 +127,19 @@ public final class CompactCommand extends OutputCommand {
         return isSuccess ? 0 : 1;
     }
 
-    private BucketConfig bucket() throws ConfigException {
-        if (place != null) {
-            return Places.writableBucket(place, stores.builder());
+    private BucketConfig.S3 bucket() throws ConfigException {
+        BucketConfig layer = place != null
+                ? Places.writableBucket(place, stores.builder())
+                : stores.config().buckets().stream()
+                        .filter(BucketConfig::isWritable)
+                        .findFirst()
+                        .orElseThrow(() -> new ConfigException("No writable bucket is configured;"
+                                + " give --bucket or set GRANARY_BUCKET."));
+        if (layer instanceof BucketConfig.S3 bucket) {
+            return bucket;
         }
-        return stores.config().buckets().stream()
-                .filter(BucketConfig::isWritable)
-                .findFirst()
-                .orElseThrow(() -> new ConfigException(
-                        "No writable bucket is configured; give --bucket or set GRANARY_BUCKET."));
+        throw new ConfigException(
+                layer.name() + " is a directory, which has no packs; name a bucket.");
     }
 
     private ProgressLine progress(BucketConfig bucket, List<Supplier<Duration>> quiet) {
@@ -198,7 +202,7 @@ public final class CompactCommand extends OutputCommand {
      * operator has to act. An entry that is too large for a pack, or of another version, needs no
      * action. Entries may vanish meanwhile; if all listed ones did, the listing was wrong.
      */
-    private boolean compact(BucketConfig bucket, String target, Report report)
+    private boolean compact(BucketConfig.S3 bucket, String target, Report report)
             throws ConfigException, CompactionException, CommandFailedException {
         Optional<Path> directory = TierFactory.directory(stores.config());
         Optional<CompactionReport> compacted = Optional.empty();
@@ -240,7 +244,7 @@ public final class CompactCommand extends OutputCommand {
     }
 
     private static void add(
-            BucketConfig bucket,
+            BucketConfig.S3 bucket,
             CompactionReport done,
             PackRemover.Removal removal,
             Report report) {

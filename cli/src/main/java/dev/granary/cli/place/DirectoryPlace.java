@@ -19,23 +19,27 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
-/** Directory of entries, in the form of a local directory. */
+/** Directory of entries, in the form of a local directory, or shared by machines. */
 final class DirectoryPlace implements Place {
     /** The number of entries that are read, and perhaps stored in a bucket, at once. */
     private static final int READERS = 16;
 
-    private final Path directory;
+    private final String name;
     private final EntryFiles files;
     private final SilenceMonitor waits = new SilenceMonitor();
 
     DirectoryPlace(Path directory) {
-        this.directory = directory;
-        this.files = EntryFiles.in(directory);
+        this(directory.toString(), EntryFiles.in(directory));
+    }
+
+    DirectoryPlace(String name, EntryFiles files) {
+        this.name = name;
+        this.files = files;
     }
 
     @Override
     public String name() {
-        return directory.toString();
+        return name;
     }
 
     boolean exists() {

@@ -17,10 +17,13 @@ import dev.granary.s3.pack.warm.BulkReadPlan;
 
 import java.io.IOException;
 import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ObjLongConsumer;
+import java.util.stream.Collectors;
 
 /**
  * Warmer, which fills the local tier of this machine from a bucket before it is needed, within its
@@ -95,40 +98,79 @@ public final class Warmer implements AutoCloseable {
      */
     public Report from(BucketConfig layer, String namespace, ObjLongConsumer<EntryCopier> progress)
             throws ConfigException, IOException, InterruptedException {
+        if (layer instanceof BucketConfig.Directory shared) {
+            return from(Places.of(shared), namespace, progress);
+        }
         try (BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config))) {
             waits.watch(layer.name(), bucket.traffic()::quiet);
             LocalContents before = localContents(namespace);
             BulkEntryReader reader = bucket.bulkReader(namespace);
             BulkReadPlan plan = reader.plan(unpacked, id -> !before.hashes().contains(id));
-            long bytes = plan.bytes();
             AtomicLong room = new AtomicLong(local.capacityBytes() - before.bytesOnDisk());
-            EntryFiles files = EntryFiles.in(local.directory());
-            EntryCopier copier = new EntryCopier(
-                    (entry, whenDone) -> {
-                        // the tier reads all of the directory for each 1/16 of its capacity
-                        boolean fits = room.addAndGet(-bytesOnDisk(entry)) >= 0;
-                        whenDone.accept(fits ? files.store(entry) : local.store(entry));
-                    },
-                    _ -> false,
-                    Runtime.getRuntime().availableProcessors(),
-                    copied -> progress.accept(copied, bytes));
+            EntryCopier copier = copier(room, plan.bytes(), progress);
             copier.skipLost(plan);
             reader.run(plan, copier);
-            long displaced = 0;
-            if (room.get() < 0) {
-                local.enforceCapacity(); // the count below needs the end of each sweep
-                long after = localContents(namespace).entries();
-                displaced = Math.max(0, before.entries() + copier.copied() - after);
-            }
             return new Report(
                     copier,
                     plan.present() + copier.present(),
                     plan.entries(),
                     plan.unpackedEntries(),
                     bucket.requests().total(),
-                    displaced,
+                    displaced(room, before, copier, namespace),
                     plan.unlisted());
         }
+    }
+
+    private Report from(
+            DirectoryPlace shared, String namespace, ObjLongConsumer<EntryCopier> progress)
+            throws IOException, InterruptedException {
+        LocalContents before = localContents(namespace);
+        Map<Boolean, List<EntryCatalog.Listed>> listed = Place.entries(shared.catalog()).stream()
+                .filter(entry -> entry.namespace().equals(namespace))
+                .collect(
+                        Collectors.partitioningBy(entry -> before.hashes().contains(entry.hash())));
+        List<EntryCatalog.Listed> wanted = listed.getOrDefault(false, List.of());
+        AtomicLong room = new AtomicLong(local.capacityBytes() - before.bytesOnDisk());
+        EntryCopier copier = copier(room, Place.bytes(wanted), progress);
+        shared.read(wanted, copier);
+        return new Report(
+                copier,
+                listed.getOrDefault(true, List.of()).size() + copier.present(),
+                wanted.size(),
+                0,
+                0,
+                displaced(room, before, copier, namespace),
+                Optional.empty());
+    }
+
+    /**
+     * Returns a copier into the local tier.
+     *
+     * @param room the free bytes of the capacity, less those of each copied entry
+     * @param bytes the bytes of all entries, for {@code progress}
+     */
+    private EntryCopier copier(AtomicLong room, long bytes, ObjLongConsumer<EntryCopier> progress) {
+        EntryFiles files = EntryFiles.in(local.directory());
+        return new EntryCopier(
+                (entry, whenDone) -> {
+                    // the tier reads all of the directory for each 1/16 of its capacity
+                    boolean fits = room.addAndGet(-bytesOnDisk(entry)) >= 0;
+                    whenDone.accept(fits ? files.store(entry) : local.store(entry));
+                },
+                _ -> false,
+                Runtime.getRuntime().availableProcessors(),
+                copied -> progress.accept(copied, bytes));
+    }
+
+    /** Returns the number of entries that were evicted, after the end of each sweep. */
+    private long displaced(
+            AtomicLong room, LocalContents before, EntryCopier copier, String namespace) {
+        if (room.get() >= 0) {
+            return 0;
+        }
+        local.enforceCapacity();
+        return Math.max(
+                0, before.entries() + copier.copied() - localContents(namespace).entries());
     }
 
     /** Returns the bytes of a file with the entry, and at most two blocks more. */

@@ -57,7 +57,7 @@ public record Tiers(
     /** The wait for a bucket of a lookup that changes nothing, which may take longer: 30 s. */
     private static final Duration READ_WAIT = Duration.ofSeconds(30);
 
-    /** The limit of a store in a plugged cache, in the background: 60 s. */
+    /** The limit of a store in a plugged cache or a shared directory, in the background: 60 s. */
     private static final Duration STORE_LIMIT = Duration.ofSeconds(60);
 
     /** The id of no entry, for calls that try a tier or open its connection. */
@@ -98,9 +98,13 @@ public record Tiers(
      * An open bucket.
      *
      * @param cache the bucket
-     * @param tier the same; empty for a fake
+     * @param tier the same; empty for a shared directory or a fake
      */
-    public record OpenBucket(PersistentCache cache, Optional<BucketTier> tier) {}
+    public record OpenBucket(PersistentCache cache, Optional<BucketTier> tier) {
+        static OpenBucket of(BucketTier tier) {
+            return new OpenBucket(tier, Optional.of(tier));
+        }
+    }
 
     /**
      * Opens the tiers. No request is sent. If this fails, those that were opened are closed.
@@ -119,7 +123,9 @@ public record Tiers(
                 opening.add(
                         new CacheTier(bucket.name(), opened.cache()),
                         bucket.isWritable(),
-                        Optional.empty(),
+                        bucket instanceof BucketConfig.Directory
+                                ? Optional.of(STORE_LIMIT)
+                                : Optional.empty(),
                         opened.tier());
             }
             sources.after().forEach(opening::add);
@@ -158,12 +164,12 @@ public record Tiers(
         try {
             Opening opening = new Opening(compileTimes, READ_WAIT, events, layers);
             for (BucketConfig bucket : config.buckets()) {
-                BucketTier opened = TierFactory.bucket(bucket, Optional.empty());
+                OpenBucket opened = TierFactory.open(bucket, Optional.empty());
                 opening.add(
-                        new CacheTier(bucket.name(), opened),
+                        new CacheTier(bucket.name(), opened.cache()),
                         false,
                         Optional.empty(),
-                        Optional.of(opened));
+                        opened.tier());
             }
             boolean isOff = config.capacityBytes() == 0 || Files.notExists(config.directory());
             Tier local = isOff

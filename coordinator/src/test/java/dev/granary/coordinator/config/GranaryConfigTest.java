@@ -57,7 +57,7 @@ class GranaryConfigTest {
 
     private static List<BucketConfig> layers(
             String location, String endpoint, S3ClientLibrary client) {
-        return List.of(new BucketConfig(
+        return List.of(new BucketConfig.S3(
                 S3Location.parse(location),
                 S3Access.READ_WRITE,
                 Optional.of(URI.create(endpoint)),
@@ -385,19 +385,19 @@ class GranaryConfigTest {
     @DisplayName("several buckets keep their order; omitted options come from the settings for all")
     void severalBuckets() throws Exception {
         List<BucketConfig> expected = List.of(
-                new BucketConfig(
+                new BucketConfig.S3(
                         S3Location.parse("s3://team/x"),
                         S3Access.READ_WRITE,
                         Optional.of(URI.create("http://all:1")),
                         Optional.empty(),
                         S3ClientLibrary.AWS),
-                new BucketConfig(
+                new BucketConfig.S3(
                         S3Location.parse("s3://company"),
                         S3Access.READ,
                         Optional.of(URI.create("http://all:1")),
                         Optional.of("eu-1"),
                         S3ClientLibrary.AWS),
-                new BucketConfig(
+                new BucketConfig.S3(
                         S3Location.parse("s3://company"),
                         S3Access.READ_WRITE,
                         Optional.of(URI.create("https://own")),
