@@ -168,8 +168,7 @@ public final class InspectCommand extends OutputCommand {
 
     /** Returns true if a compile of the kernel has the step from OpenCL C to SPIR-V. */
     private static boolean needsSpirv(KernelDescriptor kernel) {
-        return kernel.target().backend().equals(Backend.LEVEL_ZERO)
-                && kernel.spirv().isEmpty();
+        return kernel.target().backend().equals(Backend.LEVEL_ZERO) && kernel.spirv().isEmpty();
     }
 
     /** Adds the nearest entry: that of the directory, else that of the first bucket with one. */

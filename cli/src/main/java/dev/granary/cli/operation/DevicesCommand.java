@@ -31,7 +31,8 @@ public final class DevicesCommand extends OutputCommand {
 
     /** Adds the devices of this machine to a report. */
     static void add(Report report) {
-        List<HostDevices> backends = Backend.OWN.stream().map(HostDevices::of).toList();
+        List<HostDevices> backends =
+                Backend.OWN.stream().map(HostDevices::of).toList();
         for (HostDevices backend : backends) {
             for (int number = 0; number < backend.devices().size(); number++) {
                 add(number, backend.devices().get(number), report.part("devices"));
