@@ -304,7 +304,13 @@ public final class EntryFiles implements EntryCatalog {
 
     /** Returns the result of a store whose write failed. */
     StoreResult failure(Path file, IOException cause) {
-        Path denied = cause instanceof AccessDeniedException ? file.getParent() : root.getParent();
+        Path denied = root.getParent();
+        if (cause instanceof AccessDeniedException) {
+            denied = file.getParent();
+            while (denied != null && Files.notExists(denied)) {
+                denied = denied.getParent(); // in which the others would be created
+            }
+        }
         // exists: Windows denies access to files in use, too
         return denied != null && Files.exists(denied) && !Files.isWritable(denied)
                 ? new StoreResult.Refused(

@@ -17,9 +17,8 @@ final class SharedDirectoryProcess {
     private SharedDirectoryProcess() {}
 
     static InteractiveProcess start(Path directory) throws IOException {
-        return new InteractiveProcess(ChildJvm.of(SharedDirectoryProcess.class)
-                .shortLived()
-                .start(directory.toString()));
+        return new InteractiveProcess(
+                ChildJvm.of(SharedDirectoryProcess.class).shortLived().start(directory.toString()));
     }
 
     /**

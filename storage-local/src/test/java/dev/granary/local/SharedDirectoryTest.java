@@ -201,7 +201,8 @@ class SharedDirectoryTest {
     }
 
     @Test
-    @DisplayName("New files have the permissions that the umask leaves, for machines of other users")
+    @DisplayName(
+            "New files have the permissions that the umask leaves, for machines of other users")
     void permissions() throws Exception {
         Path ordinary = Files.writeString(
                 Files.createDirectories(directory).resolveSibling("ordinary"), "text");
