@@ -74,7 +74,7 @@ import java.util.Set;
             "  conformance        the contract suite of object stores on an S3 server",
             "  mvn                Maven with the JDK that the launcher found",
             "",
-            "PLACE is a directory or s3://NAME/PREFIX, by default the local directory.",
+            "PLACE: a directory, s3://NAME/PREFIX or file:///PATH; default: the local one.",
             "X is the first digits of an id, a file, or MANIFEST#KERNEL.",
             "All commands take --help and --json.",
             "Exit codes: 0 done, 1 failed, 2 wrong usage or configuration."

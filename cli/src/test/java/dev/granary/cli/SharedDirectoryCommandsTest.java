@@ -120,6 +120,9 @@ class SharedDirectoryCommandsTest {
         Cli.run("copy", directory.resolve("plain").toString(), other).exits(0);
         Cli.run("copy", layer, other + "?access=read").exits(2).reports("read-only");
         Cli.run("copy", "file://nas/x", other).exits(2).reports("without a host");
+        String missing = "file://" + directory.resolve("missing");
+        Cli.run("copy", missing, other).exits(2).reports(missing + " is not a directory");
+        Cli.run("ls", missing).exits(2).reports(missing + " is not a directory");
         Cli.run("copy", "https://nas/x", other).exits(2).reports("no kind of place");
     }
 

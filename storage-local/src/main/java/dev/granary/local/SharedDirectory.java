@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -115,11 +116,10 @@ public final class SharedDirectory implements PersistentCache {
      * @param isQuick true to write nothing
      */
     public CheckResult check(boolean isQuick) {
-        try {
-            if (Files.notExists(directory)) {
-                return missing();
-            }
-            Files.list(directory).close();
+        if (Files.notExists(directory)) {
+            return missing();
+        }
+        try (DirectoryStream<Path> _ = Files.newDirectoryStream(directory)) {
             if (isWritable && !isQuick) {
                 Files.delete(Files.createTempFile(directory, "granary-", ".probe"));
             } else if (isWritable && !Files.isWritable(directory)) {

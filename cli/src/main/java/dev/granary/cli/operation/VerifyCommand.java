@@ -50,7 +50,7 @@ public final class VerifyCommand extends OutputCommand {
     public Integer call() throws Exception {
         if (place.isBucket()) {
             if (isRepairing) {
-                throw new UsageException("--repair works on directories; in a bucket, publish the"
+                throw new UsageException("--repair works on local directories; in a layer, publish the"
                         + " kernels again by granary populate");
             }
             try (Place bucket = place.open()) {

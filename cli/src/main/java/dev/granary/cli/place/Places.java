@@ -38,15 +38,36 @@ public final class Places {
      */
     public static Place source(String text, GranaryConfigBuilder builder) throws ConfigException {
         if (isBucket(text)) {
-            return forCopy(bucket(text, builder));
+            return forCopy(existing(bucket(text, builder)));
         }
         Path named = path(text);
         DirectoryPlace place = new DirectoryPlace(PrivateSubdirectory.resolve(named));
-        if (!place.exists()) {
-            place = new DirectoryPlace(named); // written by another user
+        return place.exists()
+                ? place
+                : existing(new DirectoryPlace(named), named); // written by another user
+    }
+
+    /**
+     * Opens the layer that a text names, to read from it.
+     *
+     * @param builder the settings for buckets
+     * @throws ConfigException if it cannot be opened, or is a directory without entries
+     */
+    public static Place layer(String text, GranaryConfigBuilder builder) throws ConfigException {
+        return of(existing(bucket(text, builder)));
+    }
+
+    private static BucketConfig existing(BucketConfig layer) throws ConfigException {
+        if (layer instanceof BucketConfig.Directory shared) {
+            existing(of(shared), shared.path());
         }
+        return layer;
+    }
+
+    private static DirectoryPlace existing(DirectoryPlace place, Path named)
+            throws ConfigException {
         if (!place.exists()) {
-            throw new ConfigException(SafeText.of(text)
+            throw new ConfigException(SafeText.of(place.name())
                     + (Files.isDirectory(named)
                             ? " has no entries: it has no subdirectory v3"
                             : " is not a directory"));
@@ -138,7 +159,8 @@ public final class Places {
         boolean isLayer = LAYERS.stream().anyMatch(text::startsWith);
         if (text.contains(SCHEME_END) && !isLayer) {
             throw new ConfigException(SafeText.of(text.substring(0, text.indexOf(SCHEME_END)))
-                    + ": is no kind of place; give a directory or s3://NAME/PREFIX");
+                    + ": is no kind of place; give a directory, s3://NAME/PREFIX or"
+                    + " file:///PATH");
         }
         return isLayer;
     }
