@@ -302,15 +302,17 @@ public final class EntryFiles implements EntryCatalog {
                 "an entry of " + bytes + " bytes exceeds the limit of " + limit + " bytes");
     }
 
+    /** Returns a directory, or its nearest parent that exists, in which it would be created. */
+    static Path existing(Path directory) {
+        Path parent = directory.getParent();
+        return parent != null && Files.notExists(directory) ? existing(parent) : directory;
+    }
+
     /** Returns the result of a store whose write failed. */
     StoreResult failure(Path file, IOException cause) {
-        Path denied = root.getParent();
-        if (cause instanceof AccessDeniedException) {
-            denied = file.getParent();
-            while (denied != null && Files.notExists(denied)) {
-                denied = denied.getParent(); // in which the others would be created
-            }
-        }
+        Path denied = cause instanceof AccessDeniedException
+                ? existing(file.resolveSibling("")) // its directory
+                : root.getParent();
         // exists: Windows denies access to files in use, too
         return denied != null && Files.exists(denied) && !Files.isWritable(denied)
                 ? new StoreResult.Refused(

@@ -36,7 +36,7 @@ public final class SharedDirectory implements PersistentCache {
      * @param isWritable false to change nothing there, not even remove damaged entries
      */
     public SharedDirectory(Path directory, boolean isWritable) {
-        this.directory = directory;
+        this.directory = directory.toAbsolutePath().normalize();
         this.isWritable = isWritable;
         this.files = EntryFiles.shared(directory);
     }
@@ -116,30 +116,26 @@ public final class SharedDirectory implements PersistentCache {
      * @param isQuick true to write nothing
      */
     public CheckResult check(boolean isQuick) {
-        if (Files.notExists(directory)) {
-            return missing();
+        Path existing = EntryFiles.existing(directory);
+        boolean isMissing = !existing.equals(directory);
+        if (isMissing && !isWritable) {
+            return problem("it does not exist");
         }
-        try (DirectoryStream<Path> _ = Files.newDirectoryStream(directory)) {
-            if (isWritable && !isQuick) {
-                Files.delete(Files.createTempFile(directory, "granary-", ".probe"));
-            } else if (isWritable && !Files.isWritable(directory)) {
-                return problem("this user cannot write there");
+        try (DirectoryStream<Path> _ = Files.newDirectoryStream(existing)) {
+            if (isWritable && !Files.isWritable(existing)) {
+                return problem("this user cannot write in " + existing);
             }
-            return new Sound(directory + " can be read" + (isWritable ? " and written" : "")
-                    + ", on " + Files.getFileStore(directory).type());
+            if (isWritable && !isMissing && !isQuick) {
+                Files.delete(Files.createTempFile(directory, "granary-", ".probe"));
+            }
+            return new Sound(directory
+                    + (isMissing
+                            ? " is created by the first store"
+                            : " can be read" + (isWritable ? " and written" : "") + ", on "
+                                    + Files.getFileStore(directory).type()));
         } catch (IOException e) {
             return problem(e.toString());
         }
-    }
-
-    private CheckResult missing() {
-        Path parent = directory.toAbsolutePath().normalize();
-        while (parent.getParent() != null && Files.notExists(parent)) {
-            parent = parent.getParent();
-        }
-        return isWritable && Files.isDirectory(parent) && Files.isWritable(parent)
-                ? new Sound(directory + " is created by the first store")
-                : problem("it does not exist");
     }
 
     private Problem problem(String cause) {

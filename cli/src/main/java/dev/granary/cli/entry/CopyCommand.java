@@ -31,7 +31,10 @@ import java.util.List;
                         + " reported. They are programs that will run: copy only from people you"
                         + " trust.")
 public final class CopyCommand extends OutputCommand {
-    @Parameters(index = "0", paramLabel = "FROM", description = "a directory, s3://NAME/PREFIX or file:///PATH")
+    @Parameters(
+            index = "0",
+            paramLabel = "FROM",
+            description = "a directory, s3://NAME/PREFIX or file:///PATH")
     private String source = "";
 
     @Parameters(

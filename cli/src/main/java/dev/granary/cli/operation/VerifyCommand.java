@@ -50,8 +50,9 @@ public final class VerifyCommand extends OutputCommand {
     public Integer call() throws Exception {
         if (place.isBucket()) {
             if (isRepairing) {
-                throw new UsageException("--repair works on local directories; in a layer, publish the"
-                        + " kernels again by granary populate");
+                throw new UsageException(
+                        "--repair works on local directories; in a layer, publish the"
+                                + " kernels again by granary populate");
             }
             try (Place bucket = place.open()) {
                 EntryCopier read = read(bucket, _ -> false);
