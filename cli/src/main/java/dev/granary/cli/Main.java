@@ -75,8 +75,8 @@ import java.util.Set;
             "  conformance        the contract suite of object stores on an S3 server",
             "  mvn                Maven with the JDK that the launcher found",
             "",
-            "PLACE is a directory or s3://NAME/PREFIX, by default the local directory;",
-            "of compact a bucket, by default the first writable one.",
+            "PLACE is a directory, s3://NAME/PREFIX or file:///PATH, by default the local",
+            "directory; of compact a bucket, by default the first writable one.",
             "X is the first digits of an id, a file, or MANIFEST#KERNEL.",
             "All commands take --help and --json.",
             "Exit codes: 0 done, 1 failed, 2 wrong usage or configuration."

@@ -32,6 +32,9 @@ class SecretsInConfigurationTest {
     /** Buckets, each with an error. */
     private static final List<String> BUCKETS = List.of(
             "s3://team?secret=hush",
+            "file:///team?secret=hush",
+            "file:///team#hush",
+            "file://user:hush@nas/team",
             "s3://team?secret=hu+hush/x=",
             "s3://team?secret-key=hush&access=read",
             "s3://team?access=read&hush",

@@ -36,6 +36,7 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -79,15 +80,21 @@ public final class EntryFiles implements EntryCatalog {
     private static final int HEADER = 128; // its fixed part, but no whole entry
 
     private final Path root;
+    private final boolean isPrivate;
     private final StoreStep.Listener steps;
 
     /**
-     * Creates the tree in a directory, which need not exist.
+     * Creates the tree in a directory, which need not exist, private to this user.
      *
      * @param steps is called after each step of a change
      */
     EntryFiles(Path directory, StoreStep.Listener steps) {
+        this(directory, true, steps);
+    }
+
+    private EntryFiles(Path directory, boolean isPrivate, StoreStep.Listener steps) {
         this.root = directory.resolve(TREE);
+        this.isPrivate = isPrivate;
         this.steps = steps;
     }
 
@@ -97,6 +104,15 @@ public final class EntryFiles implements EntryCatalog {
      */
     public static EntryFiles in(Path directory) {
         return new EntryFiles(directory.toAbsolutePath().normalize(), StoreStep.Listener.NONE);
+    }
+
+    /**
+     * Returns the tree in {@code directory} as {@link #in} does, but for several users: new files
+     * have the permissions that the umask leaves.
+     */
+    public static EntryFiles shared(Path directory) {
+        return new EntryFiles(
+                directory.toAbsolutePath().normalize(), false, StoreStep.Listener.NONE);
     }
 
     /** Returns whether the directory has a tree, perhaps without entries. */
@@ -286,9 +302,17 @@ public final class EntryFiles implements EntryCatalog {
                 "an entry of " + bytes + " bytes exceeds the limit of " + limit + " bytes");
     }
 
+    /** Returns a directory, or its nearest parent that exists, in which it would be created. */
+    static Path existing(Path directory) {
+        Path parent = directory.getParent();
+        return parent != null && Files.notExists(directory) ? existing(parent) : directory;
+    }
+
     /** Returns the result of a store whose write failed. */
     StoreResult failure(Path file, IOException cause) {
-        Path denied = cause instanceof AccessDeniedException ? file.getParent() : root.getParent();
+        Path denied = cause instanceof AccessDeniedException
+                ? existing(file.resolveSibling("")) // its directory
+                : root.getParent();
         // exists: Windows denies access to files in use, too
         return denied != null && Files.exists(denied) && !Files.isWritable(denied)
                 ? new StoreResult.Refused(
@@ -402,7 +426,10 @@ public final class EntryFiles implements EntryCatalog {
             try {
                 if (attempt > 1) {
                     Files.createDirectories(
-                            file.getParent(), DirectoryValidator.privateDirectory(root));
+                            file.getParent(),
+                            isPrivate
+                                    ? DirectoryValidator.privateDirectory(root)
+                                    : new FileAttribute<?>[0]);
                 }
                 writeOnce(file, parts, clock);
                 return;
@@ -426,7 +453,7 @@ public final class EntryFiles implements EntryCatalog {
         FileChannel channel = FileChannel.open(
                 written,
                 Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE),
-                DirectoryValidator.privateFile(root));
+                isPrivate ? DirectoryValidator.privateFile(root) : new FileAttribute<?>[0]);
         try {
             try (channel) {
                 writeParts(parts, channel::write);
@@ -510,6 +537,41 @@ public final class EntryFiles implements EntryCatalog {
             Files.deleteIfExists(aside);
         }
         return isRemoved;
+    }
+
+    /** Removes a damaged file, unless it was replaced meanwhile; returns whether it was removed. */
+    boolean removeDamaged(Path file, Decoder decoder) throws IOException {
+        return removeIf(file, aside -> {
+            try (Arena memory = Arena.ofConfined()) {
+                return isRemovable(read(aside, memory, decoder).result());
+            }
+        });
+    }
+
+    /**
+     * Returns whether a lookup removes what it found. Another version may read an entry, or a
+     * process with more memory.
+     */
+    static boolean isRemovable(LoadResult found) {
+        return found instanceof LoadResult.Damaged bad
+                && bad.damage() != DamageKind.TOO_NEW
+                && bad.damage() != DamageKind.TOO_OLD
+                && bad.damage() != DamageKind.TOO_LARGE;
+    }
+
+    /** Removes the file of an entry, unless it has other content. */
+    boolean remove(Entry entry, Decoder decoder) throws IOException {
+        return removeIf(file(entry.id()), aside -> {
+            try (Arena memory = Arena.ofConfined()) {
+                return isSame(read(aside, memory, decoder), entry);
+            }
+        });
+    }
+
+    /** Returns whether a file has the content of an entry. */
+    static boolean isSame(Found found, Entry entry) {
+        return found.result() instanceof LoadResult.Hit hit
+                && hit.entry().contentHash().equals(entry.contentHash());
     }
 
     private static void putBack(Path aside, Path file) throws IOException {

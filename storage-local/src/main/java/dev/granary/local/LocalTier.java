@@ -5,7 +5,6 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
@@ -113,7 +112,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
             EntryFiles.Found found = files.read(file, memory, decoder(id));
             if (found.result() instanceof LoadResult.Hit) {
                 recordUse(file, found.lastUse());
-            } else if (found.result() instanceof LoadResult.Damaged bad && isRemovable(bad)) {
+            } else if (EntryFiles.isRemovable(found.result())) {
                 removeDamaged(file, decoder(id));
             }
             return found.result();
@@ -127,34 +126,11 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         return stored -> EntryFormat.decode(stored, id, VerificationLevel.CHECKSUMS);
     }
 
-    /**
-     * Returns whether a lookup removes such an entry. Another version may read it, or a process
-     * with more memory.
-     */
-    private static boolean isRemovable(LoadResult.Damaged bad) {
-        return bad.damage() != DamageKind.TOO_NEW
-                && bad.damage() != DamageKind.TOO_OLD
-                && bad.damage() != DamageKind.TOO_LARGE;
-    }
-
     private void removeDamaged(Path file, EntryFiles.Decoder decoder) {
-        removeIf(file, aside -> {
-            try (Arena memory = Arena.ofConfined()) {
-                boolean isDamaged = files.read(aside, memory, decoder).result()
-                                instanceof LoadResult.Damaged bad
-                        && isRemovable(bad); // otherwise it was replaced since it was read
-                healed.add(isDamaged ? 1 : 0);
-                return isDamaged;
-            }
-        });
-    }
-
-    private boolean removeIf(Path file, EntryFiles.AsideCheck check) {
         try {
-            return files.removeIf(file, check);
+            healed.add(files.removeDamaged(file, decoder) ? 1 : 0);
         } catch (IOException e) {
             failures.record(NOT_REMOVED, e);
-            return false;
         }
     }
 
@@ -192,8 +168,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
             boolean isDamaged;
             try (Arena memory = Arena.ofConfined()) {
                 EntryFiles.Found present = present(file, memory, entry.id());
-                if (present.result() instanceof LoadResult.Hit hit
-                        && hit.entry().contentHash().equals(entry.contentHash())) {
+                if (EntryFiles.isSame(present, entry)) {
                     recordUse(file, present.lastUse());
                     return StoreResult.DUPLICATE;
                 }
@@ -236,13 +211,11 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     @Override
     public void discard(Entry entry) {
         requireOpen();
-        removeIf(files.file(entry.id()), aside -> {
-            try (Arena memory = Arena.ofConfined()) {
-                return files.read(aside, memory, decoder(entry.id())).result()
-                                instanceof LoadResult.Hit hit
-                        && hit.entry().contentHash().equals(entry.contentHash());
-            }
-        });
+        try {
+            files.remove(entry, decoder(entry.id()));
+        } catch (IOException e) {
+            failures.record(NOT_REMOVED, e);
+        }
     }
 
     @Override
@@ -270,13 +243,16 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     public boolean remove(Listed listed) {
         requireOpen();
         try {
-            return removeIf(files.file(listed), aside -> {
+            return files.removeIf(files.file(listed), aside -> {
                 BasicFileAttributes attributes = Files.readAttributes(
                         aside, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
                 return attributes.size() == listed.bytes()
                         && attributes.lastModifiedTime().toMillis() == listed.lastUsedMillis();
             });
         } catch (NoSuchFileException e) {
+            return false;
+        } catch (IOException e) {
+            failures.record(NOT_REMOVED, e);
             return false;
         }
     }

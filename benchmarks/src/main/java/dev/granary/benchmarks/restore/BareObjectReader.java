@@ -32,7 +32,7 @@ final class BareObjectReader implements AutoCloseable {
     }
 
     /** Opens a client with the settings of the tier for that bucket; sends no request. */
-    static BareObjectReader open(BucketConfig bucket) {
+    static BareObjectReader open(BucketConfig.S3 bucket) {
         S3ConfigBuilder settings = S3Config.builder(bucket.location());
         bucket.endpoint().ifPresent(settings::endpoint);
         bucket.region().ifPresent(settings::region);

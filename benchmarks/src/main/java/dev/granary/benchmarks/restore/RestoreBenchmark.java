@@ -5,6 +5,7 @@ import dev.granary.benchmarks.harness.Report;
 import dev.granary.cache.Backend;
 import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.demo.DriverVariables;
@@ -127,7 +128,8 @@ public final class RestoreBenchmark extends BenchmarkCommand {
     private void checkClient(String address) {
         try {
             GranaryConfig config = GranaryConfig.builder().bucket(address).build();
-            if (config.buckets().getFirst().client() != S3ClientLibrary.AWS) {
+            if (!(config.buckets().getFirst() instanceof BucketConfig.S3 bucket)
+                    || bucket.client() != S3ClientLibrary.AWS) {
                 throw wrong("the client of the bucket must be aws: its requests are compared with"
                         + " those of the AWS SDK");
             }

@@ -2,6 +2,7 @@ package dev.granary.benchmarks.restore;
 
 import dev.granary.benchmarks.harness.Workspace;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
@@ -73,7 +74,8 @@ final class RestoreStores extends Workspace {
 
     /** Opens the reader of the bucket's objects without Granary. */
     BareObjectReader openBare() throws ConfigException {
-        return BareObjectReader.open(withBucket().build().buckets().getFirst());
+        return BareObjectReader.open(
+                (BucketConfig.S3) withBucket().build().buckets().getFirst());
     }
 
     private Path local() {

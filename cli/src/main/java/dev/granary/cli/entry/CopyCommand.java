@@ -31,13 +31,16 @@ import java.util.List;
                         + " reported. They are programs that will run: copy only from people you"
                         + " trust.")
 public final class CopyCommand extends OutputCommand {
-    @Parameters(index = "0", paramLabel = "FROM", description = "a directory or s3://NAME/PREFIX")
+    @Parameters(
+            index = "0",
+            paramLabel = "FROM",
+            description = "a directory, s3://NAME/PREFIX or file:///PATH")
     private String source = "";
 
     @Parameters(
             index = "1",
             paramLabel = "TO",
-            description = "a directory, which need not exist, or s3://NAME/PREFIX")
+            description = "the same; a directory need not exist")
     private String destination = "";
 
     @Mixin

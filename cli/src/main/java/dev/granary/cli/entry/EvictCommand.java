@@ -70,8 +70,9 @@ public final class EvictCommand extends OutputCommand {
             throw new UsageException("--yes has no effect without --all");
         }
         if (place.isBucket()) {
-            throw new UsageException("evict works on directories; entries leave a bucket by granary"
-                    + " compact --without ID");
+            throw new UsageException(
+                    "evict works on local directories; entries leave a bucket by granary"
+                            + " compact --without ID");
         }
         GranaryConfig config = place.config();
         try (LocalTier tier = TierFactory.localWithoutEviction(config)) {

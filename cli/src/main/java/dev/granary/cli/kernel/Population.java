@@ -107,7 +107,7 @@ final class Population {
                         "pending", pending,
                         "unreadable", unreadable.size(),
                         "readBack", confirmed.size() - unreadable.size()));
-        report.line(target.location() + ": " + published.stored() + " published, "
+        report.line(target.address() + ": " + published.stored() + " published, "
                 + published.present() + " there already, " + published.failed() + " failed"
                 + (pending == 0 ? "" : ", " + pending + " pending")
                 + (unreadable.isEmpty()

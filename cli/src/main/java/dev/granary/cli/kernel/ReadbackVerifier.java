@@ -2,6 +2,7 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.coordinator.config.BucketConfig;
@@ -94,8 +95,10 @@ final class ReadbackVerifier {
             throws ConfigException, InterruptedException {
         ExecutorService threads = Executors.newFixedThreadPool(
                 MAX_CONCURRENT, DaemonThreads.named("granary-readback"));
-        try (BucketTier reader = TierFactory.bucketForBackground(bucket)) {
-            waits.watch(bucket.name(), reader.traffic()::quiet);
+        try (PersistentCache reader = TierFactory.openForBackground(bucket)) {
+            if (reader instanceof BucketTier tier) {
+                waits.watch(bucket.name(), tier.traffic()::quiet);
+            }
             Map<Id, Future<Optional<String>>> results = new LinkedHashMap<>();
             ids.forEach(id -> results.put(id, threads.submit(() -> problem(id, reader, progress))));
             Map<Id, String> unreadable = new LinkedHashMap<>();
@@ -118,7 +121,7 @@ final class ReadbackVerifier {
     }
 
     /** Returns the cause why the reader has no sound entry of {@code id}; empty if it has one. */
-    private Optional<String> problem(Id id, BucketTier reader, IntConsumer progress) {
+    private Optional<String> problem(Id id, PersistentCache reader, IntConsumer progress) {
         if (isTimedOut()) {
             return Optional.of("nothing could be read for " + timeout.toSeconds() + " s");
         }

@@ -116,7 +116,7 @@ public final class CompactCommand extends OutputCommand {
     @Override
     public Integer call() throws Exception {
         GranaryConfig config = buckets.set(local.builder()).build();
-        BucketConfig bucket = bucket(config);
+        BucketConfig.S3 bucket = bucket(config);
         for (String id : without) {
             if (id.length() < MIN_DIGITS) {
                 throw new UsageException("--without " + id + " is too short: give at least "
@@ -152,16 +152,20 @@ public final class CompactCommand extends OutputCommand {
         return isSuccess ? 0 : 1;
     }
 
-    private BucketConfig bucket(GranaryConfig config) throws ConfigException {
-        if (place != null) {
-            return Places.writableBucket(place, buckets.builder());
+    private BucketConfig.S3 bucket(GranaryConfig config) throws ConfigException {
+        BucketConfig layer = place != null
+                ? Places.writableBucket(place, buckets.builder())
+                : config.buckets().stream()
+                        .filter(BucketConfig::isWritable)
+                        .findFirst()
+                        .orElseThrow(() -> new ConfigException(
+                                "No writable bucket is configured; give s3://NAME/PREFIX or set"
+                                        + " GRANARY_BUCKET."));
+        if (layer instanceof BucketConfig.S3 bucket) {
+            return bucket;
         }
-        return config.buckets().stream()
-                .filter(BucketConfig::isWritable)
-                .findFirst()
-                .orElseThrow(() -> new ConfigException(
-                        "No writable bucket is configured; give s3://NAME/PREFIX or set"
-                                + " GRANARY_BUCKET."));
+        throw new ConfigException(
+                layer.name() + " is a directory, which has no packs; name a bucket.");
     }
 
     private static void heading(BucketConfig bucket, String target, Report report) {
@@ -201,7 +205,7 @@ public final class CompactCommand extends OutputCommand {
      * action. Entries may vanish meanwhile; if all listed ones did, the listing was wrong.
      */
     private boolean compact(
-            BucketConfig bucket, BucketTier tier, BulkBucket bulk, String target, Report report)
+            BucketConfig.S3 bucket, BucketTier tier, BulkBucket bulk, String target, Report report)
             throws CompactionException, CommandFailedException {
         Optional<CompactionReport> compacted = Optional.empty();
         PackRemover.Removal removal;
@@ -239,7 +243,7 @@ public final class CompactCommand extends OutputCommand {
     }
 
     private static void add(
-            BucketConfig bucket,
+            BucketConfig.S3 bucket,
             CompactionReport done,
             PackRemover.Removal removal,
             Report report) {

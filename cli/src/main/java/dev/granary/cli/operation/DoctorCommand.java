@@ -165,6 +165,9 @@ public final class DoctorCommand extends OutputCommand {
     }
 
     private List<CheckResult> bucket(BucketConfig layer) {
+        if (layer instanceof BucketConfig.Directory shared) {
+            return List.of(TierFactory.shared(shared).check(isQuick));
+        }
         try (BucketTier tier = TierFactory.bucket(layer, Optional.empty())) {
             return isQuick
                     ? List.of(tier.reach()

@@ -50,7 +50,7 @@ public final class VerifyCommand extends OutputCommand {
     public Integer call() throws Exception {
         boolean isBucket = place.isBucket();
         if (isBucket && isRepairing) {
-            throw new UsageException("--repair works on directories; in a bucket, publish the"
+            throw new UsageException("--repair works on local directories; in a layer, publish the"
                     + " kernels again by granary populate");
         }
         GranaryConfig config = place.config();

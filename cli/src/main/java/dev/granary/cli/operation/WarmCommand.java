@@ -83,7 +83,7 @@ public final class WarmCommand extends OutputCommand {
                     try {
                         Warming warmed = from(layer, target, config, local);
                         isSuccess &= warmed.isWhole();
-                        if (warmed.plan().entries() + warmed.present() > 0
+                        if (warmed.wanted() + warmed.present() > 0
                                 || warmed.entries().failed() > 0) {
                             empty.remove(target);
                         }
@@ -124,6 +124,12 @@ public final class WarmCommand extends OutputCommand {
     private Warming from(BucketConfig layer, String target, GranaryConfig config, LocalTier local)
             throws ConfigException, IOException, InterruptedException {
         SilenceMonitor waits = new SilenceMonitor();
+        if (layer instanceof BucketConfig.Directory shared) {
+            try (ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
+                return Warming.run(shared, local, target, (entries, of) -> progress.passing(
+                        Units.bytes(entries.copiedBytes()) + " of " + Units.bytes(of)));
+            }
+        }
         try (BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config));
                 ProgressLine progress = new ProgressLine(err(), "warming", 0).watching(waits)) {
             waits.watch(layer.name(), bucket.traffic()::quiet);
@@ -139,7 +145,7 @@ public final class WarmCommand extends OutputCommand {
 
     private static void add(Duration elapsed, Warming warmed, Report report) {
         EntryCopier entries = warmed.entries();
-        long unpacked = warmed.plan().unpackedEntries();
+        long unpacked = warmed.unpacked();
         Place.add("installed", entries.copied(), entries.copiedBytes(), report)
                 .field("present", warmed.present())
                 .field("skipped", entries.failed())
@@ -158,7 +164,7 @@ public final class WarmCommand extends OutputCommand {
     /** Adds one line for each problem, with what to do about it. */
     private static void addProblems(
             GranaryConfig config, BucketConfig layer, Warming warmed, Report report) {
-        Optional<String> unlisted = warmed.plan().unlisted();
+        Optional<String> unlisted = warmed.unlisted();
         report.data("unlisted", unlisted).data("displaced", warmed.displaced());
         unlisted.ifPresent(cause -> report.problem("unpacked entries could not be listed in "
                 + layer.name() + " (" + cause + "); --packs-only leaves them out"));

@@ -17,7 +17,8 @@ public final class PlaceOptions {
     @Parameters(
             arity = "0..1",
             paramLabel = "PLACE",
-            description = "a directory or s3://NAME/PREFIX; default: the local directory")
+            description =
+                    "a directory, s3://NAME/PREFIX or file:///PATH; default: the local directory")
     private @Nullable String place;
 
     @Mixin
@@ -57,7 +58,7 @@ public final class PlaceOptions {
             return Places.local(config());
         }
         return isBucket
-                ? Places.of(Places.bucket(place, buckets.builder()))
+                ? Places.layer(place, buckets.builder())
                 : Places.source(place, buckets.builder());
     }
 }

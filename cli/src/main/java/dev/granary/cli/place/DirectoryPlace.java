@@ -17,7 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Consumer;
 
-/** Directory of entries, in the form of a local directory. */
+/** Directory of entries, in the form of a local directory, or shared by machines. */
 final class DirectoryPlace extends Place {
     /** The number of entries that are read, and perhaps stored in a bucket, at once. */
     private static final int READERS = 16;
@@ -25,11 +25,11 @@ final class DirectoryPlace extends Place {
     private final EntryFiles files;
 
     DirectoryPlace(Path directory) {
-        this(directory, EntryFiles.in(directory));
+        this(directory.toString(), EntryFiles.in(directory));
     }
 
-    private DirectoryPlace(Path directory, EntryFiles files) {
-        super(directory.toString(), files);
+    DirectoryPlace(String name, EntryFiles files) {
+        super(name, files);
         this.files = files;
     }
 

@@ -1,11 +1,13 @@
 package dev.granary.cli.place;
 
+import dev.granary.cache.support.CheckResult.Problem;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.toml.SafeText;
+import dev.granary.local.EntryFiles;
 import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.PrivateSubdirectory;
 import dev.granary.s3.BucketTier;
@@ -18,12 +20,13 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Opener of the places that a command line names: {@code s3://} and a bucket, with options as in
- * {@code --bucket}, or else a directory, which is the one that {@code --dir} would use.
+ * Opener of the places that a command line names: {@code s3://} and a bucket, or {@code file:///}
+ * and a shared directory, with options as in {@code --bucket}; or else a directory, which is the
+ * one that {@code --dir} would use.
  */
 public final class Places {
     private static final String SCHEME_END = "://";
-    private static final String BUCKET = "s3" + SCHEME_END;
+    private static final List<String> LAYERS = List.of("s3" + SCHEME_END, "file" + SCHEME_END);
 
     private Places() {}
 
@@ -35,15 +38,36 @@ public final class Places {
      */
     public static Place source(String text, GranaryConfigBuilder builder) throws ConfigException {
         if (isBucket(text)) {
-            return of(bucket(text, builder));
+            return of(existing(bucket(text, builder)));
         }
         Path named = path(text);
         DirectoryPlace place = new DirectoryPlace(PrivateSubdirectory.resolve(named));
-        if (!place.exists()) {
-            place = new DirectoryPlace(named); // written by another user
+        return place.exists()
+                ? place
+                : existing(new DirectoryPlace(named), named); // written by another user
+    }
+
+    /**
+     * Opens the layer that a text names, to read from it.
+     *
+     * @param builder the settings for buckets
+     * @throws ConfigException if it cannot be opened, or is a directory without entries
+     */
+    public static Place layer(String text, GranaryConfigBuilder builder) throws ConfigException {
+        return of(existing(bucket(text, builder)));
+    }
+
+    private static BucketConfig existing(BucketConfig layer) throws ConfigException {
+        if (layer instanceof BucketConfig.Directory shared) {
+            existing(of(shared), shared.path());
         }
+        return layer;
+    }
+
+    private static DirectoryPlace existing(DirectoryPlace place, Path named)
+            throws ConfigException {
         if (!place.exists()) {
-            throw new ConfigException(SafeText.of(text)
+            throw new ConfigException(SafeText.of(place.name())
                     + (Files.isDirectory(named)
                             ? " has no entries: it has no subdirectory v3"
                             : " is not a directory"));
@@ -98,37 +122,55 @@ public final class Places {
     }
 
     /**
-     * Opens the place of a bucket, whose requests may take longer than in a lookup. Sends nothing.
+     * Opens the place of a layer; the requests to a bucket may take longer than in a lookup. Sends
+     * nothing.
      *
      * @throws ConfigException if it cannot be opened as configured
      */
-    public static Place of(BucketConfig bucket) throws ConfigException {
-        return new BucketPlace(bucket.name(), TierFactory.bucketForBackground(bucket));
+    public static Place of(BucketConfig layer) throws ConfigException {
+        return switch (layer) {
+            case BucketConfig.Directory shared -> of(shared);
+            case BucketConfig.S3 bucket ->
+                new BucketPlace(bucket.name(), TierFactory.bucketForBackground(bucket));
+        };
+    }
+
+    static DirectoryPlace of(BucketConfig.Directory shared) {
+        return new DirectoryPlace(shared.name(), EntryFiles.shared(shared.path()));
     }
 
     /**
-     * Sends one small request, which needs the server, the credentials and the bucket.
+     * Sends one small request, which needs the server, the credentials and the bucket; or looks
+     * whether a shared directory is there.
      *
-     * @return the cause and the cure in one line; empty if the bucket can be used
+     * @return the cause and the cure in one line; empty if the layer can be used
      * @throws ConfigException if the bucket cannot be opened as configured
      */
     public static Optional<String> problem(BucketConfig bucket) throws ConfigException {
+        if (bucket instanceof BucketConfig.Directory shared) {
+            return TierFactory.shared(shared).check(true) instanceof Problem(var cause, var cure)
+                    ? Optional.of(cause + "; " + cure)
+                    : Optional.empty();
+        }
         try (BucketTier tier = TierFactory.bucketForBackground(bucket)) {
             return tier.reach().map(problem -> problem.cause() + "; " + problem.cure());
         }
     }
 
     /**
-     * Returns whether a text names a bucket, not a directory.
+     * Returns whether a text names a layer: a bucket or a shared directory, which have no private
+     * subdirectory, capacity and counters.
      *
      * @throws ConfigException if it names another kind of place
      */
     public static boolean isBucket(String text) throws ConfigException {
-        if (text.contains(SCHEME_END) && !text.startsWith(BUCKET)) {
+        boolean isLayer = LAYERS.stream().anyMatch(text::startsWith);
+        if (text.contains(SCHEME_END) && !isLayer) {
             throw new ConfigException(SafeText.of(text.substring(0, text.indexOf(SCHEME_END)))
-                    + ": is no kind of place; give a directory or s3://NAME/PREFIX");
+                    + ": is no kind of place; give a directory, s3://NAME/PREFIX or"
+                    + " file:///PATH");
         }
-        return text.startsWith(BUCKET);
+        return isLayer;
     }
 
     /**
@@ -158,7 +200,7 @@ public final class Places {
     public static BucketConfig bucket(String text, GranaryConfigBuilder builder)
             throws ConfigException {
         for (BucketConfig configured : builder.build().buckets()) {
-            if (configured.location().toString().equals(text)) {
+            if (configured.address().equals(text)) {
                 return configured; // with its own endpoint and options
             }
         }

@@ -84,7 +84,7 @@ class WarmingTest {
         assertEquals(
                 List.of(50L, 50L, 0L, 0L, true),
                 List.of(
-                        report.plan().entries(),
+                        report.wanted(),
                         report.entries().copied(),
                         report.present(),
                         report.displaced(),
@@ -106,7 +106,7 @@ class WarmingTest {
         assertEquals(
                 List.of(0L, 0L, 50L, 0L),
                 List.of(
-                        again.plan().entries(),
+                        again.wanted(),
                         again.entries().copied(),
                         again.present(),
                         again.entries().receivedBytes()));
@@ -132,11 +132,11 @@ class WarmingTest {
         fleet.publish(of(kernels.subList(4, 10)));
         Warming packs = warm(fleet.config("first").build(), BulkEntryReader.UnpackedEntries.SKIP);
         assertEquals(
-                List.of(6L, 0L), List.of(packs.entries().copied(), packs.plan().unpackedEntries()));
+                List.of(6L, 0L), List.of(packs.entries().copied(), packs.unpacked()));
         fleet.requests();
         Warming both = warm(fleet.config("second").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(
-                List.of(10L, 4L), List.of(both.entries().copied(), both.plan().unpackedEntries()));
+                List.of(10L, 4L), List.of(both.entries().copied(), both.unpacked()));
         assertEquals(4, fleet.requests().stream().filter("GET entry"::equals).count());
         fleet.plan(FaultPlan.when(
                 request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
@@ -144,7 +144,7 @@ class WarmingTest {
                 warm(fleet.config("third").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(6, unlisted.entries().copied());
         assertTrue(
-                unlisted.plan().unlisted().orElseThrow().contains("AccessDenied"),
+                unlisted.unlisted().orElseThrow().contains("AccessDenied"),
                 unlisted::toString);
     }
 

@@ -5,42 +5,89 @@ import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Location;
 
 import java.net.URI;
+import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Optional;
 
-/**
- * Configuration of one bucket.
- *
- * @param location bucket and prefix
- * @param access whether entries are published there
- * @param endpoint the address of its object store; empty: Amazon's
- * @param region its region; empty: the result of the AWS SDK's usual chain
- * @param client the client library
- */
-public record BucketConfig(
-        S3Location location,
-        S3Access access,
-        Optional<URI> endpoint,
-        Optional<String> region,
-        S3ClientLibrary client) {
-    /** Returns the name of this bucket among all buckets of all servers. */
-    public String name() {
-        return location + endpoint.map(address -> " at " + address).orElse("");
-    }
+/** Configuration of one shared layer: a bucket of an object store, or a shared directory. */
+public sealed interface BucketConfig {
+    /** Returns the address without options, such as {@code s3://kernels/team}. */
+    String address();
+
+    /** Returns the name of this layer among all layers. */
+    String name();
 
     /** Returns true if entries may be published there. */
-    public boolean isWritable() {
-        return access == S3Access.READ_WRITE;
+    boolean isWritable();
+
+    /**
+     * Configuration of a bucket.
+     *
+     * @param location bucket and prefix
+     * @param access whether entries are published there
+     * @param endpoint the address of its object store; empty: Amazon's
+     * @param region its region; empty: the result of the AWS SDK's usual chain
+     * @param client the client library
+     */
+    record S3(
+            S3Location location,
+            S3Access access,
+            Optional<URI> endpoint,
+            Optional<String> region,
+            S3ClientLibrary client)
+            implements BucketConfig {
+        @Override
+        public String address() {
+            return location.toString();
+        }
+
+        /** Returns the name of this bucket among all buckets of all servers. */
+        @Override
+        public String name() {
+            return location + endpoint.map(text -> " at " + text).orElse("");
+        }
+
+        @Override
+        public boolean isWritable() {
+            return access == S3Access.READ_WRITE;
+        }
+
+        /** Returns a text for people: the name, and the values that differ from the defaults. */
+        @Override
+        public String toString() {
+            return name()
+                    + region.map(text -> " in " + text).orElse("")
+                    + (client == S3ClientLibrary.AWS
+                            ? ""
+                            : " through " + client.name().toLowerCase(Locale.ROOT))
+                    + (isWritable() ? "" : ", read-only");
+        }
     }
 
-    /** Returns a text for people: the name, and the values that differ from the defaults. */
-    @Override
-    public String toString() {
-        return name()
-                + region.map(text -> " in " + text).orElse("")
-                + (client == S3ClientLibrary.AWS
-                        ? ""
-                        : " through " + client.name().toLowerCase(Locale.ROOT))
-                + (isWritable() ? "" : ", read-only");
+    /**
+     * Configuration of a shared directory.
+     *
+     * @param path the absolute path
+     * @param isWritable whether entries are published there
+     */
+    record Directory(Path path, boolean isWritable) implements BucketConfig {
+        /** The start of its address. */
+        static final String SCHEME = "file:";
+
+        @Override
+        public String address() {
+            return SCHEME + "//" + path;
+        }
+
+        @Override
+        public String name() {
+            return address();
+        }
+
+        /** Returns a text for people. */
+        @Override
+        public String toString() {
+            return name() + (isWritable ? "" : ", read-only");
+        }
     }
 }

@@ -9,21 +9,27 @@ import org.jspecify.annotations.Nullable;
 
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Bucket in a configuration text, such as
- * {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com}. Omitted options come
- * from the settings for all buckets.
+ * Bucket or shared directory in a configuration text, such as
+ * {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com} or
+ * {@code file:///seed?access=read}. Omitted options come from the settings for all buckets.
  */
 final class BucketUri {
     private static final String OPTIONS =
             "options such as ?access=read&endpoint=URL&region=NAME&client=minio, each once";
+    private static final String DIRECTORY =
+            "file:///PATH, an absolute path without a host, with %20 for a blank";
+    private static final String DIRECTORY_OPTION =
+            "access=read or access=read-write as the only option of a file: address";
     private static final Pattern SEPARATOR = Pattern.compile("[\\s,]+");
     private static final Pattern NAME = Pattern.compile("[a-z][a-z-]{0,31}");
     // no access key is so short
@@ -32,14 +38,27 @@ final class BucketUri {
             Set.of("access", "read", "read-write", "endpoint", "region", "client", "aws", "minio");
     private static final Pattern REGION = Pattern.compile("[a-z0-9][a-z0-9-]{0,62}");
 
-    private final S3Location location;
+    private final @Nullable S3Location location;
+    private final @Nullable Path directory; // one of the two
     private S3Access access = S3Access.READ_WRITE;
     private @Nullable URI endpoint;
     private @Nullable String region;
     private @Nullable S3ClientLibrary client;
 
-    private BucketUri(S3Location location) {
-        this.location = location;
+    private BucketUri(String address, boolean hasUser) {
+        boolean isDirectory = address.startsWith(BucketConfig.Directory.SCHEME);
+        this.location = isDirectory ? null : S3Location.parse(address);
+        this.directory = isDirectory ? directory(address, hasUser) : null;
+    }
+
+    private static Path directory(String address, boolean hasUser) {
+        try {
+            return Path.of(URI.create(address)).normalize();
+        } catch (IllegalArgumentException e) { // also of a host, or a relative path
+            throw new Setting.WrongPart(
+                    hasUser ? BucketConfig.Directory.SCHEME + "..." : SafeText.of(address),
+                    DIRECTORY);
+        }
     }
 
     /**
@@ -58,8 +77,7 @@ final class BucketUri {
 
     private static BucketUri parse(String text, boolean hasUser) {
         int mark = text.indexOf('?');
-        BucketUri layer =
-                new BucketUri(S3Location.parse(mark < 0 ? text : text.substring(0, mark)));
+        BucketUri layer = new BucketUri(mark < 0 ? text : text.substring(0, mark), hasUser);
         if (mark >= 0) {
             Set<String> seen = new HashSet<>();
             for (String option : text.substring(mark + 1).split("&", -1)) {
@@ -115,6 +133,9 @@ final class BucketUri {
      * @param option the option for messages
      */
     private void set(String option, String name, String value) {
+        if (directory != null && !name.equals("access")) {
+            throw new Setting.WrongPart(option, DIRECTORY_OPTION);
+        }
         switch (name) {
             case "access" ->
                 access = switch (value) {
@@ -144,10 +165,13 @@ final class BucketUri {
         }
     }
 
-    /** Returns the configuration of this bucket, with defaults for omitted options. */
+    /** Returns the configuration of this layer, with defaults for omitted options. */
     BucketConfig with(Optional<URI> defaultEndpoint, S3ClientLibrary defaultClient) {
-        return new BucketConfig(
-                location,
+        if (directory != null) {
+            return new BucketConfig.Directory(directory, access == S3Access.READ_WRITE);
+        }
+        return new BucketConfig.S3(
+                Objects.requireNonNull(location),
                 access,
                 endpoint == null ? defaultEndpoint : Optional.of(endpoint),
                 Optional.ofNullable(region),

@@ -43,7 +43,8 @@ public final class GranaryConfigBuilder {
      * Adds a shared bucket after those that were added, such as {@code s3://name/prefix}; default:
      * none. The options access, endpoint, region and client follow a question mark:
      * {@code s3://vendor/kernels?access=read&endpoint=https://s3.example.com&client=minio}. Several
-     * buckets are separated by commas or blanks.
+     * buckets are separated by commas or blanks. {@code file:///path} is a directory that machines
+     * share, with the option access only.
      */
     public GranaryConfigBuilder bucket(String address) throws ConfigException {
         buckets.addAll(Setting.BUCKET.parse(address, "The bucket"));

@@ -38,7 +38,7 @@ record Setting<T>(
             "GRANARY_BUCKET",
             TEXT_OR_LIST,
             "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots"
-                    + " and dashes",
+                    + " and dashes; or file:///directory",
             BucketUri::parseAll);
     static final Setting<URI> ENDPOINT = new Setting<>(
             "endpoint",

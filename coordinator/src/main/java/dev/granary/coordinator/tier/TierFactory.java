@@ -1,5 +1,6 @@
 package dev.granary.coordinator.tier;
 
+import dev.granary.cache.PersistentCache;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
@@ -7,6 +8,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
+import dev.granary.local.SharedDirectory;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.config.S3ClientLibrary;
@@ -22,7 +24,9 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Factory of the tiers that a configuration names: the local tier and buckets. */
+/**
+ * Factory of the tiers that a configuration names: the local tier, buckets and shared directories.
+ */
 public final class TierFactory {
     private static final Duration BACKGROUND_TIMEOUT = Duration.ofSeconds(30);
     private static final Duration BACKGROUND_STALL = Duration.ofSeconds(5);
@@ -93,12 +97,34 @@ public final class TierFactory {
 
     /** Returns an opener of the buckets of {@code config} for lookups. */
     public static Tiers.BucketOpener buckets(GranaryConfig config) {
-        return bucket -> bucket(bucket, directory(config));
+        return layer -> open(layer, directory(config));
+    }
+
+    /** Opens a layer for lookups as {@link #bucket} does; a directory is not read. */
+    static PersistentCache open(BucketConfig layer, Optional<Path> directory)
+            throws ConfigException {
+        return layer instanceof BucketConfig.Directory shared
+                ? shared(shared)
+                : bucket(layer, directory);
+    }
+
+    /** Opens a layer for background work as {@link #bucketForBackground} does. */
+    public static PersistentCache openForBackground(BucketConfig layer) throws ConfigException {
+        return layer instanceof BucketConfig.Directory shared
+                ? shared(shared)
+                : bucketForBackground(layer);
+    }
+
+    /** Opens a shared directory, which is neither read nor created. */
+    public static SharedDirectory shared(BucketConfig.Directory layer) {
+        return new SharedDirectory(layer.path(), layer.isWritable());
     }
 
     /**
      * Opens the tier of a bucket. No request is sent. Pack indexes are cached in {@code directory},
      * if present.
+     *
+     * @throws ConfigException if the client library is missing, or the layer is no bucket
      */
     public static BucketTier bucket(BucketConfig layer, Optional<Path> directory)
             throws ConfigException {
@@ -125,25 +151,30 @@ public final class TierFactory {
 
     private static S3ConfigBuilder settings(BucketConfig layer, Optional<Path> directory)
             throws ConfigException {
-        if (!layer.client().isPresent()) {
-            throw missingClient(layer);
+        if (!(layer instanceof BucketConfig.S3 bucket)) {
+            throw new ConfigException(layer.name()
+                    + " is a directory, which has no packs; name a bucket, such as"
+                    + " s3://kernels/team.");
+        }
+        if (!bucket.client().isPresent()) {
+            throw missingClient(bucket);
         }
         try {
-            S3ConfigBuilder settings = S3Config.builder(layer.location())
-                    .client(layer.client())
-                    .access(layer.access())
+            S3ConfigBuilder settings = S3Config.builder(bucket.location())
+                    .client(bucket.client())
+                    .access(bucket.access())
                     .producer("granary " + GranaryConfig.VERSION);
-            layer.endpoint().ifPresent(settings::endpoint);
-            layer.region().ifPresent(settings::region);
+            bucket.endpoint().ifPresent(settings::endpoint);
+            bucket.region().ifPresent(settings::region);
             directory.ifPresent(local ->
-                    settings.packIndexCache(PackReader.indexDirectory(local, layer.name())));
+                    settings.packIndexCache(PackReader.indexDirectory(local, bucket.name())));
             return settings;
         } catch (IllegalArgumentException e) {
             throw new ConfigException(e.getMessage() + ".");
         }
     }
 
-    private static ConfigException missingClient(BucketConfig layer) {
+    private static ConfigException missingClient(BucketConfig.S3 layer) {
         String present = Arrays.stream(S3ClientLibrary.values())
                 .filter(S3ClientLibrary::isPresent)
                 .map(library -> ", or set the client to " + name(library))

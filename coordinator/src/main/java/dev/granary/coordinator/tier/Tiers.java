@@ -60,7 +60,7 @@ public record Tiers(
     /** The wait for a bucket of a lookup that changes nothing, which may take longer: 30 s. */
     private static final Duration READ_WAIT = Duration.ofSeconds(30);
 
-    /** The limit of a store in a plugged cache, in the background: 60 s. */
+    /** The limit of a store in a plugged cache or a shared directory, in the background: 60 s. */
     private static final Duration STORE_LIMIT = Duration.ofSeconds(60);
 
     /** The id of no entry, for calls that try a tier or open its connection. */
@@ -119,7 +119,7 @@ public record Tiers(
                 Optional.empty(),
                 List.of(),
                 List.of(),
-                bucket -> TierFactory.bucket(bucket, Optional.empty()),
+                layer -> TierFactory.open(layer, Optional.empty()),
                 InstantSource.system());
         return open(config, sources, READ_WAIT, true, events);
     }
@@ -141,7 +141,9 @@ public record Tiers(
                         bucket.name(),
                         bucket.isWritable() && !isReadOnly,
                         sources.buckets().open(bucket),
-                        Optional.empty());
+                        bucket instanceof BucketConfig.Directory
+                                ? Optional.of(STORE_LIMIT)
+                                : Optional.empty());
             }
             sources.after().forEach(opening::add);
             Optional<SwitchedTier> directory = isReadOnly || sources.local().isPresent()

@@ -18,7 +18,7 @@ public final class SafeText {
      * Each run of separators is scanned once.
      */
     private static final Pattern VALUE =
-            Pattern.compile("([?#=]).*?(?=(?<![\\s,])[\\s,]++s3://|$)", Pattern.DOTALL);
+            Pattern.compile("([?#=]).*?(?=(?<![\\s,])[\\s,]++(?:s3|file)://|$)", Pattern.DOTALL);
 
     private SafeText() {}
 

@@ -58,7 +58,7 @@ class GranaryConfigTest {
 
     private static List<BucketConfig> layers(
             String location, String endpoint, S3ClientLibrary client) {
-        return List.of(new BucketConfig(
+        return List.of(new BucketConfig.S3(
                 S3Location.parse(location),
                 S3Access.READ_WRITE,
                 Optional.of(URI.create(endpoint)),
@@ -386,19 +386,19 @@ class GranaryConfigTest {
     @DisplayName("several buckets keep their order; omitted options come from the settings for all")
     void severalBuckets() throws Exception {
         List<BucketConfig> expected = List.of(
-                new BucketConfig(
+                new BucketConfig.S3(
                         S3Location.parse("s3://team/x"),
                         S3Access.READ_WRITE,
                         Optional.of(URI.create("http://all:1")),
                         Optional.empty(),
                         S3ClientLibrary.AWS),
-                new BucketConfig(
+                new BucketConfig.S3(
                         S3Location.parse("s3://company"),
                         S3Access.READ,
                         Optional.of(URI.create("http://all:1")),
                         Optional.of("eu-1"),
                         S3ClientLibrary.AWS),
-                new BucketConfig(
+                new BucketConfig.S3(
                         S3Location.parse("s3://company"),
                         S3Access.READ_WRITE,
                         Optional.of(URI.create("https://own")),
@@ -451,6 +451,50 @@ class GranaryConfigTest {
                 refusal(() -> builder().bucket("s3://name" + options)),
                 "The bucket has '" + option + "'",
                 right);
+    }
+
+    @Test
+    @DisplayName(
+            "file:///path is a shared directory among the buckets, with the option access only")
+    void sharedDirectories() throws Exception {
+        environment.put("GRANARY_S3_ENDPOINT", "http://all:1");
+        environment.put(
+                "GRANARY_BUCKET", "file:///seed?access=read, s3://team, file:///my%20nas/x/");
+        List<BucketConfig> layers = builder().build().buckets();
+        assertEquals(
+                List.of(
+                        new BucketConfig.Directory(Path.of("/seed"), false),
+                        layers("s3://team", "http://all:1", S3ClientLibrary.AWS).getFirst(),
+                        new BucketConfig.Directory(Path.of("/my nas/x"), true)),
+                layers);
+        assertEquals(
+                List.of("file:///seed, read-only", "s3://team at http://all:1", "file:///my nas/x"),
+                layers.stream().map(BucketConfig::toString).toList());
+        assertEquals("file:///seed", layers.getFirst().name());
+        environment.remove("GRANARY_BUCKET");
+        file("bucket = ['file:///seed?access=read', 's3://team']");
+        assertEquals(layers.subList(0, 2), builder().build().buckets());
+        assertSays(
+                refusal(() ->
+                        builder().bucket("file:///x").bucket("file:///y/../x").build()),
+                "file:///x is named twice");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "file:kernels, file:kernels, an absolute path",
+        "file:./kernels, file:./kernels, an absolute path",
+        "file://nas/kernels, file://nas/kernels, without a host",
+        "file://me:hush@nas/kernels, file:..., without a host",
+        "file:///x?endpoint=http://nas:1, endpoint=http://nas:1, only option",
+        "file:///x?client=minio, client=minio, only option",
+        "file:///x?region=eu-1, region=eu-1, only option",
+        "file:///x?access=write, access=write, access=read"
+    })
+    @DisplayName("A wrong shared directory causes an error with the part and the expectation")
+    void wrongDirectories(String address, String part, String right) {
+        assertSays(
+                refusal(() -> builder().bucket(address)), "The bucket has '" + part + "'", right);
     }
 
     @Test

@@ -1,0 +1,160 @@
+package dev.granary.local;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
+import dev.granary.cache.StoreResult;
+import dev.granary.cache.format.EntryFormat;
+import dev.granary.cache.format.EntryFormat.VerificationLevel;
+import dev.granary.cache.support.CheckResult;
+import dev.granary.cache.support.CheckResult.Problem;
+import dev.granary.cache.support.CheckResult.Sound;
+
+import org.jspecify.annotations.Nullable;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * Directory of entries that any number of machines share, for example over NFS: {@link EntryFiles}
+ * without locks, sweeps and a capacity. A missing directory is created by the first store. A call
+ * takes as long as the file system does, which may be forever if its server does not answer.
+ */
+public final class SharedDirectory implements PersistentCache {
+    private final Path directory;
+    private final boolean isWritable;
+    private final EntryFiles files;
+    private volatile boolean isClosed;
+
+    /**
+     * Creates the cache; neither reads nor creates the directory.
+     *
+     * @param isWritable false to change nothing there, not even remove damaged entries
+     */
+    public SharedDirectory(Path directory, boolean isWritable) {
+        this.directory = directory.toAbsolutePath().normalize();
+        this.isWritable = isWritable;
+        this.files = EntryFiles.shared(directory);
+    }
+
+    @Override
+    public LoadResult load(Id id) {
+        return loadInto(id, null);
+    }
+
+    @Override
+    public LoadResult load(Id id, Arena memory) {
+        return loadInto(id, memory);
+    }
+
+    private LoadResult loadInto(Id id, @Nullable Arena memory) {
+        requireOpen();
+        Path file = files.file(id);
+        try {
+            LoadResult found = files.read(file, memory, decoder(id)).result();
+            if (isWritable && EntryFiles.isRemovable(found)) {
+                removeDamaged(file, id);
+            }
+            return found;
+        } catch (IOException e) {
+            return new LoadResult.Unavailable(e.toString());
+        }
+    }
+
+    private void removeDamaged(Path file, Id id) {
+        try {
+            files.removeDamaged(file, decoder(id));
+        } catch (IOException e) {
+            return; // the next store replaces it
+        }
+    }
+
+    private static EntryFiles.Decoder decoder(Id id) {
+        return stored -> EntryFormat.decode(stored, id, VerificationLevel.CONTENT_HASH);
+    }
+
+    /** Stores an entry. One with the same id and other content is replaced as a whole. */
+    @Override
+    public StoreResult store(Entry entry) {
+        requireOpen();
+        if (!isWritable) {
+            return new StoreResult.Refused(
+                    StoreResult.Scope.STORE, directory + " is configured as read-only");
+        }
+        return has(entry) ? StoreResult.DUPLICATE : files.store(entry);
+    }
+
+    private boolean has(Entry entry) {
+        try (Arena memory = Arena.ofConfined()) {
+            return EntryFiles.isSame(
+                    files.read(files.file(entry.id()), memory, decoder(entry.id())), entry);
+        } catch (IOException e) {
+            return false; // perhaps it can be replaced
+        }
+    }
+
+    /** Removes an entry, unless the directory is read-only or has other content. */
+    @Override
+    public void discard(Entry entry) {
+        requireOpen();
+        if (isWritable) {
+            try {
+                files.remove(entry, decoder(entry.id()));
+            } catch (IOException e) {
+                return; // cannot be written now
+            }
+        }
+    }
+
+    /**
+     * Checks whether the directory can be used as configured.
+     *
+     * @param isQuick true to write nothing
+     */
+    public CheckResult check(boolean isQuick) {
+        Path existing = EntryFiles.existing(directory);
+        boolean isMissing = !existing.equals(directory);
+        if (isMissing && !isWritable) {
+            return problem("it does not exist");
+        }
+        try (DirectoryStream<Path> _ = Files.newDirectoryStream(existing)) {
+            if (isWritable && !Files.isWritable(existing)) {
+                return problem("this user cannot write in " + existing);
+            }
+            if (isWritable && !isMissing && !isQuick) {
+                Files.delete(Files.createTempFile(directory, "granary-", ".probe"));
+            }
+            return new Sound(directory
+                    + (isMissing
+                            ? " is created by the first store"
+                            : " can be read" + (isWritable ? " and written" : "") + ", on "
+                                    + Files.getFileStore(directory).type()));
+        } catch (IOException e) {
+            return problem(e.toString());
+        }
+    }
+
+    private Problem problem(String cause) {
+        return new Problem(
+                directory + " cannot be " + (isWritable ? "written" : "read") + ": " + cause,
+                isWritable
+                        ? "mount it, give this user write access, or add ?access=read"
+                        : "mount it, give this user access, or name another directory");
+    }
+
+    /** Closes the cache; the files stay. */
+    @Override
+    public void close() {
+        isClosed = true;
+    }
+
+    private void requireOpen() {
+        if (isClosed) {
+            throw new IllegalStateException("The cache on " + directory + " is closed");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+package dev.granary.local;
+
+import dev.granary.cache.PersistentCache;
+import dev.granary.cache.contract.PersistentCacheContract;
+
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+
+/** Contract suite of persistent caches, run on a shared directory. */
+final class SharedDirectoryContractTest extends PersistentCacheContract {
+    @TempDir
+    private Path temporary;
+
+    @Override
+    protected PersistentCache openCache() {
+        return new SharedDirectory(temporary.resolve("some/cache"), true);
+    }
+}
