@@ -163,7 +163,6 @@ class SharedDirectoryCommandsTest {
     @DisplayName("compact says that a directory has no packs")
     void compact() {
         fill(1);
-        run("a", "compact", "--target", TARGET).exits(2).reports("has no packs");
         Cli.run("compact", layer, "--target", TARGET).exits(2).reports("has no packs");
     }
 }

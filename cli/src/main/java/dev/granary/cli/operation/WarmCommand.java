@@ -126,8 +126,12 @@ public final class WarmCommand extends OutputCommand {
         SilenceMonitor waits = new SilenceMonitor();
         if (layer instanceof BucketConfig.Directory shared) {
             try (ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
-                return Warming.run(shared, local, target, (entries, of) -> progress.passing(
-                        Units.bytes(entries.copiedBytes()) + " of " + Units.bytes(of)));
+                return Warming.run(
+                        shared,
+                        local,
+                        target,
+                        (entries, of) -> progress.passing(
+                                Units.bytes(entries.copiedBytes()) + " of " + Units.bytes(of)));
             }
         }
         try (BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config));

@@ -131,21 +131,17 @@ class WarmingTest {
         }
         fleet.publish(of(kernels.subList(4, 10)));
         Warming packs = warm(fleet.config("first").build(), BulkEntryReader.UnpackedEntries.SKIP);
-        assertEquals(
-                List.of(6L, 0L), List.of(packs.entries().copied(), packs.unpacked()));
+        assertEquals(List.of(6L, 0L), List.of(packs.entries().copied(), packs.unpacked()));
         fleet.requests();
         Warming both = warm(fleet.config("second").build(), BulkEntryReader.UnpackedEntries.READ);
-        assertEquals(
-                List.of(10L, 4L), List.of(both.entries().copied(), both.unpacked()));
+        assertEquals(List.of(10L, 4L), List.of(both.entries().copied(), both.unpacked()));
         assertEquals(4, fleet.requests().stream().filter("GET entry"::equals).count());
         fleet.plan(FaultPlan.when(
                 request -> request.operation().equals("LIST"), new Fault.Lost(Fault.DENIED)));
         Warming unlisted =
                 warm(fleet.config("third").build(), BulkEntryReader.UnpackedEntries.READ);
         assertEquals(6, unlisted.entries().copied());
-        assertTrue(
-                unlisted.unlisted().orElseThrow().contains("AccessDenied"),
-                unlisted::toString);
+        assertTrue(unlisted.unlisted().orElseThrow().contains("AccessDenied"), unlisted::toString);
     }
 
     @Test
