@@ -456,10 +456,10 @@ public final class Granary implements AutoCloseable {
             int left = uploads.map(UploadQueue::size).orElse(0);
             if (left > 0) {
                 LOG.warn(
-                        "{} entries were not uploaded to {}; the next process with this local"
-                                + " directory uploads those that are in it.",
-                        left,
-                        tiers.target().orElseThrow().name());
+                        "Not uploaded to {}: {} so far; the next process with this local"
+                                + " directory uploads the entries that are in it.",
+                        tiers.target().orElseThrow().name(),
+                        left);
             }
             closer.close();
             try {

@@ -209,7 +209,9 @@ class SlowBucketTest {
             assertEquals(2, lines.size(), log::toString);
             assertTrue(lines.get(0).contains("refused a write, so uploads pause"), lines::toString);
             assertTrue(
-                    lines.get(1).contains(kernels + " entries were not uploaded to s3://refusing"),
+                    lines.get(1)
+                            .contains("Not uploaded to s3://refusing at " + server.endpoint() + ": "
+                                    + kernels + " so far"),
                     lines::toString);
             try (Granary next = Granary.open(config)) {
                 assertEquals(
