@@ -207,7 +207,8 @@ class StallTest {
                 "bucket",
                 Optional.of(server.endpoint()),
                 Optional.empty(),
-                Optional.of(new ConnectionSettings.Credentials("key", "secret")),
+                Optional.of(() ->
+                        new ConnectionSettings.Credentials("key", "secret", Optional.empty())),
                 4,
                 LONG,
                 Duration.ofSeconds(1),

@@ -8,6 +8,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** Configuration of one shared layer: a bucket of an object store, or a shared directory. */
 public sealed interface BucketConfig {
@@ -28,14 +29,31 @@ public sealed interface BucketConfig {
      * @param endpoint the address of its object store; empty: Amazon's
      * @param region its region; empty: the result of the AWS SDK's usual chain
      * @param client the client library
+     * @param credentials the source of its credentials; empty: the AWS SDK's usual chain
      */
     record S3(
             S3Location location,
             S3Access access,
             Optional<URI> endpoint,
             Optional<String> region,
-            S3ClientLibrary client)
+            S3ClientLibrary client,
+            Optional<Supplier<BucketCredentials>> credentials)
             implements BucketConfig {
+        /** Creates the configuration of a bucket with the usual credentials. */
+        public S3(
+                S3Location location,
+                S3Access access,
+                Optional<URI> endpoint,
+                Optional<String> region,
+                S3ClientLibrary client) {
+            this(location, access, endpoint, region, client, Optional.empty());
+        }
+
+        /** Returns this configuration with a source of credentials. */
+        public S3 withCredentials(Supplier<BucketCredentials> source) {
+            return new S3(location, access, endpoint, region, client, Optional.of(source));
+        }
+
         @Override
         public String address() {
             return location.toString();

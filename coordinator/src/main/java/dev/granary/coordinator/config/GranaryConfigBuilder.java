@@ -16,6 +16,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Builder of a {@link GranaryConfig}. Values that are not set come from the environment, the file
@@ -27,6 +29,7 @@ public final class GranaryConfigBuilder {
     private final Map<Setting<?>, Object> inCode = new HashMap<>();
     private Duration flushLimit = GranaryConfig.DEFAULT_FLUSH_LIMIT;
     private ConstantLimits constantLimits = ConstantLimits.NONE;
+    private Optional<Supplier<BucketCredentials>> credentials = Optional.empty();
     private boolean isOffline;
 
     GranaryConfigBuilder(Map<String, String> environment) {
@@ -63,6 +66,17 @@ public final class GranaryConfigBuilder {
      */
     public GranaryConfigBuilder endpoint(String address) throws ConfigException {
         return set(Setting.ENDPOINT, Setting.ENDPOINT.parse(address, "The endpoint"));
+    }
+
+    /**
+     * Sets the credentials of all buckets; default: those that the AWS SDK's usual chain finds.
+     *
+     * @param source returns the credentials of a request, on any thread; may return others each
+     *     time. An exception of it is a failed request
+     */
+    public GranaryConfigBuilder credentials(Supplier<BucketCredentials> source) {
+        credentials = Optional.of(source);
+        return this;
     }
 
     /**
@@ -213,7 +227,7 @@ public final class GranaryConfigBuilder {
         long capacity =
                 sources.find(Setting.CAPACITY).orElse(LocalTierConfig.DEFAULT_CAPACITY_BYTES);
         return new GranaryConfig(
-                isOffline ? List.of() : sources.buckets(),
+                isOffline ? List.of() : buckets(sources),
                 capacity == 0 ? directory : PrivateSubdirectory.resolve(directory),
                 capacity,
                 sources.find(Setting.EVICTION).orElse(EvictionPolicy.LRU),
@@ -225,6 +239,14 @@ public final class GranaryConfigBuilder {
                 constantLimits.orElse(sources.constantLimits()),
                 sources.find(Setting.RECORDING),
                 sources.find(Setting.ENABLED).orElse(EnabledEngines.ALL));
+    }
+
+    private List<BucketConfig> buckets(ConfigSources sources) throws ConfigException {
+        List<BucketConfig> found = new ArrayList<>(sources.buckets());
+        found.replaceAll(layer -> layer instanceof BucketConfig.S3 bucket && credentials.isPresent()
+                ? bucket.withCredentials(credentials.get())
+                : layer);
+        return found;
     }
 
     private <T> GranaryConfigBuilder set(Setting<T> setting, T value) {

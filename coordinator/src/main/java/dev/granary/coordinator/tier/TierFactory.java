@@ -3,6 +3,7 @@ package dev.granary.coordinator.tier;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.coordinator.config.BucketCredentials;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalDirectoryException;
@@ -15,6 +16,7 @@ import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.pack.PackReader;
+import dev.granary.s3.store.ConnectionSettings;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -166,12 +168,19 @@ public final class TierFactory {
                     .producer("granary " + GranaryConfig.VERSION);
             bucket.endpoint().ifPresent(settings::endpoint);
             bucket.region().ifPresent(settings::region);
+            bucket.credentials()
+                    .ifPresent(source -> settings.credentials(() -> credentials(source.get())));
             directory.ifPresent(local ->
                     settings.packIndexCache(PackReader.indexDirectory(local, bucket.name())));
             return settings;
         } catch (IllegalArgumentException e) {
             throw new ConfigException(e.getMessage() + ".");
         }
+    }
+
+    private static ConnectionSettings.Credentials credentials(BucketCredentials given) {
+        return new ConnectionSettings.Credentials(
+                given.accessKey(), given.secretKey(), given.sessionToken());
     }
 
     private static ConfigException missingClient(BucketConfig.S3 layer) {

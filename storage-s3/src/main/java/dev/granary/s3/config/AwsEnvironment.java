@@ -12,7 +12,6 @@ import software.amazon.awssdk.auth.credentials.ContainerCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.EnvironmentVariableCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.InstanceProfileCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.ProfileCredentialsProvider;
-import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.SystemPropertyCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.WebIdentityTokenFileCredentialsProvider;
 import software.amazon.awssdk.core.SdkSystemSetting;
@@ -63,9 +62,15 @@ public final class AwsEnvironment {
     public static AwsCredentialsProvider credentials(ConnectionSettings connection) {
         return new RedactedProvider(connection
                 .credentials()
-                .<AwsCredentialsProvider>map(fixed -> StaticCredentialsProvider.create(
-                        AwsBasicCredentials.create(fixed.accessKey(), fixed.secretKey())))
+                .<AwsCredentialsProvider>map(source -> () -> of(source.get()))
                 .orElseGet(Chain::new));
+    }
+
+    private static AwsCredentials of(ConnectionSettings.Credentials given) {
+        return given.sessionToken()
+                .<AwsCredentials>map(token ->
+                        AwsSessionCredentials.create(given.accessKey(), given.secretKey(), token))
+                .orElseGet(() -> AwsBasicCredentials.create(given.accessKey(), given.secretKey()));
     }
 
     /** Credentials whose secrets are redacted from all messages. */

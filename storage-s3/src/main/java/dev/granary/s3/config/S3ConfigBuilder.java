@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** Builder of the {@linkplain S3Config settings} of a bucket tier. Not thread-safe. */
 public final class S3ConfigBuilder implements Cloneable {
@@ -16,7 +17,7 @@ public final class S3ConfigBuilder implements Cloneable {
     S3Access access = S3Access.READ_WRITE;
     Optional<URI> endpoint = Optional.empty();
     Optional<String> region = Optional.empty();
-    Optional<ConnectionSettings.Credentials> credentials = Optional.empty();
+    Optional<Supplier<ConnectionSettings.Credentials>> credentials = Optional.empty();
     int maxConnections = 64;
     Duration connectTimeout = Duration.ofSeconds(2);
     Duration requestTimeout = S3Config.DEFAULT_REQUEST_TIMEOUT;
@@ -105,9 +106,15 @@ public final class S3ConfigBuilder implements Cloneable {
         return this;
     }
 
-    /** Sets the credentials; default those of the AWS SDK's default chain. */
+    /** Sets fixed credentials. */
     public S3ConfigBuilder credentials(String accessKey, String secretKey) {
-        this.credentials = Optional.of(new ConnectionSettings.Credentials(accessKey, secretKey));
+        var fixed = new ConnectionSettings.Credentials(accessKey, secretKey, Optional.empty());
+        return credentials(() -> fixed);
+    }
+
+    /** Sets the source of credentials; default that of the AWS SDK's default chain. */
+    public S3ConfigBuilder credentials(Supplier<ConnectionSettings.Credentials> source) {
+        this.credentials = Optional.of(source);
         return this;
     }
 

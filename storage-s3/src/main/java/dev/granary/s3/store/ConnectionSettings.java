@@ -3,6 +3,7 @@ package dev.granary.s3.store;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Settings of the connection to one bucket; a transport needs nothing else.
@@ -11,8 +12,8 @@ import java.util.Optional;
  * @param endpoint the server, with path-style addressing; empty for Amazon S3
  * @param region the region that requests are signed for; empty for that of the environment,
  *     {@code us-east-1} with an endpoint
- * @param credentials the credentials; empty for the AWS SDK's default chain (environment, profile,
- *     web identity, instance)
+ * @param credentials the source of the credentials of each request; empty for the AWS SDK's default
+ *     chain (environment, profile, web identity, instance)
  * @param maxConnections the maximum number of concurrent requests
  * @param connectTimeout the longest time to connect
  * @param requestTimeout the longest time of one request, including its body; a PUT has
@@ -24,7 +25,7 @@ public record ConnectionSettings(
         String bucket,
         Optional<URI> endpoint,
         Optional<String> region,
-        Optional<Credentials> credentials,
+        Optional<Supplier<Credentials>> credentials,
         int maxConnections,
         Duration connectTimeout,
         Duration requestTimeout,
@@ -49,8 +50,9 @@ public record ConnectionSettings(
      *
      * @param accessKey the public part
      * @param secretKey the secret part
+     * @param sessionToken the token of temporary credentials
      */
-    public record Credentials(String accessKey, String secretKey) {
+    public record Credentials(String accessKey, String secretKey, Optional<String> sessionToken) {
         @Override
         public String toString() {
             return "Credentials[" + accessKey + ", secret not shown]";
