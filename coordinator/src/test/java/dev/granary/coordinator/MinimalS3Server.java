@@ -54,6 +54,9 @@ final class MinimalS3Server implements AutoCloseable {
                 InputStream in = new BufferedInputStream(client.getInputStream());
                 OutputStream out = client.getOutputStream()) {
             String[] request = line(in).split(" ");
+            if (request.length < 2) {
+                return; // a connection that only tries the address
+            }
             int length = 0;
             for (String header = line(in); !header.isEmpty(); header = line(in)) {
                 if (header.regionMatches(true, 0, "content-length:", 0, 15)) {
