@@ -23,6 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -336,17 +337,31 @@ class PopulateTruthTest {
                 counters.get(2));
     }
 
+    /** Closes each connection of a server, so that no request has an answer. */
+    private static void closeAll(ServerSocket server) {
+        try {
+            while (true) {
+                server.accept().close();
+            }
+        } catch (IOException e) {
+            return; // the server is closed
+        }
+    }
+
     @Test
     @DisplayName("run and populate show the requests to a bucket, their retries, and the state"
             + " of its circuit breaker, as text and as JSON")
-    void breaker() {
-        String dead = "http://127.0.0.1:1";
-        assertEquals(
-                List.of(true, true, "open", 1L),
-                breaker(at("get", "a", "s3://kernels/ci", dead, "--json").exits(0)));
-        at("get", "b", "s3://kernels/ci", dead)
-                .exits(0)
-                .prints("bucket: ", "circuit breaker open (opened 1 time)");
+    void breaker() throws Exception {
+        try (ServerSocket closing = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            Thread.startVirtualThread(() -> closeAll(closing));
+            String broken = "http://127.0.0.1:" + closing.getLocalPort();
+            assertEquals(
+                    List.of(true, true, "open", 1L),
+                    breaker(at("get", "a", "s3://kernels/ci", broken, "--json").exits(0)));
+            at("get", "b", "s3://kernels/ci", broken)
+                    .exits(0)
+                    .prints("bucket: ", "circuit breaker open (opened 1 time)");
+        }
         assertEquals(
                 List.of(true, false, "closed", 0L),
                 breaker(run("populate", "c", "--json").exits(0)));
