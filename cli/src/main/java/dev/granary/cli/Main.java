@@ -109,14 +109,15 @@ public final class Main {
 
     /** Runs the command and ends the process with its exit code. */
     public static void main(String[] arguments) {
-        // Commands report a refused write in one line with its cause, and doctor reports the
-        // capabilities.
-        System.getProperties()
-                .putIfAbsent("org.slf4j.simpleLogger.log.dev.granary.s3.BucketTier", "error");
-        System.getProperties()
-                .putIfAbsent(
-                        "org.slf4j.simpleLogger.log.dev.granary.s3.probe.ServerCapabilities",
-                        "warn");
+        // Commands report refused writes, uploads that are left and layers that do not work in one
+        // line with the cause, and doctor reports the capabilities.
+        Map.of(
+                        "s3.BucketTier", "error",
+                        "coordinator.Granary", "error",
+                        "coordinator.tier.BoundedTier", "error",
+                        "s3.probe.ServerCapabilities", "warn")
+                .forEach((logger, level) -> System.getProperties()
+                        .putIfAbsent("org.slf4j.simpleLogger.log.dev.granary." + logger, level));
         System.exit(commandLine(arguments).execute(arguments));
     }
 

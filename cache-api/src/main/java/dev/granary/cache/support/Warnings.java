@@ -36,7 +36,18 @@ public final class Warnings {
         PROCESS.add(kind, message);
     }
 
+    /**
+     * As {@link #warn(String, String)}, by a logger of its own, which an application may switch.
+     */
+    public static void warn(Logger logger, String kind, String message) {
+        PROCESS.add(kind, message, line -> logger.warn("{}", line));
+    }
+
     void add(String kind, String message) {
+        add(kind, message, log);
+    }
+
+    private void add(String kind, String message, Consumer<String> log) {
         long omitted;
         synchronized (kinds) {
             long now = clock.getAsLong();

@@ -129,6 +129,7 @@ public final class BoundedTier implements Tier {
             lostNanos.add(nanos);
             isTold = true;
             Warnings.warn(
+                    LOG,
                     name() + VARYING.matcher(cause).replaceAll("#"),
                     name() + " does not work: " + cause + ". Lookups have lost "
                             + TimeUnit.NANOSECONDS.toMillis(lostNanos.sum())
