@@ -149,15 +149,16 @@ public final class CompositeCache {
     private CompositePrimitive nested(
             EngineSet engines, CompositeDescriptor<?> dependent, CompositeDescriptor<?> part)
             throws CompileException {
-        cycles.add(dependent, part);
+        var dependency = new CreationCycleDetector.Dependency(dependent, part);
         try {
+            cycles.add(dependency);
             return get(engines, part, nested);
         } finally {
-            cycles.remove(dependent, part);
+            dependency.hasEnded = true;
         }
     }
 
-    /** Returns the number of creations that wait for parts. */
+    /** Returns the number of parts that creations wait for. */
     int waitingCreations() {
         return cycles.waitingCreations();
     }

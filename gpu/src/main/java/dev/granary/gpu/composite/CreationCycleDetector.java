@@ -1,8 +1,8 @@
 package dev.granary.gpu.composite;
 
-import java.util.HashMap;
+import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.Map;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -11,37 +11,50 @@ import java.util.Set;
  * cache detects cycles of waiting threads only. Thread-safe.
  */
 final class CreationCycleDetector {
-    private final Map<Object, Map<Object, Integer>> dependencies = new HashMap<>();
+    private final List<Dependency> dependencies = new ArrayList<>();
 
     /**
-     * Records that the creation of {@code dependent} needs {@code part}, until {@link #remove}.
-     *
-     * @throws IllegalStateException if the creation of {@code part} needs {@code dependent}
+     * The need of one creation for a part. It ends by writing a field and not by a call, because
+     * the creation may have failed for lack of stack.
      */
-    synchronized void add(Object dependent, Object part) {
+    static final class Dependency {
+        private final Object dependent;
+        private final Object part;
+        volatile boolean hasEnded;
+
+        Dependency(Object dependent, Object part) {
+            this.dependent = dependent;
+            this.part = part;
+        }
+    }
+
+    /**
+     * Records a dependency until it has ended.
+     *
+     * @throws IllegalStateException if the creation of the part needs the dependent
+     */
+    synchronized void add(Dependency added) {
+        dependencies.removeIf(dependency -> dependency.hasEnded);
+        Object dependent = added.dependent;
+        Object part = added.part;
         if (dependsOn(part, dependent, new HashSet<>())) {
             throw new IllegalStateException("A primitive needs itself: " + dependent + " requests "
                     + part + (dependent.equals(part) ? "" : ", whose creation needs " + dependent));
         }
-        dependencies.computeIfAbsent(dependent, _ -> new HashMap<>()).merge(part, 1, Integer::sum);
+        dependencies.add(added);
     }
 
-    synchronized void remove(Object dependent, Object part) {
-        dependencies.computeIfPresent(dependent, (_, parts) -> {
-            parts.computeIfPresent(part, (_, times) -> times == 1 ? null : times - 1);
-            return parts.isEmpty() ? null : parts;
-        });
-    }
-
-    /** Returns the number of creations that wait for parts. */
+    /** Returns the number of parts that creations wait for. */
     synchronized int waitingCreations() {
+        dependencies.removeIf(dependency -> dependency.hasEnded);
         return dependencies.size();
     }
 
     private boolean dependsOn(Object from, Object sought, Set<Object> visited) {
         return from.equals(sought)
                 || (visited.add(from)
-                        && dependencies.getOrDefault(from, Map.of()).keySet().stream()
-                                .anyMatch(next -> dependsOn(next, sought, visited)));
+                        && dependencies.stream()
+                                .anyMatch(next -> next.dependent.equals(from)
+                                        && dependsOn(next.part, sought, visited)));
     }
 }
