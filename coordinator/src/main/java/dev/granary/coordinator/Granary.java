@@ -16,6 +16,7 @@ import dev.granary.cache.support.Closer;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
+import dev.granary.coordinator.lookup.FleetClaims;
 import dev.granary.coordinator.lookup.LookupContext;
 import dev.granary.coordinator.machine.Machine;
 import dev.granary.coordinator.machine.MachineClaims;
@@ -116,6 +117,15 @@ public final class Granary implements AutoCloseable {
                     (id, poll) -> claims.isPresent()
                             ? claims.get().claim(id, poll)
                             : MachineClaims.Outcome.UNCLAIMED,
+                    // a pack is published later than others would wait
+                    tiers.target()
+                            .filter(_ -> how.isReading && !how.isInPacks)
+                            .flatMap(layer -> FleetClaims.of(
+                                    layer,
+                                    tiers.compileTimes(),
+                                    config.localWait(),
+                                    counters,
+                                    events)),
                     Optional.of(writeBehind),
                     counters,
                     events,

@@ -107,6 +107,11 @@ public final class TestFleet implements AutoCloseable {
                 .published((_, id, result) -> published.put(id, result));
     }
 
+    /** Opens the bucket, without any machine; the caller closes it. */
+    BucketTier bucket() {
+        return BucketTier.open(s3());
+    }
+
     public static List<FakeDescriptor> kernels(int count) {
         return IntStream.range(0, count)
                 .mapToObj(i -> FakeDescriptor.of("kernel " + i))
@@ -133,7 +138,9 @@ public final class TestFleet implements AutoCloseable {
                                 ? "pack"
                                 : key.contains("/e/")
                                         ? "entry"
-                                        : key.endsWith("granary.json") ? "marker" : key;
+                                        : key.contains("/c/")
+                                                ? "claim"
+                                                : key.endsWith("granary.json") ? "marker" : key;
         return request.operation() + " " + kind
                 + (key.isEmpty() || key.contains(NAMESPACE) || !key.contains("/v2/")
                         ? ""

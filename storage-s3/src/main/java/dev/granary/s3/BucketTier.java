@@ -236,6 +236,22 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         return capabilities.honoursConditionalDelete();
     }
 
+    /**
+     * Returns the claims of machines on absent entries; empty if the server is known not to support
+     * conditional writes, or nothing may be written. Sends nothing. On a server that ignores
+     * conditions each machine has its claim, and compiles.
+     */
+    public Optional<BucketClaims> claims() {
+        requireOpen();
+        return config.access() == S3Access.READ
+                        || capabilities
+                                .peek()
+                                .filter(writes -> writes != ConditionalWriteSupport.FULL)
+                                .isPresent()
+                ? Optional.empty()
+                : Optional.of(new BucketClaims(layout, store));
+    }
+
     /** Records that conditional writes are not exact, in spite of the verdict. */
     public void disprove(String evidence) {
         capabilities.disprove(evidence);

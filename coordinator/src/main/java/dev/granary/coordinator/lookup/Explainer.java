@@ -118,6 +118,7 @@ public final class Explainer {
                     _ -> () -> {},
                     (id, _) -> peek(id, events),
                     Optional.empty(),
+                    Optional.empty(),
                     counters,
                     events,
                     _ -> isEnabled(request));

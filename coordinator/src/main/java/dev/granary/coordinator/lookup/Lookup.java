@@ -23,8 +23,8 @@ import java.util.stream.Stream;
 
 /**
  * One lookup below the memory: the local tier, the claim of this machine, the layers in their
- * order, and the compiler. Each step returns what it found, or nothing: a failure is a counted
- * miss. The lookup has the claim until write-behind gets it. Used once, by one thread.
+ * order, the claim of another machine, and the compiler. Each step returns what it found, or nothing: a failure is a counted
+ * miss. The lookup has the claim of its machine until write-behind gets it. Used once, by one thread.
  */
 final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
     private final LookupContext context;
@@ -81,12 +81,30 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
                 found = searchLayers(ids, Deadline.NONE);
             }
             if (found.isEmpty()) {
-                return compiler.compile(rejections, claimed.claim());
+                return compileOnce(id, claimed.claim());
             }
             store(found.get(), claimed.claim());
             return found.get();
         } catch (Throwable e) {
             claimed.claim().close();
+            throw e;
+        }
+    }
+
+    /** Compiles, unless another machine does; then the lookup waits for the entry. */
+    private Found<P> compileOnce(Id id, Claim claim) throws CompileException {
+        FleetClaims.Outcome fleet =
+                context.fleet().map(claims -> claims.claim(id)).orElse(FleetClaims.Outcome.NONE);
+        Optional<Found<P>> found =
+                fleet.stored().flatMap(stored -> restorer.restore(stored, rejections));
+        if (found.isPresent()) {
+            store(found.get(), claim);
+            return found.get();
+        }
+        try {
+            return compiler.compile(rejections, claim);
+        } catch (Throwable e) {
+            fleet.failed().run();
             throw e;
         }
     }

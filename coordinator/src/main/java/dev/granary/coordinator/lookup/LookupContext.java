@@ -35,6 +35,7 @@ import java.util.function.Supplier;
  * @param isInQuarantine whether an entry must not be restored
  * @param beginRestore begins a restore, as {@link RestoreQuarantine#begin} does
  * @param claims claims an id, as {@link MachineClaims#claim} does
+ * @param fleet the claims between machines; empty without a bucket for them
  * @param writeBehind the work after a lookup; empty if nothing is stored
  * @param counters the counters of lookups
  * @param events the receivers of events
@@ -45,6 +46,7 @@ public record LookupContext(
         Predicate<Entry> isInQuarantine,
         Function<Entry, RestoreQuarantine.Restore> beginRestore,
         BiFunction<Id, Supplier<LoadResult>, MachineClaims.Outcome> claims,
+        Optional<FleetClaims> fleet,
         Optional<WriteBehindQueue> writeBehind,
         Counters counters,
         EventDispatcher events,

@@ -161,6 +161,12 @@ public enum Counter {
     CLAIMS_UNAVAILABLE(
             "claims-unavailable",
             "lookups that could not wait because claims do not work in the directory"),
+    FLEET_CLAIMS("fleet-claims", "absent entries that this machine compiled for the others"),
+    FLEET_WAITS("fleet-waits", "waits for the compile of another machine"),
+    FLEET_WAIT_HITS("fleet-wait-hits", "entries that came by the compile of another machine"),
+    FLEET_WAIT_EXPIRED(
+            "fleet-wait-expired", "waits for another machine that ended without the entry"),
+    FLEET_TAKEOVERS("fleet-takeovers", "claims of other machines that were taken over"),
     RECORDED("recorded", "kernels and their ids that were added to a recording"),
     RECORD_FAILURES(
             "record-failures",

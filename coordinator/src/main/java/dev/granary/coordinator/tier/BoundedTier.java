@@ -231,6 +231,18 @@ public final class BoundedTier implements Tier {
         }
     }
 
+    /**
+     * Asks the layer something else than a lookup, which is not charged.
+     *
+     * @param failed returns the result of a question without an answer, from the cause
+     */
+    public <R> R ask(Callable<R> question, Function<String, R> failed) {
+        OptionalLong limit = budget.limit();
+        return limit.isEmpty()
+                ? failed.apply(SKIPPED.cause())
+                : call(question, Deadline.NONE.within(limit.getAsLong()), true, failed, failed);
+    }
+
     @Override
     public void used(Entry entry) {
         budget.credit(CompileTimes.stated(entry));

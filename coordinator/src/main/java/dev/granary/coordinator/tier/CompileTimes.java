@@ -42,7 +42,7 @@ public final class CompileTimes {
     }
 
     /** Returns the expected compile time of the next kernel in nanoseconds; 0 if unknown. */
-    synchronized long expected() {
+    public synchronized long expected() {
         return expected;
     }
 

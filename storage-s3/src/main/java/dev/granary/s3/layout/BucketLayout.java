@@ -61,6 +61,11 @@ public final class BucketLayout {
         return root + namespace + "/e/" + name.substring(0, 2) + "/" + name;
     }
 
+    /** Returns the key of the claim of a machine that compiles an entry. */
+    public String claim(Id id) {
+        return root + id.target().path() + "/c/" + id.hash().hex();
+    }
+
     /** Returns the key of the capability marker, the same for all versions of the layout. */
     public String marker() {
         return prefix + "granary.json";

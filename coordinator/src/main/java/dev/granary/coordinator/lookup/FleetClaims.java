@@ -1,0 +1,205 @@
+package dev.granary.coordinator.lookup;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+import dev.granary.cache.support.Ticker;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.observe.Counters;
+import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventKind;
+import dev.granary.coordinator.observe.EventSpan;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.tier.CompileTimes;
+import dev.granary.coordinator.tier.Found;
+import dev.granary.coordinator.tier.Tiers.Layer;
+import dev.granary.s3.BucketClaims;
+import dev.granary.s3.BucketClaims.Holder;
+import dev.granary.s3.BucketClaims.Result;
+import dev.granary.s3.BucketTier;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.random.RandomGenerator;
+
+/**
+ * The claims of this machine in the bucket where it publishes: one machine compiles an absent
+ * kernel, while the others wait for its entry. If claims do not work, or a wait takes too long, the
+ * lookup compiles: a second compile is a cost, not an error. No clock is compared with that of
+ * another machine. Thread-safe.
+ *
+ * <p>A wait lasts twice the time that the compile is expected to take, by the holder and here,
+ * whichever is shorter: with the expected time alone, all that began together would give up when
+ * the entry appears. Then one of them takes the claim over, the others wait once more.
+ */
+public final class FleetClaims {
+    /** The longest wait if neither machine knows how long a compile takes. */
+    static final Duration UNKNOWN_WAIT = Duration.ofSeconds(10);
+
+    /** The time between the end of a compile and the entry in the bucket. */
+    static final Duration PUBLICATION = Duration.ofSeconds(1);
+
+    /** A kernel that compiles in fewer round trips is not claimed. */
+    private static final int LEAST_ROUND_TRIPS = 4;
+
+    private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final int TURNS = 2;
+    private static final int POLLS_PER_CLAIM = 4;
+
+    private final Layer layer;
+    private final BucketTier bucket;
+    private final CompileTimes compileTimes;
+    private final Duration limit;
+    private final Ticker time;
+    private final Counters counters;
+    private final EventDispatcher events;
+    private volatile long roundTripNanos = Long.MAX_VALUE; // the shortest so far
+
+    private FleetClaims(
+            Layer layer,
+            BucketTier bucket,
+            CompileTimes compileTimes,
+            Duration limit,
+            Counters counters,
+            EventDispatcher events) {
+        this.layer = layer;
+        this.bucket = bucket;
+        this.compileTimes = compileTimes;
+        this.limit = limit;
+        this.time = Ticker.SYSTEM;
+        this.counters = counters;
+        this.events = events;
+    }
+
+    /**
+     * Returns the claims in a layer; empty if it is no bucket, or nobody wants to wait.
+     *
+     * @param limit the longest wait
+     */
+    public static Optional<FleetClaims> of(
+            Layer layer,
+            CompileTimes compileTimes,
+            Duration limit,
+            Counters counters,
+            EventDispatcher events) {
+        return layer.bucket()
+                .filter(_ -> !limit.isZero())
+                .map(bucket -> new FleetClaims(
+                        layer, bucket, compileTimes, limit, counters, events));
+    }
+
+    /**
+     * Outcome of a claim.
+     *
+     * @param stored the entry of another machine; if it is empty or cannot be used, the lookup
+     *     compiles
+     * @param failed to be run if the compile fails
+     */
+    record Outcome(Optional<Found.Stored> stored, Runnable failed) {
+        /** The lookup compiles, whatever others do. */
+        static final Outcome NONE = new Outcome(Optional.empty(), () -> {});
+    }
+
+    /** Claims the compile of {@code id}, which no tier has, or waits for that of another machine. */
+    Outcome claim(Id id) {
+        Optional<BucketClaims> available = bucket.claims();
+        Duration expected = Duration.ofNanos(compileTimes.expected());
+        if (available.isEmpty() || layer.bounds().failure().isPresent() || isCheap(expected)) {
+            return Outcome.NONE;
+        }
+        BucketClaims claims = available.get();
+        RandomGenerator random = ThreadLocalRandom.current();
+        String nonce = "%016x%016x".formatted(random.nextLong(), random.nextLong());
+        long start = time.nanos();
+        Result result = ask(() -> claims.claim(id, nonce, expected));
+        roundTripNanos = Math.min(roundTripNanos, time.nanos() - start);
+        for (int turn = 0; turn < TURNS && result instanceof Result.Taken(Holder holder); turn++) {
+            Optional<Entry> entry = await(claims, id, holder);
+            if (entry.isPresent()) {
+                return new Outcome(
+                        Optional.of(new Found.Stored(
+                                entry.get(), layer.tier(), OptionalInt.of(layer.position()))),
+                        () -> {});
+            }
+            result = Thread.currentThread().isInterrupted()
+                    ? new Result.Unavailable("interrupted")
+                    : ask(() -> claims.takeOver(id, holder, nonce, expected));
+            if (result instanceof Result.Mine) {
+                counters.increment(Counter.FLEET_TAKEOVERS);
+            }
+        }
+        if (!(result instanceof Result.Mine)) {
+            return Outcome.NONE;
+        }
+        counters.increment(Counter.FLEET_CLAIMS);
+        return new Outcome(
+                Optional.empty(),
+                () -> ask(() -> {
+                    claims.fail(id, nonce);
+                    return Result.MINE;
+                }));
+    }
+
+    private boolean isCheap(Duration expected) {
+        return !expected.isZero()
+                && expected.toNanos() / LEAST_ROUND_TRIPS < roundTripNanos
+                && roundTripNanos < Long.MAX_VALUE;
+    }
+
+    private Result ask(Callable<Result> question) {
+        return layer.bounds().ask(question, Result.Unavailable::new);
+    }
+
+    /** Waits for the entry of another machine; empty if it has failed, or takes too long. */
+    private Optional<Entry> await(BucketClaims claims, Id id, Holder holder) {
+        long expected = expectedNanos(holder);
+        long limitNanos = Math.min(
+                limit.toNanos(),
+                expected == 0
+                        ? UNKNOWN_WAIT.toNanos()
+                        : 2 * expected + PUBLICATION.toNanos());
+        // a claim without an entry may have been left long ago
+        long end = time.nanos() + limitNanos - holder.age().orElse(Duration.ZERO).toNanos();
+        long pause = Math.clamp(expected / 8, MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
+        EventSpan span = events.begin(EventKind.WAIT);
+        long start = time.nanos();
+        counters.increment(Counter.FLEET_WAITS);
+        Optional<Entry> entry = Optional.empty();
+        for (int polls = 1; !Thread.currentThread().isInterrupted(); polls++) {
+            entry = layer.bounds().ask(() -> claims.poll(id), _ -> Optional.empty());
+            long left = end - time.nanos();
+            if (entry.isPresent()
+                    || left <= 0
+                    || holder.hasFailed()
+                    || (polls % POLLS_PER_CLAIM == 0 && hasFailed(claims, id))) {
+                break;
+            }
+            time.pauseQuietly(Duration.ofNanos(
+                    Math.min(left, pause / 2 + ThreadLocalRandom.current().nextLong(pause))));
+            pause = Math.min(MAX_PAUSE_NANOS, pause + pause / 2);
+        }
+        counters.increment(
+                entry.isPresent() ? Counter.FLEET_WAIT_HITS : Counter.FLEET_WAIT_EXPIRED);
+        GranaryEvent.Wait.Outcome outcome = entry.isPresent()
+                ? GranaryEvent.Wait.Outcome.STORED
+                : GranaryEvent.Wait.Outcome.GIVEN_UP;
+        span.end(_ -> new GranaryEvent.Wait(
+                EventDispatcher.digest(id), outcome, Duration.ofNanos(time.nanos() - start)));
+        return entry;
+    }
+
+    private boolean hasFailed(BucketClaims claims, Id id) {
+        return ask(() -> claims.read(id)) instanceof Result.Taken(Holder now) && now.hasFailed();
+    }
+
+    /** Returns the shorter of the expectations that are known; 0 if none is. */
+    private long expectedNanos(Holder holder) {
+        long there = holder.expected().toNanos();
+        long here = compileTimes.expected();
+        return there == 0 || here == 0 ? Math.max(there, here) : Math.min(there, here);
+    }
+}

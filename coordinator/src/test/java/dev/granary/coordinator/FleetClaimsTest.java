@@ -1,0 +1,166 @@
+package dev.granary.coordinator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.granary.cache.CompileException;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.s3.BucketClaims;
+import dev.granary.s3.BucketTier;
+import dev.granary.testing.Await;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/** Tests of claims between machines, each with a directory of its own, over one bucket. */
+class FleetClaimsTest {
+    private final TestFleet fleet;
+
+    FleetClaimsTest(@TempDir Path directory) throws Exception {
+        this.fleet = new TestFleet(directory);
+    }
+
+    private static long count(Granary granary, Counter counter) {
+        return granary.statistics().counters().getOrDefault(counter.label(), -1L);
+    }
+
+    @Test
+    @DisplayName("Machines that need the same kernels at once compile each of them once")
+    void once() throws Exception {
+        int machines = 6;
+        List<FakeDescriptor> kernels = TestFleet.kernels(4);
+        fleet.engine.beforeCompile = () -> pause(Duration.ofMillis(300));
+        List<Granary> opened = new ArrayList<>();
+        CountDownLatch start = new CountDownLatch(1);
+        try (fleet;
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<?>> ends = new ArrayList<>();
+            for (int i = 0; i < machines; i++) {
+                Granary granary = fleet.open("machine-" + i);
+                opened.add(granary);
+                for (FakeDescriptor kernel : kernels) {
+                    Callable<?> lookup = () -> {
+                        start.await();
+                        return granary.primitive(fleet.engine, kernel);
+                    };
+                    ends.add(threads.submit(lookup));
+                }
+            }
+            start.countDown();
+            for (Future<?> end : ends) {
+                end.get();
+            }
+            assertEquals(kernels.size(), fleet.engine.compiles.get());
+            long waits = 0;
+            for (Granary granary : opened) {
+                waits += count(granary, Counter.FLEET_WAIT_HITS);
+                assertEquals(0, count(granary, Counter.FLEET_TAKEOVERS));
+            }
+            // a machine that begins late finds the entry without a wait
+            assertTrue(waits > 0 && waits <= (long) (machines - 1) * kernels.size());
+        } finally {
+            opened.forEach(Granary::close);
+        }
+    }
+
+    @Test
+    @DisplayName("The claim of a machine that ended is taken over after the time of a compile")
+    void takenOver() throws Exception {
+        FakeDescriptor kernel = FakeDescriptor.of("claimed");
+        try (fleet;
+                BucketTier bucket = fleet.bucket();
+                Granary granary = fleet.open("machine")) {
+            BucketClaims claims = bucket.claims().orElseThrow();
+            claims.claim(kernel.getId(), "0123456789abcdef", Duration.ofMillis(100));
+            assertEquals(
+                    PrimitiveSource.COMPILED,
+                    granary.lookup(fleet.engine, kernel).source());
+            assertEquals(1, count(granary, Counter.FLEET_TAKEOVERS));
+            assertEquals(1, count(granary, Counter.FLEET_WAIT_EXPIRED));
+        }
+    }
+
+    @Test
+    @DisplayName("Nobody waits for a machine whose compile has failed")
+    void failed() throws Exception {
+        FakeDescriptor wrong = FakeDescriptor.of("wrong");
+        try (fleet;
+                BucketTier bucket = fleet.bucket();
+                Granary first = fleet.open("first");
+                Granary second = fleet.open("second")) {
+            BucketClaims claims = bucket.claims().orElseThrow();
+            assertThrows(CompileException.class, () -> first.primitive(fleet.engine, wrong));
+            assertTrue(claims.read(wrong.getId()) instanceof BucketClaims.Result.Taken taken
+                    && taken.holder().hasFailed());
+            assertThrows(CompileException.class, () -> second.primitive(fleet.engine, wrong));
+            assertEquals(2, fleet.engine.compiles.get());
+        }
+    }
+
+    @Test
+    @DisplayName("An entry that appears during a wait ends it")
+    void appears() throws Exception {
+        FakeDescriptor kernel = FakeDescriptor.of("slow");
+        CountDownLatch mayProceed = new CountDownLatch(1);
+        fleet.engine.beforeCompile = () -> pause(mayProceed);
+        try (fleet;
+                Granary first = fleet.open("first");
+                Granary second = fleet.open("second");
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<?> compiling = threads.submit(() -> first.primitive(fleet.engine, kernel));
+            Await.holds(() -> count(first, Counter.FLEET_CLAIMS) == 1);
+            var waiting = threads.submit(() -> second.lookup(fleet.engine, kernel));
+            Await.holds(() -> count(second, Counter.FLEET_WAITS) == 1);
+            mayProceed.countDown();
+            compiling.get();
+            assertEquals(PrimitiveSource.BUCKET, waiting.get().source());
+            assertEquals(1, fleet.engine.compiles.get());
+        }
+    }
+
+    @Test
+    @DisplayName("A machine that may only read, or does not want to wait, claims nothing")
+    void off() throws Exception {
+        try (fleet) {
+            for (var config : List.of(
+                    fleet.config("reader", TestFleet.BUCKET + "?access=read").build(),
+                    fleet.config("hurried").localWait(Duration.ZERO).build())) {
+                try (Granary granary = Granary.open(config)) {
+                    fleet.requests();
+                    granary.lookup(fleet.engine, FakeDescriptor.of("a"));
+                    assertTrue(
+                            fleet.requests().stream().noneMatch(each -> each.contains("claim")));
+                }
+            }
+        }
+    }
+
+    private static void pause(Duration time) {
+        try {
+            Thread.sleep(time);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static void pause(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
