@@ -209,7 +209,8 @@ class IntermediateProgramsTest {
 
     @Test
     @DisplayName("without a compiler and without an intermediate program, the message"
-            + " names the packages to install; the lookup costs two requests: head and entry")
+            + " names the packages to install; the lookup costs four requests: head, entry, claim,"
+            + " failure")
     void missing() throws Exception {
         String output =
                 new Machine("bare", TIGER_LAKE).bucket("bare").withoutCompiler().lookup();
@@ -221,8 +222,8 @@ class IntermediateProgramsTest {
         assertTrue(value(output, "failure").contains("apt-get install intel-opencl-icd"), output);
         assertCounts(output, 0, 0);
         assertEquals("1", value(output, "count compile-failures"));
-        // as many as for the native entry
-        assertEquals("4", value(output, "count bucket-requests"), output);
+        // for each id: head, entry, the claim, and that its compile has failed
+        assertEquals("8", value(output, "count bucket-requests"), output);
         assertEquals("2", value(output, "count layer-lookups"), output);
     }
 

@@ -55,17 +55,14 @@ public final class BucketClaims {
 
     /** Result of a request for a claim. */
     public sealed interface Result {
-        /** The caller has the claim. */
-        record Mine() implements Result {}
+        /** The caller has the claim, which is that version of the object. */
+        record Mine(String version) implements Result {}
 
         /** Another machine has it. */
         record Taken(Holder holder) implements Result {}
 
         /** There is no claim to have or to wait for; the cause is for people. */
         record Unavailable(String cause) implements Result {}
-
-        /** The only {@link Mine}. */
-        Result MINE = new Mine();
     }
 
     /**
@@ -88,12 +85,10 @@ public final class BucketClaims {
                 store.replaceIfMatch(layout.claim(id), holder.version(), content), id, nonce);
     }
 
-    /** Records that the compile has failed, so that nobody waits for it. */
-    public void fail(Id id, String nonce) {
-        if (read(id) instanceof Result.Taken(Holder holder) && holder.nonce().equals(nonce)) {
-            store.replaceIfMatch(
-                    layout.claim(id), holder.version(), content(nonce, Duration.ZERO, "failed"));
-        }
+    /** Records that the compile of the caller has failed, so that nobody waits for it. */
+    public void fail(Id id, Result.Mine claim, String nonce) {
+        store.replaceIfMatch(
+                layout.claim(id), claim.version(), content(nonce, Duration.ZERO, "failed"));
     }
 
     /**
@@ -111,11 +106,11 @@ public final class BucketClaims {
     /** A failed precondition may be the answer to the second sending of a write that succeeded. */
     private Result result(WriteResult written, Id id, String nonce) {
         return switch (written) {
-            case WriteResult.Done _ -> Result.MINE;
+            case WriteResult.Done(String version) -> new Result.Mine(version);
             case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {
                 Result seen = read(id);
                 yield seen instanceof Result.Taken(Holder holder) && holder.nonce().equals(nonce)
-                        ? Result.MINE
+                        ? new Result.Mine(holder.version())
                         : seen;
             }
             case WriteResult.NotAllowed refused ->

@@ -132,15 +132,15 @@ public final class FleetClaims {
                 counters.increment(Counter.FLEET_TAKEOVERS);
             }
         }
-        if (!(result instanceof Result.Mine)) {
+        if (!(result instanceof Result.Mine claim)) {
             return Outcome.NONE;
         }
         counters.increment(Counter.FLEET_CLAIMS);
         return new Outcome(
                 Optional.empty(),
                 () -> ask(() -> {
-                    claims.fail(id, nonce);
-                    return Result.MINE;
+                    claims.fail(id, claim, nonce);
+                    return claim;
                 }));
     }
 
