@@ -127,7 +127,11 @@ class EndToEndTest {
                     "--json",
                     TestManifests.manifest());
             assertEquals(TestManifests.COUNT, ci.summary("compiled"), ci::toString);
-            assertEquals(TestManifests.COUNT, server.requests().put(), "PUT");
+            // an entry and its claim; none if a busy machine skips the bucket
+            long puts = server.requests().put();
+            assertTrue(
+                    puts <= 2 * TestManifests.COUNT && puts >= 2 * TestManifests.COUNT - skipped(ci),
+                    () -> puts + " PUT, " + ci);
             // One for the check; one for each miss, and one for packs; then one to read back each
             // entry, and one for packs again.
             assertBetween(

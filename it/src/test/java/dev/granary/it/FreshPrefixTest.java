@@ -57,8 +57,11 @@ class FreshPrefixTest {
                 variables.put("GRANARY_DIR", directory.resolve("machine" + i).toString());
                 machines.add(GranaryProcess.start(variables, "get", "--json", kernels.toString()));
             }
+            int compiled = 0;
             for (GranaryProcess machine : machines) {
-                assertEquals(0, machine.end().exitCode());
+                GranaryProcess.Result end = machine.end();
+                assertEquals(0, end.exitCode(), end::toString);
+                compiled += end.summary("compiled");
             }
             List<String> keys = proxy.exchanges().stream()
                     .map(exchange -> exchange.request().key())
@@ -69,7 +72,7 @@ class FreshPrefixTest {
                                     key -> key.contains("trial") || key.endsWith("granary.json")),
                     keys::toString);
             System.out.println("granary.fresh-prefix: " + MACHINES + " machines, " + KERNELS
-                    + " kernels: " + keys.size() + " requests "
+                    + " kernels: " + compiled + " compiles, " + keys.size() + " requests "
                     + proxy.exchanges().stream()
                             .collect(Collectors.groupingBy(
                                     exchange -> exchange.request().operation(),
