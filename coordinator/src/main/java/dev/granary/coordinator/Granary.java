@@ -44,6 +44,7 @@ import org.slf4j.LoggerFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -404,13 +405,11 @@ public final class Granary implements AutoCloseable {
 
     /** Returns a snapshot of the counters. */
     public GranaryStatistics statistics() {
+        Map<Counter, Long> counted = counters.snapshot();
+        counted.putAll(tiers.local().counted());
+        counted.putAll(memory.counted());
         return new GranaryStatistics(
-                memory.composites.statistics(),
-                memory.programs.hits(),
-                memory.programs.misses(),
-                tiers.local().statistics(),
-                tiers.layers().stream().map(this::statistics).toList(),
-                counters.snapshot());
+                tiers.layers().stream().map(this::statistics).toList(), counted);
     }
 
     private LayerStatistics statistics(Layer layer) {
