@@ -8,7 +8,6 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * The header and section table of an entry, big-endian.
@@ -80,13 +79,6 @@ record EntryHeader(
         return offset > stored.limit() - FIXED_BYTES || stored.getLong(offset) != MAGIC_NUMBER
                 ? -1
                 : stored.getLong(offset + LENGTH_OFFSET);
-    }
-
-    /** Returns the header of an entry that may be truncated after it. */
-    static Optional<EntryHeader> readPrefix(MemorySegment stored) {
-        return parse(stored) instanceof Read.Ok ok && ok.header().isConsistent()
-                ? Optional.of(ok.header())
-                : Optional.empty();
     }
 
     static Read read(MemorySegment stored) {

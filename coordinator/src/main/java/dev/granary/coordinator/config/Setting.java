@@ -38,7 +38,8 @@ record Setting<T>(
             "GRANARY_BUCKET",
             TEXT_OR_LIST,
             "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots"
-                    + " and dashes; or file:///directory",
+                    + " and dashes; or file:///PATH, an absolute path without a host, with %20 for a"
+                    + " blank",
             BucketUri::parseAll);
     static final Setting<URI> ENDPOINT = new Setting<>(
             "endpoint",
