@@ -286,11 +286,6 @@ public final class Granary implements AutoCloseable {
         tiers.connect();
     }
 
-    /** Returns the version of this library, such as {@code 0.1.0}. */
-    public static String version() {
-        return GranaryConfig.VERSION;
-    }
-
     /**
      * Returns true if primitives of engines of this backend and kind are cached beyond memory. An
      * engine that is no {@link KernelEngine} has no kind, and is disabled with its backend only.

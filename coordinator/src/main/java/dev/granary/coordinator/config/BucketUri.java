@@ -94,7 +94,7 @@ record BucketUri(String text) {
 
     private static <T> T part(Setting<T> setting, String option, String value) {
         try {
-            return setting.parser().parse(value);
+            return setting.parser().apply(value);
         } catch (IllegalArgumentException e) {
             throw new Setting.WrongPart(option, setting.key() + "= with " + setting.expected());
         }

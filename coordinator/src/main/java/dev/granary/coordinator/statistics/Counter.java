@@ -115,8 +115,6 @@ public enum Counter {
 
     private static final Set<Counter> OF_LAYERS = EnumSet.range(LAYER_LOOKUPS, BREAKER_OPENINGS);
     private static final String PREFIX = "granary.";
-    private static final double MILLIS_PER_SECOND = 1e3;
-    private static final double MICROS_PER_SECOND = 1e6;
 
     private final String label;
     private final Unit unit;
@@ -132,32 +130,31 @@ public enum Counter {
         this.description = description;
     }
 
-    /** Unit of a counter. */
-    public enum Unit {
-        /** Events. */
-        EVENTS(1),
-        /** Bytes. */
-        BYTES(1),
-        /** Microseconds. Counted in nanoseconds, as milliseconds are. */
-        MICROSECONDS(1_000),
-        /** Milliseconds. Counted in nanoseconds, since the sum of short times would be lost. */
-        MILLISECONDS(1_000_000);
+    /** Unit of a counter. Times are counted in nanoseconds, else sums of short ones were lost. */
+    private enum Unit {
+        EVENTS(1, "", 1, "created", "creations"), // Prometheus reserves the ending "created"
+        BYTES(1, "bytes", 1, "bytes", "size"),
+        MICROSECONDS(1_000, "seconds", 1e6, "micros", "time"),
+        MILLISECONDS(1_000_000, "seconds", 1e3, "millis", "time");
 
-        private final long divisor;
+        private final long divisor; // of what is counted
+        private final String base; // the base unit in monitoring systems; empty for events
+        private final double perBase;
+        private final String ending; // of the label
+        private final String metricEnding; // in its place
 
-        Unit(long divisor) {
+        Unit(long divisor, String base, double perBase, String ending, String metricEnding) {
             this.divisor = divisor;
+            this.base = base;
+            this.perBase = perBase;
+            this.ending = ending;
+            this.metricEnding = metricEnding;
         }
     }
 
     /** Returns the name in files, tables and JSON. */
     public String label() {
         return label;
-    }
-
-    /** Returns the unit of the value. */
-    public Unit unit() {
-        return unit;
     }
 
     /** Returns the meaning in one sentence, without a full stop. */
@@ -180,24 +177,14 @@ public enum Counter {
      * {@code granary.compile.time}. They count in base units, seconds and bytes.
      */
     public String metricName() {
-        String words =
-                switch (unit) {
-                    // Prometheus reserves the ending
-                    case EVENTS -> label.replaceFirst("-created$", "-creations");
-                    case BYTES -> label.replaceFirst("-bytes$", "-size");
-                    case MILLISECONDS -> label.replaceFirst("-millis$", "-time");
-                    case MICROSECONDS -> label.replaceFirst("-micros$", "-time");
-                };
-        return PREFIX + words.replace('-', '.');
+        return PREFIX
+                + label.replaceFirst("-" + unit.ending + "$", "-" + unit.metricEnding)
+                        .replace('-', '.');
     }
 
     /** Returns {@code seconds} or {@code bytes}; empty for events. */
     public Optional<String> baseUnit() {
-        return switch (unit) {
-            case EVENTS -> Optional.empty();
-            case BYTES -> Optional.of("bytes");
-            case MILLISECONDS, MICROSECONDS -> Optional.of("seconds");
-        };
+        return unit.base.isEmpty() ? Optional.empty() : Optional.of(unit.base);
     }
 
     /**
@@ -211,10 +198,10 @@ public enum Counter {
 
     /** Converts a value from the unit of this counter to the base unit. */
     public double inBaseUnit(long value) {
-        return switch (unit) {
-            case EVENTS, BYTES -> value;
-            case MILLISECONDS -> value / MILLIS_PER_SECOND;
-            case MICROSECONDS -> value / MICROS_PER_SECOND;
-        };
+        return value / unit.perBase;
+    }
+
+    boolean isTime() {
+        return unit.base.equals("seconds");
     }
 }

@@ -62,8 +62,7 @@ public record GranaryStatistics(List<LayerStatistics> layers, Map<Counter, Long>
      * @throws IllegalArgumentException if the counter is no time
      */
     public Duration time(Counter counter) {
-        if (counter.unit() != Counter.Unit.MILLISECONDS
-                && counter.unit() != Counter.Unit.MICROSECONDS) {
+        if (!counter.isTime()) {
             throw new IllegalArgumentException(counter + " is no time");
         }
         return Duration.ofNanos(counted(counter));
