@@ -196,13 +196,16 @@ class BucketFaultsTest {
                             statistics.count(Counter.LAYER_LOOKUPS)
                                     - statistics.count(Counter.LAYER_HITS)));
             assertEquals(
-                    List.of(1L, 1L), List.of(statistics.count(Counter.PROGRAM_HITS), statistics.count(Counter.PROGRAM_MISSES)));
+                    List.of(1L, 1L),
+                    List.of(
+                            statistics.count(Counter.PROGRAM_HITS),
+                            statistics.count(Counter.PROGRAM_MISSES)));
             assertEquals(
                     List.of(0L, 1L, 1L),
                     List.of(
                             statistics.count(Counter.LOCAL_HITS),
                             statistics.count(Counter.LOCAL_LOOKUPS)
- - statistics.count(Counter.LOCAL_HITS),
+                                    - statistics.count(Counter.LOCAL_HITS),
                             statistics.count(Counter.LOCAL_STORED)));
             assertEquals(compiled, statistics.count(Counter.COMPILED));
             assertEquals(compiled, published.size());
@@ -312,7 +315,9 @@ class BucketFaultsTest {
             assertEquals(kernels + 1, granary.statistics().count(Counter.LOCAL_STORED));
             assertEquals(0, granary.statistics().layers().getFirst().count(Counter.LAYER_STORED));
             LayerStatistics bucket = granary.statistics().layers().getFirst();
-            assertEquals(kernels, bucket.count(Counter.LAYER_UNAVAILABLE) + bucket.count(Counter.LAYER_SKIPPED));
+            assertEquals(
+                    kernels,
+                    bucket.count(Counter.LAYER_UNAVAILABLE) + bucket.count(Counter.LAYER_SKIPPED));
             Id last = FakeDescriptor.of("k" + (kernels - 1)).getId();
             do {
                 // the pauses of the tier end after 1 ms, and its circuit breaker probes several
@@ -341,7 +346,8 @@ class BucketFaultsTest {
             }
             assertTrue(granary.flush(FaultyBucket.LONG));
             assertEquals(30, granary.statistics().layers().getFirst().count(Counter.LAYER_STORED));
-            assertEquals(30, granary.statistics().layers().getFirst().count(Counter.LAYER_UNAVAILABLE));
+            assertEquals(
+                    30, granary.statistics().layers().getFirst().count(Counter.LAYER_UNAVAILABLE));
         }
     }
 }

@@ -100,13 +100,11 @@ class BucketRequestsTest {
                     TestSeed.random("BucketRequestsTest"));
             tier.load(FakeDescriptor.of("opens the connection").getId());
             try (Granary granary = TestNode.over(config, tier)) {
-                assertEquals(
-                        List.of(1L, 0L, Breaker.CLOSED, 0L), requests(granary));
+                assertEquals(List.of(1L, 0L, Breaker.CLOSED, 0L), requests(granary));
 
                 faulty.plan(FaultPlan.script(new Fault.Lost(Fault.ERROR_500)));
                 obtainAnother(granary);
-                assertEquals(
-                        List.of(3L, 1L, Breaker.CLOSED, 0L), requests(granary));
+                assertEquals(List.of(3L, 1L, Breaker.CLOSED, 0L), requests(granary));
 
                 faulty.plan(FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)));
                 for (int i = 0; breaker(granary) == Breaker.CLOSED; i++) {
@@ -126,8 +124,7 @@ class BucketRequestsTest {
                 assertEquals(Breaker.HALF_OPEN, breaker(granary));
                 obtainAnother(granary);
                 obtainAnother(granary);
-                assertEquals(
-                        List.of(sent + 3, retries, Breaker.CLOSED, 1L), requests(granary));
+                assertEquals(List.of(sent + 3, retries, Breaker.CLOSED, 1L), requests(granary));
             }
             Map<String, Long> totals = new Totals(config.directory()).read();
             assertEquals(

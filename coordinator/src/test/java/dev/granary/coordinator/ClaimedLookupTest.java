@@ -173,9 +173,9 @@ class ClaimedLookupTest {
                     List.of(
                             statistics.count(Counter.LOCAL_HITS),
                             statistics.count(Counter.LOCAL_LOOKUPS)
- - statistics.count(Counter.LOCAL_HITS),
+                                    - statistics.count(Counter.LOCAL_HITS),
                             statistics.layers().getFirst().count(Counter.LAYER_LOOKUPS)
- - statistics.layers().getFirst().count(Counter.LAYER_HITS)));
+                                    - statistics.layers().getFirst().count(Counter.LAYER_HITS)));
             assertEquals(
                     List.of(1L, 0L, 0L),
                     List.of(
@@ -187,7 +187,7 @@ class ClaimedLookupTest {
                     List.of(
                             first.statistics().count(Counter.CLAIM_HITS),
                             first.statistics().count(Counter.LOCAL_LOOKUPS)
- - first.statistics().count(Counter.LOCAL_HITS)));
+                                    - first.statistics().count(Counter.LOCAL_HITS)));
         }
         assertEquals(1, engine.compiles.get());
         assertEquals(1, bucket.loads.get(), "the machine sent one request");
@@ -226,7 +226,7 @@ class ClaimedLookupTest {
                     List.of(
                             statistics.count(Counter.LOCAL_HITS),
                             statistics.count(Counter.LOCAL_LOOKUPS)
- - statistics.count(Counter.LOCAL_HITS),
+                                    - statistics.count(Counter.LOCAL_HITS),
                             statistics.count(Counter.LOCAL_STORED)));
             assertEquals(
                     List.of(0L, 1L, 0L),

@@ -187,12 +187,13 @@ class CompositeLookupTest {
             multiply(granary, 12);
             assertTrue(granary.flush(TestNode.LONG));
             assertTrue(
-                    bucket.entries.size() == 3 && granary.statistics().count(Counter.LOCAL_STORED) == 3,
+                    bucket.entries.size() == 3
+                            && granary.statistics().count(Counter.LOCAL_STORED) == 3,
                     "all three are stored");
             int loads = bucket.loads.get();
             long local = granary.statistics().count(Counter.LOCAL_HITS)
                     + granary.statistics().count(Counter.LOCAL_LOOKUPS)
- - granary.statistics().count(Counter.LOCAL_HITS);
+                    - granary.statistics().count(Counter.LOCAL_HITS);
             multiply(granary, 12);
             for (var entry : bucket.entries.values()) {
                 assertTrue(granary.publish(entry.id()));
@@ -203,7 +204,7 @@ class CompositeLookupTest {
                     local,
                     granary.statistics().count(Counter.LOCAL_HITS)
                             + granary.statistics().count(Counter.LOCAL_LOOKUPS)
- - granary.statistics().count(Counter.LOCAL_HITS));
+                            - granary.statistics().count(Counter.LOCAL_HITS));
         }
         assertEquals(3, driver.compiles());
     }

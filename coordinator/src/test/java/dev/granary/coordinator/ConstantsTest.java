@@ -72,8 +72,9 @@ class ConstantsTest {
             assertEquals(1, freed.get());
         }
         environment.put(VARIABLE, "cpu:10240;gpu:2048:COST");
-        try (Granary granary = Granary.open(
-                builder().constantTensorCacheCapacity(EngineKind.CPU, Limit.of(7)).build())) {
+        try (Granary granary = Granary.open(builder()
+                .constantTensorCacheCapacity(EngineKind.CPU, Limit.of(7))
+                .build())) {
             assertEquals(7, granary.constants().limit(EngineKind.CPU).megabytes(), "code");
             assertEquals(
                     2048,
@@ -88,7 +89,8 @@ class ConstantsTest {
         try (Granary granary = Granary.open(builder().build())) {
             for (EngineKind kind : EngineKind.values()) {
                 assertEquals(Limit.DEFAULT, granary.constants().limit(kind));
-                assertEquals(Limit.UNLIMITED, granary.constants().of(kind, 0).limit().megabytes());
+                assertEquals(
+                        Limit.UNLIMITED, granary.constants().of(kind, 0).limit().megabytes());
             }
         }
     }
@@ -110,6 +112,7 @@ class ConstantsTest {
         assertFalse(held.isCached());
         held.close();
         assertEquals(2, freed.get());
-        assertThrows(IllegalStateException.class, () -> caches.setLimit(EngineKind.CPU, Limit.of(1)));
+        assertThrows(
+                IllegalStateException.class, () -> caches.setLimit(EngineKind.CPU, Limit.of(1)));
     }
 }

@@ -334,7 +334,9 @@ class EventsTest {
         // without an event: lookups that waited for the failed build of another thread
         long joined = thrown.get() - counted.count(Counter.COMPILE_FAILURES);
         assertEquals(
-                counted.count(Counter.PROGRAM_HITS) + counted.count(Counter.PROGRAM_MISSES) - joined,
+                counted.count(Counter.PROGRAM_HITS)
+                        + counted.count(Counter.PROGRAM_MISSES)
+                        - joined,
                 collector.of(GranaryEvent.Lookup.class).count());
         List<RecordedEvent> recorded = RecordingFile.readAllEvents(file).stream()
                 .filter(event -> event.getEventType().getName().startsWith("granary."))

@@ -87,8 +87,7 @@ class PluggedCachesTest {
                     List.of("near", 1L, 0L, 1L, 0L, Optional.empty()),
                     List.of(
                             layer.name(),
-                            layer.count(Counter.LAYER_LOOKUPS)
- - layer.count(Counter.LAYER_HITS),
+                            layer.count(Counter.LAYER_LOOKUPS) - layer.count(Counter.LAYER_HITS),
                             layer.count(Counter.LAYER_HITS),
                             layer.count(Counter.LAYER_STORED),
                             layer.count(Counter.LAYER_SKIPPED),
@@ -107,8 +106,9 @@ class PluggedCachesTest {
             assertTrue(granary.flush(TestNode.LONG));
             GranaryStatistics statistics = granary.statistics();
             assertEquals(1, statistics.layers().getFirst().count(Counter.LAYER_HITS));
-            assertEquals(1, statistics.count(Counter.LOCAL_LOOKUPS)
- - statistics.count(Counter.LOCAL_HITS));
+            assertEquals(
+                    1,
+                    statistics.count(Counter.LOCAL_LOOKUPS) - statistics.count(Counter.LOCAL_HITS));
             assertEquals(1, statistics.count(Counter.LOCAL_STORED));
             assertTrue(granary.publish(A.getId()), "the layer is writable");
             assertTrue(granary.flush(TestNode.LONG));
@@ -212,7 +212,8 @@ class PluggedCachesTest {
             LayerStatistics layer = granary.statistics().layers().getFirst();
             assertEquals(Optional.empty(), layer.failure(), "it may be slow only");
             assertTrue(
-                    layer.count(Counter.LAYER_UNAVAILABLE) + layer.count(Counter.LAYER_SKIPPED) == 2 && layer.count(Counter.LAYER_SKIPPED) >= 1,
+                    layer.count(Counter.LAYER_UNAVAILABLE) + layer.count(Counter.LAYER_SKIPPED) == 2
+                            && layer.count(Counter.LAYER_SKIPPED) >= 1,
                     layer::toString);
             slow.answer(3);
         }
@@ -348,7 +349,7 @@ class PluggedCachesTest {
                         List.of(isFirst ? 2L : 0L, isFirst ? 2L : 0L, isFirst ? 0L : 2L),
                         List.of(
                                 granary.statistics().count(Counter.LOCAL_LOOKUPS)
- - granary.statistics().count(Counter.LOCAL_HITS),
+                                        - granary.statistics().count(Counter.LOCAL_HITS),
                                 granary.statistics().count(Counter.LOCAL_STORED),
                                 granary.statistics().count(Counter.LOCAL_HITS)));
             }
@@ -464,7 +465,8 @@ class PluggedCachesTest {
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().count(Counter.LOCAL_LOOKUPS));
             assertEquals(0, granary.statistics().count(Counter.LOCAL_HITS));
-            assertEquals(1, granary.statistics().layers().getFirst().count(Counter.LAYER_UNAVAILABLE));
+            assertEquals(
+                    1, granary.statistics().layers().getFirst().count(Counter.LAYER_UNAVAILABLE));
         }
     }
 

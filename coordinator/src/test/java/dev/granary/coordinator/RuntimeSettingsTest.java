@@ -242,8 +242,10 @@ class RuntimeSettingsTest {
                 assertEquals("compiled", message);
             }
             assertEquals(1, granary.statistics().count(Counter.DISABLED));
-            assertEquals(1, granary.statistics().count(Counter.LOCAL_LOOKUPS)
- - granary.statistics().count(Counter.LOCAL_HITS));
+            assertEquals(
+                    1,
+                    granary.statistics().count(Counter.LOCAL_LOOKUPS)
+                            - granary.statistics().count(Counter.LOCAL_HITS));
             granary.setEnabled(BACKEND, EngineKind.CPU, true);
             granary.setEnabled(BACKEND, EngineKind.GPU, false);
             assertTrue(granary.isEnabled(BACKEND, EngineKind.CPU));

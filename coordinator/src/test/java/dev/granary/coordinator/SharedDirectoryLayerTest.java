@@ -65,8 +65,10 @@ class SharedDirectoryLayerTest {
             assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(layer, layer(granary, 0).name());
-            assertEquals(1, layer(granary, 0).count(Counter.LAYER_LOOKUPS)
- - layer(granary, 0).count(Counter.LAYER_HITS));
+            assertEquals(
+                    1,
+                    layer(granary, 0).count(Counter.LAYER_LOOKUPS)
+                            - layer(granary, 0).count(Counter.LAYER_HITS));
             assertEquals(1, layer(granary, 0).count(Counter.LAYER_STORED));
         }
         assertInstanceOf(StoreResult.Stored.class, published.get(A.getId()));
@@ -109,8 +111,10 @@ class SharedDirectoryLayerTest {
         Path file = Files.writeString(home.resolve("file"), "text");
         try (Granary granary = open("one", "file://" + shared + "?access=read", "file://" + file)) {
             assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
-            assertEquals(1, layer(granary, 0).count(Counter.LAYER_LOOKUPS)
- - layer(granary, 0).count(Counter.LAYER_HITS));
+            assertEquals(
+                    1,
+                    layer(granary, 0).count(Counter.LAYER_LOOKUPS)
+                            - layer(granary, 0).count(Counter.LAYER_HITS));
         }
         assertFalse(Files.exists(shared));
         assertInstanceOf(StoreResult.Failed.class, published.get(A.getId()));

@@ -118,7 +118,10 @@ class SlowBucketTest {
                 }
                 LayerStatistics silent = granary.statistics().layers().getFirst();
                 assertEquals(
-                        List.of(1L, 1L), List.of(silent.count(Counter.LAYER_UNAVAILABLE), silent.count(Counter.LAYER_SKIPPED)));
+                        List.of(1L, 1L),
+                        List.of(
+                                silent.count(Counter.LAYER_UNAVAILABLE),
+                                silent.count(Counter.LAYER_SKIPPED)));
                 assertEquals(
                         List.of(2L, 0L),
                         List.of(
@@ -168,11 +171,15 @@ class SlowBucketTest {
                             granary.lookup(engine, FakeDescriptor.of("later " + i))
                                     .source());
                 }
-                assertEquals(3, granary.statistics().layers().getFirst().count(Counter.LAYER_SKIPPED));
+                assertEquals(
+                        3, granary.statistics().layers().getFirst().count(Counter.LAYER_SKIPPED));
                 assertEquals(
                         threads,
                         granary.statistics().layers().getFirst().count(Counter.LAYER_LOOKUPS)
- - granary.statistics().layers().getFirst().count(Counter.LAYER_HITS));
+                                - granary.statistics()
+                                        .layers()
+                                        .getFirst()
+                                        .count(Counter.LAYER_HITS));
 
                 server.delay = Duration.ZERO;
                 while (granary.lookup(engine, A).source() != PrimitiveSource.BUCKET) {

@@ -189,7 +189,8 @@ class ConstantEvictionTest {
             assertFalse(held.isCached());
             assertFalse(held.buffer().isFreed());
             // Another thread can use the cache meanwhile: no lock is held.
-            Thread other = Thread.ofPlatform().start(() -> events.add("size " + cache.statistics().bytes()));
+            Thread other = Thread.ofPlatform()
+                    .start(() -> events.add("size " + cache.statistics().bytes()));
             join(other);
             held.close();
         });

@@ -299,7 +299,8 @@ class ConstantTensorCacheTest {
         memory.use(caches.of(EngineKind.CPU, 0), "k", 1); // a cache created after the close
         assertEquals(0, caches.statistics().bytes());
         held.close();
-        assertThrows(IllegalStateException.class, () -> caches.setLimit(EngineKind.GPU, Limit.of(1)));
+        assertThrows(
+                IllegalStateException.class, () -> caches.setLimit(EngineKind.GPU, Limit.of(1)));
         assertThrows(
                 IllegalStateException.class,
                 () -> caches.setLimit(new ConstantTensorCachesTest.Gpu(0), Limit.of(1)));

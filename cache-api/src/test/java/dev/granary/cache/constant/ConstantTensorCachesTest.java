@@ -220,8 +220,10 @@ class ConstantTensorCachesTest {
         caches.setLimit(EngineKind.GPU, Limit.of(2));
         assertEquals(2, caches.limit(second).megabytes(), "the kind's, which was set last");
         assertThrows(IllegalArgumentException.class, () -> caches.setLimit(first, Limit.of(-1)));
-        assertThrows(IllegalArgumentException.class, () -> caches.setLimit(new Gpu(-1), Limit.of(1)));
-        assertThrows(IllegalArgumentException.class, () -> caches.limit(new Gpu(-1)).megabytes());
+        assertThrows(
+                IllegalArgumentException.class, () -> caches.setLimit(new Gpu(-1), Limit.of(1)));
+        assertThrows(
+                IllegalArgumentException.class, () -> caches.limit(new Gpu(-1)).megabytes());
     }
 
     @Test
@@ -240,13 +242,7 @@ class ConstantTensorCachesTest {
     @DisplayName("the cache that back-ends use has no method that changes a limit")
     void noSetter() {
         assertEquals(
-                Set.of(
-                        "get",
-                        "getOrAdd",
-                        "limit",
-                        "removeContext",
-                        "removeIfExist",
-                        "statistics"),
+                Set.of("get", "getOrAdd", "limit", "removeContext", "removeIfExist", "statistics"),
                 Arrays.stream(ConstantTensorCache.class.getDeclaredMethods())
                         .filter(method -> Modifier.isPublic(method.getModifiers()))
                         .map(Method::getName)
@@ -318,8 +314,12 @@ class ConstantTensorCachesTest {
     @DisplayName("A negative index of a device and a negative capacity are rejected")
     void negative() {
         assertThrows(IllegalArgumentException.class, () -> caches.of(EngineKind.GPU, -1));
-        assertThrows(IllegalArgumentException.class, () -> caches.setLimit(new Gpu(-1), Limit.of(5)));
-        assertThrows(IllegalArgumentException.class, () -> caches.setLimit(EngineKind.GPU, Limit.of(-5)));
-        assertEquals(Limit.UNLIMITED, caches.limit(EngineKind.GPU).megabytes(), "nothing has changed");
+        assertThrows(
+                IllegalArgumentException.class, () -> caches.setLimit(new Gpu(-1), Limit.of(5)));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> caches.setLimit(EngineKind.GPU, Limit.of(-5)));
+        assertEquals(
+                Limit.UNLIMITED, caches.limit(EngineKind.GPU).megabytes(), "nothing has changed");
     }
 }

@@ -123,7 +123,9 @@ class ConstantThreadsTest {
         switch (random.nextInt(400)) {
             case 0 -> caches.setLimit(EngineKind.GPU, new Limit(0, ConstantPolicy.LRU));
             case 1, 2, 3, 4 ->
-                caches.setLimit(EngineKind.GPU, new Limit(1, POLICIES.get(random.nextInt(POLICIES.size()))));
+                caches.setLimit(
+                        EngineKind.GPU,
+                        new Limit(1, POLICIES.get(random.nextInt(POLICIES.size()))));
             case 5 -> cache.removeContext(FakeDeviceMemory.CONTEXT);
             default -> {}
         }

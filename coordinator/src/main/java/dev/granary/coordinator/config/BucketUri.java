@@ -88,8 +88,7 @@ record BucketUri(String text) {
         return isDirectory
                 ? new BucketConfig.Directory(
                         Path.of(URI.create(address)).normalize(), access == S3Access.READ_WRITE)
-                : new BucketConfig.S3(
-                        S3Location.parse(address), access, endpoint, region, client);
+                : new BucketConfig.S3(S3Location.parse(address), access, endpoint, region, client);
     }
 
     private static <T> T part(Setting<T> setting, String option, String value) {

@@ -28,7 +28,11 @@ import java.util.function.ToLongFunction;
  * @param parser parses the text; throws {@link IllegalArgumentException} if it is wrong
  */
 record Setting<T>(
-        String key, String environment, Set<Class<?>> inFile, String expected, Function<String, T> parser) {
+        String key,
+        String environment,
+        Set<Class<?>> inFile,
+        String expected,
+        Function<String, T> parser) {
     private static final Set<Class<?>> TEXT = Set.of(String.class);
     private static final Set<Class<?>> TEXT_OR_LIST = Set.of(String.class, List.class);
     private static final Set<Class<?>> TEXT_OR_BOOLEAN = Set.of(String.class, Boolean.class);
@@ -39,8 +43,8 @@ record Setting<T>(
             "GRANARY_BUCKET",
             TEXT_OR_LIST,
             "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots"
-                    + " and dashes; or file:///PATH, an absolute path without a host, with %20 for a"
-                    + " blank",
+                    + " and dashes; or file:///PATH, an absolute path without a host, with %20 for"
+                    + " a blank",
             BucketUri::parseAll);
     static final Setting<URI> ENDPOINT = new Setting<>(
             "endpoint",

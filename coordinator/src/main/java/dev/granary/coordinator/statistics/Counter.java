@@ -15,8 +15,7 @@ public enum Counter {
             "composite primitives that were in memory already, or were being created"),
     COMPOSITES_CREATED("composites-created", "composite primitives that were created"),
     NESTED_HITS(
-            "nested-hits",
-            "nested primitives that were in memory already, or were being created"),
+            "nested-hits", "nested primitives that were in memory already, or were being created"),
     NESTED_CREATED("nested-created", "nested primitives that were created"),
     PROGRAM_HITS("program-hits", "programs that were in memory already"),
     PROGRAM_MISSES("program-misses", "programs that were not in memory, or were being looked up"),
@@ -29,22 +28,17 @@ public enum Counter {
             Unit.BYTES,
             "the length of the binaries of all hits in the local tier"),
     LOCAL_STORED_BYTES(
-            "local-stored-bytes",
-            Unit.BYTES,
-            "the bytes that were written to the local tier"),
+            "local-stored-bytes", Unit.BYTES, "the bytes that were written to the local tier"),
     LOCAL_TIME("local-micros", Unit.MICROSECONDS, "the time of all lookups in the local tier"),
     LAYER_LOOKUPS("layer-lookups", "lookups in layers, without those that skipped one"),
     LAYER_HITS("layer-hits", "lookups that found a verified entry in a layer"),
     LAYER_DAMAGED("layer-damaged", "lookups that found a damaged entry in a layer"),
     LAYER_UNAVAILABLE("layer-unavailable", "lookups that got no answer from a layer"),
     LAYER_SKIPPED(
-            "layer-skipped",
-            "lookups that skipped a layer because its time budget was used up"),
+            "layer-skipped", "lookups that skipped a layer because its time budget was used up"),
     LAYER_STORED("layer-stored", "entries that were written to a layer"),
     LAYER_READ_BYTES(
-            "layer-read-bytes",
-            Unit.BYTES,
-            "the length of the binaries of all hits in layers"),
+            "layer-read-bytes", Unit.BYTES, "the length of the binaries of all hits in layers"),
     LAYER_STORED_BYTES("layer-stored-bytes", Unit.BYTES, "the bytes that were written to layers"),
     LAYER_TIME("layer-micros", Unit.MICROSECONDS, "the time of all lookups in layers"),
     BUCKET_REQUESTS("bucket-requests", "requests that were sent to buckets, retries included"),
@@ -58,12 +52,10 @@ public enum Counter {
             "intermediate-hits",
             "intermediate programs that a tier had, so that no front end had to run"),
     INTERMEDIATE_COMPILED(
-            "intermediate-compiled",
-            "intermediate programs that a front end compiled"),
+            "intermediate-compiled", "intermediate programs that a front end compiled"),
     COMPILE_FAILURES("compile-failures", "sources that did not compile"),
     NOT_CACHEABLE(
-            "not-cacheable",
-            "primitives that were compiled from source because their id is empty"),
+            "not-cacheable", "primitives that were compiled from source because their id is empty"),
     DISABLED(
             "disabled",
             "primitives that were compiled from source because their engine is disabled"),
@@ -87,8 +79,7 @@ public enum Counter {
             "entries that were not tried because of the quarantine, counted once per tier"),
     WITHOUT_BINARIES("without-binaries", "compiled primitives whose driver returned no binaries"),
     STORES_DROPPED(
-            "stores-dropped",
-            "entries that could not be stored, or not be queued for upload"),
+            "stores-dropped", "entries that could not be stored, or not be queued for upload"),
     UPLOADS_LEFT("uploads-left", "uploads that were left to the next process"),
     UPLOADS_INHERITED("uploads-inherited", "uploads that were taken over from ended processes"),
     CLAIM_HITS("claim-hits", "hits in the local tier after a wait for another process"),
@@ -105,8 +96,7 @@ public enum Counter {
     LOCAL_EVICTED("local-evicted", "entries that a process evicted from the local directory"),
     PROGRAMS_EVICTED("programs-evicted", "programs that were evicted from memory"),
     EVENTS_DROPPED(
-            "events-dropped",
-            "events that a listener did not receive because it was too slow"),
+            "events-dropped", "events that a listener did not receive because it was too slow"),
     COMPILE_TIME("compile-millis", Unit.MILLISECONDS, "the time spent compiling"),
     TIME_SAVED(
             "saved-millis",

@@ -129,8 +129,8 @@ public record GranaryStatistics(List<LayerStatistics> layers, Map<Counter, Long>
                     sums,
                     failure,
                     quiet.compareTo(quietOfMore) >= 0 ? quiet : quietOfMore,
-                    Optional.of(breaker.filter(known -> known.compareTo(state) > 0)
-                            .orElse(state)));
+                    Optional.of(
+                            breaker.filter(known -> known.compareTo(state) > 0).orElse(state)));
         }
     }
 }

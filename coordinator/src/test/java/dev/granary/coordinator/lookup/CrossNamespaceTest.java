@@ -186,18 +186,23 @@ class CrossNamespaceTest {
         try (Granary node = open("node")) {
             node.primitive(levelZero, A_OF_LEVEL_ZERO);
             GranaryStatistics statistics = node.statistics();
-            assertEquals(1, statistics.count(Counter.LOCAL_LOOKUPS)
- - statistics.count(Counter.LOCAL_HITS));
-            assertEquals(1, statistics.layers().getFirst().count(Counter.LAYER_LOOKUPS)
- - statistics.layers().getFirst().count(Counter.LAYER_HITS));
+            assertEquals(
+                    1,
+                    statistics.count(Counter.LOCAL_LOOKUPS) - statistics.count(Counter.LOCAL_HITS));
+            assertEquals(
+                    1,
+                    statistics.layers().getFirst().count(Counter.LAYER_LOOKUPS)
+                            - statistics.layers().getFirst().count(Counter.LAYER_HITS));
             assertEquals(0, statistics.count(Counter.CROSS_NAMESPACE));
         }
         fleet.publishUnpacked(List.of(entry(FakeDescriptor.of("b"), "ci")));
         try (Granary node = open("other")) {
             node.primitive(levelZero, FakeDescriptor.of("b").withTarget(LEVEL_ZERO));
             GranaryStatistics statistics = node.statistics();
-            assertEquals(0, statistics.layers().getFirst().count(Counter.LAYER_LOOKUPS)
- - statistics.layers().getFirst().count(Counter.LAYER_HITS));
+            assertEquals(
+                    0,
+                    statistics.layers().getFirst().count(Counter.LAYER_LOOKUPS)
+                            - statistics.layers().getFirst().count(Counter.LAYER_HITS));
             assertEquals(1, statistics.layers().getFirst().count(Counter.LAYER_HITS));
             assertEquals(1, statistics.counters().get("cross-namespace"));
         }

@@ -276,8 +276,8 @@ class LookupTest {
         int threads = 8;
         try (Granary granary = node.open();
                 ExecutorService pool = Executors.newFixedThreadPool(threads)) {
-            engine.beforeCompile =
-                    () -> Await.holds(() -> granary.statistics().count(Counter.PROGRAM_MISSES) >= threads);
+            engine.beforeCompile = () -> Await.holds(
+                    () -> granary.statistics().count(Counter.PROGRAM_MISSES) >= threads);
             List<Future<LookupResult<FakePrimitive>>> all = new ArrayList<>();
             for (int i = 0; i < threads; i++) {
                 all.add(pool.submit(() -> granary.lookup(engine, A)));
@@ -391,13 +391,16 @@ class LookupTest {
             assertTrue(granary.flush(TestNode.LONG));
             GranaryStatistics statistics = granary.statistics();
             assertEquals(
-                    List.of(1L, 4L), List.of(statistics.count(Counter.PROGRAM_HITS), statistics.count(Counter.PROGRAM_MISSES)));
+                    List.of(1L, 4L),
+                    List.of(
+                            statistics.count(Counter.PROGRAM_HITS),
+                            statistics.count(Counter.PROGRAM_MISSES)));
             assertEquals(
                     List.of(2L, 2L, 1L),
                     List.of(
                             statistics.count(Counter.LOCAL_HITS),
                             statistics.count(Counter.LOCAL_LOOKUPS)
- - statistics.count(Counter.LOCAL_HITS),
+                                    - statistics.count(Counter.LOCAL_HITS),
                             statistics.count(Counter.LOCAL_STORED)));
             assertEquals(
                     List.of(0L, 2L, 1L),

@@ -288,7 +288,8 @@ class TiersTest {
                 over(config("local", "s3://team s3://company").build(), team, company)) {
             assertEquals(OptionalInt.of(1), granary.lookup(engine, A).layer());
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(1, granary.statistics().layers().getFirst().count(Counter.LAYER_UNAVAILABLE));
+            assertEquals(
+                    1, granary.statistics().layers().getFirst().count(Counter.LAYER_UNAVAILABLE));
         }
     }
 }
