@@ -30,7 +30,6 @@ public record Target(Backend backend, String vendor, String device, String drive
     private static final int PART_LIMIT = 60;
     private static final int HASH_DIGITS = 12;
     private static final Pattern OTHERS = Pattern.compile("[^a-z0-9.]+");
-    private static final Pattern OUTER_MARKS = Pattern.compile("^[-.]+|[-.]+$");
 
     /**
      * Checks that all parts are present.
@@ -77,8 +76,19 @@ public record Target(Backend backend, String vendor, String device, String drive
     /** Returns the part in lower case, with one dash for each run of other characters. */
     private static String shortened(String part) {
         String safe = OTHERS.matcher(part.toLowerCase(Locale.ROOT)).replaceAll("-");
-        String name = OUTER_MARKS.matcher(safe).replaceAll("");
-        return name.isEmpty() ? "x" : name.substring(0, Math.min(name.length(), PART_LIMIT));
+        int start = 0;
+        int end = safe.length();
+        while (start < end && isMark(safe.charAt(start))) {
+            start++;
+        }
+        while (start < end && isMark(safe.charAt(end - 1))) {
+            end--;
+        }
+        return start == end ? "x" : safe.substring(start, Math.min(end, start + PART_LIMIT));
+    }
+
+    private static boolean isMark(char c) {
+        return c == '-' || c == '.';
     }
 
     private static void requireText(String part, String name) {

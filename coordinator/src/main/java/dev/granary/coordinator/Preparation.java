@@ -6,6 +6,8 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.support.DaemonThreads;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -14,6 +16,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /**
@@ -55,6 +58,7 @@ public record Preparation(
         private final List<D> descriptors;
         private final Consumer<Preparation> progress;
         private final CompletableFuture<Preparation> result = new CompletableFuture<>();
+        private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
         private final Map<PrimitiveDescriptor, CompileException> failures = new HashMap<>();
         private int found;
         private int compiled;
@@ -83,7 +87,12 @@ public record Preparation(
                         Runtime.getRuntime().availableProcessors(),
                         missing,
                         descriptor -> compile(engine, descriptor));
-                result.complete(state());
+                Throwable broken = failure.get();
+                if (broken == null) {
+                    result.complete(state());
+                } else {
+                    result.completeExceptionally(broken);
+                }
             } catch (Throwable e) {
                 result.completeExceptionally(e);
             }
@@ -96,11 +105,11 @@ public record Preparation(
                 for (D descriptor : all) {
                     pool.execute(() -> {
                         try {
-                            if (!result.isDone()) {
+                            if (!result.isDone() && failure.get() == null) {
                                 action.accept(descriptor);
                             }
                         } catch (Throwable e) {
-                            result.completeExceptionally(e);
+                            failure.compareAndSet(null, e);
                         }
                     });
                 }
