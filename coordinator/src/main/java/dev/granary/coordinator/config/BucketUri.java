@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
 /**
@@ -36,7 +37,8 @@ record BucketUri(String text) {
     static List<BucketUri> parseAll(String text) {
         List<BucketUri> layers =
                 SEPARATOR.splitAsStream(text).map(BucketUri::new).toList();
-        layers.forEach(layer -> layer.with(Optional.empty(), S3ClientLibrary.AWS)); // to check it
+        layers.forEach(layer -> // to check it
+                layer.with(Optional.empty(), S3ClientLibrary.AWS, Optional.empty()));
         return layers;
     }
 
@@ -45,7 +47,10 @@ record BucketUri(String text) {
      *
      * @throws IllegalArgumentException if the address or an option is wrong
      */
-    BucketConfig with(Optional<URI> defaultEndpoint, S3ClientLibrary defaultClient) {
+    BucketConfig with(
+            Optional<URI> defaultEndpoint,
+            S3ClientLibrary defaultClient,
+            Optional<Supplier<BucketCredentials>> credentials) {
         int mark = text.indexOf('?');
         String address = mark < 0 ? text : text.substring(0, mark);
         boolean isDirectory = address.startsWith(BucketConfig.Directory.SCHEME);
@@ -88,7 +93,8 @@ record BucketUri(String text) {
         return isDirectory
                 ? new BucketConfig.Directory(
                         Path.of(URI.create(address)).normalize(), access == S3Access.READ_WRITE)
-                : new BucketConfig.S3(S3Location.parse(address), access, endpoint, region, client);
+                : new BucketConfig.S3(
+                        S3Location.parse(address), access, endpoint, region, client, credentials);
     }
 
     private static <T> T part(Setting<T> setting, String option, String value) {

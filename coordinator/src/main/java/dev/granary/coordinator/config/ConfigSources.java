@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -123,14 +124,19 @@ final class ConfigSources {
         return inEnvironment.limits().orElse(inFile(setting).orElse(ConstantLimits.NONE));
     }
 
-    /** Returns the buckets in lookup order; none if no source names one. */
-    List<BucketConfig> buckets() throws ConfigException {
+    /**
+     * Returns the buckets in lookup order; none if no source names one.
+     *
+     * @param credentials the source of credentials that code has set
+     */
+    List<BucketConfig> buckets(Optional<Supplier<BucketCredentials>> credentials)
+            throws ConfigException {
         Optional<URI> endpoint = find(Setting.ENDPOINT);
         S3ClientLibrary client = find(Setting.CLIENT).orElse(S3ClientLibrary.AWS);
         List<BucketConfig> layers = new ArrayList<>();
         Set<String> names = new HashSet<>();
         for (BucketUri each : find(Setting.BUCKET).orElse(List.of())) {
-            BucketConfig layer = each.with(endpoint, client);
+            BucketConfig layer = each.with(endpoint, client, credentials);
             if (!names.add(layer.name())) {
                 throw new ConfigException("The bucket " + layer.name()
                         + " is named twice; name each once, in lookup order.");

@@ -207,7 +207,7 @@ public final class GranaryConfigBuilder {
         long capacity =
                 sources.find(Setting.CAPACITY).orElse(LocalTierConfig.DEFAULT_CAPACITY_BYTES);
         return new GranaryConfig(
-                isOffline ? List.of() : buckets(sources),
+                isOffline ? List.of() : sources.buckets(credentials),
                 capacity == 0 ? directory : PrivateSubdirectory.resolve(directory),
                 capacity,
                 sources.find(Setting.EVICTION).orElse(EvictionPolicy.LRU),
@@ -219,14 +219,6 @@ public final class GranaryConfigBuilder {
                 constantLimits.orElse(sources.constantLimits()),
                 sources.find(Setting.RECORDING),
                 sources.find(Setting.ENABLED).orElse(EnabledEngines.ALL));
-    }
-
-    private List<BucketConfig> buckets(ConfigSources sources) throws ConfigException {
-        List<BucketConfig> found = new ArrayList<>(sources.buckets());
-        found.replaceAll(layer -> layer instanceof BucketConfig.S3 bucket && credentials.isPresent()
-                ? bucket.withCredentials(credentials.get())
-                : layer);
-        return found;
     }
 
     private <T> GranaryConfigBuilder set(Setting<T> setting, T value) {

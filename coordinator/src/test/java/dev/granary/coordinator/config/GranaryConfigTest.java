@@ -64,7 +64,8 @@ class GranaryConfigTest {
                 S3Access.READ_WRITE,
                 Optional.of(URI.create(endpoint)),
                 Optional.empty(),
-                client));
+                client,
+                Optional.empty()));
     }
 
     private String mistake() {
@@ -392,19 +393,22 @@ class GranaryConfigTest {
                         S3Access.READ_WRITE,
                         Optional.of(URI.create("http://all:1")),
                         Optional.empty(),
-                        S3ClientLibrary.AWS),
+                        S3ClientLibrary.AWS,
+                        Optional.empty()),
                 new BucketConfig.S3(
                         S3Location.parse("s3://company"),
                         S3Access.READ,
                         Optional.of(URI.create("http://all:1")),
                         Optional.of("eu-1"),
-                        S3ClientLibrary.AWS),
+                        S3ClientLibrary.AWS,
+                        Optional.empty()),
                 new BucketConfig.S3(
                         S3Location.parse("s3://company"),
                         S3Access.READ_WRITE,
                         Optional.of(URI.create("https://own")),
                         Optional.empty(),
-                        S3ClientLibrary.MINIO));
+                        S3ClientLibrary.MINIO,
+                        Optional.empty()));
         String first = "s3://team/x/";
         String second = "s3://company?region=eu-1&access=read";
         String third = "s3://company?endpoint=https://own&client=minio&access=read-write";
