@@ -143,7 +143,7 @@ class GranaryMetricsTest {
                 .timer();
         assertEquals(granary.statistics().count(Counter.LOCAL_HITS), local.count());
         assertEquals(
-                granary.statistics().count(Counter.LOCAL_TIME),
+                granary.statistics().time(Counter.LOCAL_TIME).toNanos(),
                 Math.round(registry.find("granary.load").tag("tier", "local").timers().stream()
                         .mapToDouble(timer -> timer.totalTime(TimeUnit.NANOSECONDS))
                         .sum()));
