@@ -170,17 +170,10 @@ public final class EntryFormat {
     private static LoadResult decodeAny(
             MemorySegment stored, @Nullable Id expected, VerificationLevel verification) {
         EntryHeader.Read read = EntryHeader.read(stored);
-        return read instanceof EntryHeader.Read.Bad bad
-                ? new LoadResult.Damaged(bad.damage(), bad.detail())
-                : decodeSections(
-                        stored, ((EntryHeader.Read.Ok) read).header(), expected, verification);
-    }
-
-    private static LoadResult decodeSections(
-            MemorySegment stored,
-            EntryHeader header,
-            @Nullable Id expected,
-            VerificationLevel verification) {
+        if (read instanceof EntryHeader.Read.Bad bad) {
+            return new LoadResult.Damaged(bad.damage(), bad.detail());
+        }
+        EntryHeader header = ((EntryHeader.Read.Ok) read).header();
         Id id = expected;
         MemorySegment metadata = MemorySegment.NULL;
         MemorySegment signature = MemorySegment.NULL;
