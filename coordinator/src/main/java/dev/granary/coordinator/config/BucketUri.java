@@ -37,7 +37,8 @@ record BucketUri(String text) {
     static List<BucketUri> parseAll(String text) {
         List<BucketUri> layers =
                 SEPARATOR.splitAsStream(text).map(BucketUri::new).toList();
-        layers.forEach(layer -> // to check it
+        layers.forEach(
+                layer -> // to check it
                 layer.with(Optional.empty(), S3ClientLibrary.AWS, Optional.empty()));
         return layers;
     }

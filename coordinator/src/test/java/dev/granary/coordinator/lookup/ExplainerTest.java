@@ -194,10 +194,8 @@ class ExplainerTest {
     private static List<String> lookUp(
             GranaryConfig config, FakeEngine engine, FakeDescriptor descriptor) throws Exception {
         List<GranaryEvent> events = new CopyOnWriteArrayList<>();
-        try (Granary granary = Granary.builder()
-                .config(config)
-                .listener(events::add)
-                .open()) {
+        try (Granary granary =
+                Granary.builder().config(config).listener(events::add).open()) {
             granary.connect(); // loads the client, so that the lookup does not time out
             granary.primitive(engine, descriptor);
         }

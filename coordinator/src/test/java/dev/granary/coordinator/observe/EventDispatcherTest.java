@@ -59,8 +59,7 @@ class EventDispatcherTest {
     @DisplayName("A listener receives each event once, with the time between begin and stop")
     void listener() {
         List<GranaryEvent> received = new ArrayList<>();
-        EventDispatcher dispatcher = new EventDispatcher(
-                List.of(received::add), new Counters());
+        EventDispatcher dispatcher = new EventDispatcher(List.of(received::add), new Counters());
         EventSpan span = dispatcher.begin(EventKind.EVICTION);
         span.stop();
         span.end(took -> new GranaryEvent.Eviction("local", 1, 2, took));
