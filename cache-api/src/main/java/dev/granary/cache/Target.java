@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.util.Locale;
 import java.util.Objects;
+import java.util.regex.Pattern;
 
 /**
  * The compatibility of a binary: a backend, a device identity and a driver version.
@@ -28,6 +29,7 @@ public record Target(Backend backend, String vendor, String device, String drive
 
     private static final int PART_LIMIT = 60;
     private static final int HASH_DIGITS = 12;
+    private static final Pattern OTHERS = Pattern.compile("[^a-z0-9.]+");
 
     /**
      * Checks that all parts are present.
@@ -73,16 +75,7 @@ public record Target(Backend backend, String vendor, String device, String drive
 
     /** Returns the part in lower case, with one dash for each run of other characters. */
     private static String shortened(String part) {
-        StringBuilder safe = new StringBuilder();
-        boolean isGap = false;
-        for (char c : part.toLowerCase(Locale.ROOT).toCharArray()) {
-            if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.') {
-                safe.append(isGap ? "-" : "").append(c);
-                isGap = false;
-            } else {
-                isGap = true;
-            }
-        }
+        String safe = OTHERS.matcher(part.toLowerCase(Locale.ROOT)).replaceAll("-");
         int start = 0;
         int end = safe.length();
         while (start < end && isMark(safe.charAt(start))) {

@@ -228,14 +228,12 @@ class SecretsInConfigurationTest {
     }
 
     @Test
-    @DisplayName("the error is still reported: the name of the option, the value of a known option,"
-            + " host and bucket")
+    @DisplayName("the error is still reported: the name of the option, host and bucket")
     void stillReported() {
         String unknown = refusal("s3://team?secret=abc");
         assertTrue(unknown.contains("'secret=...'") && unknown.contains("access=read"), unknown);
         String access = refusal("s3://team?access=write");
-        assertTrue(
-                access.contains("'access=write'") && access.contains("access=read-write"), access);
+        assertTrue(access.contains("'access=...'") && access.contains("access=read-write"), access);
         String bucket = refusal("s3://TEAM?access=read");
         assertTrue(bucket.contains("'s3://TEAM?...'"), bucket);
         String several = refusal("s3://a-b?access=read, s3://TEAM");

@@ -45,6 +45,7 @@ import org.slf4j.LoggerFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -295,11 +296,6 @@ public final class Granary implements AutoCloseable {
         tiers.connect();
     }
 
-    /** Returns the version of this library, such as {@code 0.1.0}. */
-    public static String version() {
-        return GranaryConfig.VERSION;
-    }
-
     /**
      * Returns true if primitives of engines of this backend and kind are cached beyond memory. An
      * engine that is no {@link KernelEngine} has no kind, and is disabled with its backend only.
@@ -414,13 +410,11 @@ public final class Granary implements AutoCloseable {
 
     /** Returns a snapshot of the counters. */
     public GranaryStatistics statistics() {
+        Map<Counter, Long> counted = counters.snapshot();
+        counted.putAll(tiers.local().counted());
+        counted.putAll(memory.counted());
         return new GranaryStatistics(
-                memory.composites.statistics(),
-                memory.programs.hits(),
-                memory.programs.misses(),
-                tiers.local().statistics(),
-                tiers.layers().stream().map(this::statistics).toList(),
-                counters.snapshot());
+                tiers.layers().stream().map(this::statistics).toList(), counted);
     }
 
     private LayerStatistics statistics(Layer layer) {

@@ -14,11 +14,13 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.gpu.composite.CompositeCache;
+import dev.granary.gpu.composite.CompositeCache.CompositeStatistics;
 import dev.granary.gpu.composite.CompositeCache.KernelProvider;
 
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Supplier;
@@ -62,6 +64,18 @@ final class MemoryTier {
         // Captures three values only, so that a hit allocates no more than one of the cache alone.
         return cast(programs.get(
                 descriptor, key -> retain(context.find(engine, (D) key).primitive())));
+    }
+
+    /** Returns the counters of both caches. */
+    Map<Counter, Long> counted() {
+        CompositeStatistics ofComposites = composites.statistics();
+        return Map.of(
+                Counter.COMPOSITE_HITS, ofComposites.hits(),
+                Counter.COMPOSITES_CREATED, ofComposites.created(),
+                Counter.NESTED_HITS, ofComposites.nestedHits(),
+                Counter.NESTED_CREATED, ofComposites.nestedCreated(),
+                Counter.PROGRAM_HITS, programs.hits(),
+                Counter.PROGRAM_MISSES, programs.misses());
     }
 
     @FunctionalInterface

@@ -101,7 +101,9 @@ class BackgroundErrorsTest {
             LayerStatistics layer = statistics.layers().getFirst();
             assertEquals(
                     List.of(1L, 1L),
-                    List.of(layer.results().unavailable(), statistics.count(Counter.UPLOADS_LEFT)));
+                    List.of(
+                            layer.count(Counter.LAYER_UNAVAILABLE),
+                            statistics.count(Counter.UPLOADS_LEFT)));
             assertTrue(layer.failure().orElse("").contains(kind), layer::toString);
             assertTrue(
                     published.get() instanceof StoreResult.Failed(String cause)

@@ -15,7 +15,6 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
-import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.TestTiers;
 import dev.granary.s3.BucketTier;
@@ -189,25 +188,39 @@ class BucketFaultsTest {
         }
 
         private void compare(GranaryStatistics statistics, boolean isCompiled) {
-            TierStatistics bucketResults = statistics.layers().getFirst().results();
             int compiled = isCompiled ? 1 : 0;
             assertEquals(
                     List.of(1L - compiled, (long) compiled),
-                    List.of(bucketResults.hits(), bucketResults.misses()));
+                    List.of(
+                            statistics.count(Counter.LAYER_HITS),
+                            statistics.count(Counter.LAYER_LOOKUPS)
+                                    - statistics.count(Counter.LAYER_HITS)));
             assertEquals(
-                    List.of(1L, 1L), List.of(statistics.memoryHits(), statistics.memoryMisses()));
+                    List.of(1L, 1L),
+                    List.of(
+                            statistics.count(Counter.PROGRAM_HITS),
+                            statistics.count(Counter.PROGRAM_MISSES)));
             assertEquals(
                     List.of(0L, 1L, 1L),
                     List.of(
-                            statistics.local().hits(),
-                            statistics.local().absent(),
-                            statistics.local().stored()));
+                            statistics.count(Counter.LOCAL_HITS),
+                            statistics.count(Counter.LOCAL_LOOKUPS)
+                                    - statistics.count(Counter.LOCAL_HITS),
+                            statistics.count(Counter.LOCAL_STORED)));
             assertEquals(compiled, statistics.count(Counter.COMPILED));
-            assertEquals(compiled, stores(bucketResults));
-            assertEquals(
-                    bucketResults.failed() + bucketResults.unknown() + bucketResults.refused(),
-                    statistics.count(Counter.UPLOADS_LEFT));
             assertEquals(compiled, published.size());
+            assertEquals(
+                    published.values().stream()
+                            .filter(result -> result instanceof StoreResult.Stored)
+                            .count(),
+                    statistics.count(Counter.LAYER_STORED));
+            assertEquals(
+                    published.values().stream()
+                            .filter(result -> result instanceof StoreResult.Failed
+                                    || result instanceof StoreResult.Unknown
+                                    || result instanceof StoreResult.Refused)
+                            .count(),
+                    statistics.count(Counter.UPLOADS_LEFT));
             assertEquals(
                     0,
                     statistics.count(Counter.STORES_DROPPED)
@@ -224,15 +237,6 @@ class BucketFaultsTest {
                             : bucket.faulty.requests() == sent(tier),
                     () -> bucket.faulty.requests() + " requests came, counted: "
                             + tier.statistics().requests());
-        }
-
-        private static long stores(TierStatistics tier) {
-            return tier.stored()
-                    + tier.duplicates()
-                    + tier.divergent()
-                    + tier.refused()
-                    + tier.failed()
-                    + tier.unknown();
         }
 
         private static long sent(BucketTier tier) {
@@ -308,10 +312,12 @@ class BucketFaultsTest {
             }
             run.bucket.faulty.plan(FaultPlan.SOUND);
             assertEquals(kernels, granary.statistics().count(Counter.COMPILED));
-            assertEquals(kernels + 1, granary.statistics().local().stored());
-            assertEquals(0, granary.statistics().layers().getFirst().results().stored());
+            assertEquals(kernels + 1, granary.statistics().count(Counter.LOCAL_STORED));
+            assertEquals(0, granary.statistics().layers().getFirst().count(Counter.LAYER_STORED));
             LayerStatistics bucket = granary.statistics().layers().getFirst();
-            assertEquals(kernels, bucket.results().unavailable() + bucket.skipped());
+            assertEquals(
+                    kernels,
+                    bucket.count(Counter.LAYER_UNAVAILABLE) + bucket.count(Counter.LAYER_SKIPPED));
             Id last = FakeDescriptor.of("k" + (kernels - 1)).getId();
             do {
                 // the pauses of the tier end after 1 ms, and its circuit breaker probes several
@@ -339,8 +345,9 @@ class BucketFaultsTest {
                         granary.lookup(run.engine, FakeDescriptor.of("k" + i)).source());
             }
             assertTrue(granary.flush(FaultyBucket.LONG));
-            assertEquals(30, granary.statistics().layers().getFirst().results().stored());
-            assertEquals(30, granary.statistics().layers().getFirst().results().unavailable());
+            assertEquals(30, granary.statistics().layers().getFirst().count(Counter.LAYER_STORED));
+            assertEquals(
+                    30, granary.statistics().layers().getFirst().count(Counter.LAYER_UNAVAILABLE));
         }
     }
 }

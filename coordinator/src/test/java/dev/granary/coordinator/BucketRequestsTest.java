@@ -5,8 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.machine.Totals;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
-import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics.Requests.Breaker;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics.Breaker;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;
 import dev.granary.s3.config.S3Config;
@@ -26,6 +27,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Tests of the requests and of the circuit breaker in the statistics of a layer. */
 class BucketRequestsTest {
@@ -53,8 +55,24 @@ class BucketRequestsTest {
         granary.lookup(engine, FakeDescriptor.of("kernel " + kernels++));
     }
 
-    private static LayerStatistics.Requests requests(Granary granary) {
-        return granary.statistics().layers().getFirst().requests().orElseThrow();
+    private static List<Object> requests(Granary granary) {
+        return List.of(sent(granary), retries(granary), breaker(granary), openings(granary));
+    }
+
+    private static long sent(Granary granary) {
+        return granary.statistics().count(Counter.BUCKET_REQUESTS);
+    }
+
+    private static long retries(Granary granary) {
+        return granary.statistics().count(Counter.BUCKET_RETRIES);
+    }
+
+    private static long openings(Granary granary) {
+        return granary.statistics().count(Counter.BREAKER_OPENINGS);
+    }
+
+    private static Breaker breaker(Granary granary) {
+        return granary.statistics().layers().getFirst().breaker().orElseThrow();
     }
 
     @Test
@@ -82,37 +100,31 @@ class BucketRequestsTest {
                     TestSeed.random("BucketRequestsTest"));
             tier.load(FakeDescriptor.of("opens the connection").getId());
             try (Granary granary = TestNode.over(config, tier)) {
-                assertEquals(
-                        new LayerStatistics.Requests(1, 0, Breaker.CLOSED, 0), requests(granary));
+                assertEquals(List.of(1L, 0L, Breaker.CLOSED, 0L), requests(granary));
 
                 faulty.plan(FaultPlan.script(new Fault.Lost(Fault.ERROR_500)));
                 obtainAnother(granary);
-                assertEquals(
-                        new LayerStatistics.Requests(3, 1, Breaker.CLOSED, 0), requests(granary));
+                assertEquals(List.of(3L, 1L, Breaker.CLOSED, 0L), requests(granary));
 
                 faulty.plan(FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)));
-                for (int i = 0; requests(granary).breaker() == Breaker.CLOSED; i++) {
+                for (int i = 0; breaker(granary) == Breaker.CLOSED; i++) {
                     assertTrue(i < MOST_LOOKUPS, "the breaker never opens");
                     obtainAnother(granary);
                 }
-                LayerStatistics.Requests open = requests(granary);
-                assertEquals(
-                        new LayerStatistics.Requests(
-                                faulty.requests(), open.retries(), Breaker.OPEN, 1),
-                        open);
+                List<Object> open = requests(granary);
+                long sent = faulty.requests();
+                long retries = retries(granary);
+                assertEquals(List.of(sent, retries, Breaker.OPEN, 1L), open);
                 obtainAnother(granary);
                 assertEquals(open, requests(granary), "no request is sent");
 
                 faulty.plan(FaultPlan.SOUND);
                 ticker.pass(pause.plusMillis(1));
                 obtainAnother(granary);
-                assertEquals(Breaker.HALF_OPEN, requests(granary).breaker());
+                assertEquals(Breaker.HALF_OPEN, breaker(granary));
                 obtainAnother(granary);
                 obtainAnother(granary);
-                assertEquals(
-                        new LayerStatistics.Requests(
-                                open.sent() + 3, open.retries(), Breaker.CLOSED, 1),
-                        requests(granary));
+                assertEquals(List.of(sent + 3, retries, Breaker.CLOSED, 1L), requests(granary));
             }
             Map<String, Long> totals = new Totals(config.directory()).read();
             assertEquals(
@@ -131,18 +143,33 @@ class BucketRequestsTest {
             obtainAnother(granary);
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, fleet.keys("/p/").size());
-            Await.holds(() -> requests(granary).sent() == fleet.proxy.requests());
-            assertEquals(Breaker.CLOSED, requests(granary).breaker());
+            Await.holds(() -> sent(granary) == fleet.proxy.requests());
+            assertEquals(Breaker.CLOSED, breaker(granary));
         }
     }
 
     @Test
     @DisplayName("of two breakers, the state of the one that rejects more is shown")
     void twoBreakers() {
-        LayerStatistics.Requests lookups = new LayerStatistics.Requests(5, 1, Breaker.HALF_OPEN, 2);
-        LayerStatistics.Requests packs = new LayerStatistics.Requests(7, 3, Breaker.OPEN, 1);
-        LayerStatistics.Requests sum = new LayerStatistics.Requests(12, 4, Breaker.OPEN, 3);
-        assertEquals(List.of(sum, sum), List.of(lookups.plus(packs), packs.plus(lookups)));
+        LayerStatistics none = new LayerStatistics(
+                "kernels", Map.of(), Optional.empty(), Duration.ZERO, Optional.empty());
+        Duration quiet = Duration.ofSeconds(1);
+        LayerStatistics sum = new LayerStatistics(
+                "kernels",
+                Map.of(
+                        Counter.BUCKET_REQUESTS, 12L,
+                        Counter.BUCKET_RETRIES, 4L,
+                        Counter.BREAKER_OPENINGS, 3L),
+                Optional.empty(),
+                quiet,
+                Optional.of(Breaker.OPEN));
+        assertEquals(
+                List.of(sum, sum),
+                List.of(
+                        none.plus(5, 1, 2, Breaker.HALF_OPEN, quiet)
+                                .plus(7, 3, 1, Breaker.OPEN, Duration.ZERO),
+                        none.plus(7, 3, 1, Breaker.OPEN, Duration.ZERO)
+                                .plus(5, 1, 2, Breaker.HALF_OPEN, quiet)));
     }
 
     @Test
@@ -154,8 +181,8 @@ class BucketRequestsTest {
             for (int i = 0; i < MOST_LOOKUPS; i++) {
                 obtainAnother(granary);
             }
-            assertEquals(0, requests(granary).sent());
-            assertEquals(Breaker.CLOSED, requests(granary).breaker());
+            assertEquals(0, sent(granary));
+            assertEquals(Breaker.CLOSED, breaker(granary));
             assertEquals(
                     "127.0.0.1:1 refuses the connection",
                     granary.statistics().layers().getFirst().failure().orElse(""));

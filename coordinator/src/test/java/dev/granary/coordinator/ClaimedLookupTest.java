@@ -131,7 +131,7 @@ class ClaimedLookupTest {
             assertEquals(awaiting, claimOfOther(A));
             launched.launch();
             Await.holds(() -> claimOfOther(A) instanceof Mine);
-            assertEquals(1, granary.statistics().local().stored());
+            assertEquals(1, granary.statistics().count(Counter.LOCAL_STORED));
             granary.primitive(engine, b);
             assertTrue(granary.flush(TestNode.LONG));
             assertFree(b);
@@ -171,9 +171,11 @@ class ClaimedLookupTest {
             assertEquals(
                     List.of(1L, 1L, 0L),
                     List.of(
-                            statistics.local().hits(),
-                            statistics.local().misses(),
-                            statistics.layers().getFirst().results().misses()));
+                            statistics.count(Counter.LOCAL_HITS),
+                            statistics.count(Counter.LOCAL_LOOKUPS)
+                                    - statistics.count(Counter.LOCAL_HITS),
+                            statistics.layers().getFirst().count(Counter.LAYER_LOOKUPS)
+                                    - statistics.layers().getFirst().count(Counter.LAYER_HITS)));
             assertEquals(
                     List.of(1L, 0L, 0L),
                     List.of(
@@ -184,7 +186,8 @@ class ClaimedLookupTest {
                     List.of(0L, 1L),
                     List.of(
                             first.statistics().count(Counter.CLAIM_HITS),
-                            first.statistics().local().misses()));
+                            first.statistics().count(Counter.LOCAL_LOOKUPS)
+                                    - first.statistics().count(Counter.LOCAL_HITS)));
         }
         assertEquals(1, engine.compiles.get());
         assertEquals(1, bucket.loads.get(), "the machine sent one request");
@@ -221,9 +224,10 @@ class ClaimedLookupTest {
             assertEquals(
                     List.of(0L, 1L, 1L),
                     List.of(
-                            statistics.local().hits(),
-                            statistics.local().misses(),
-                            statistics.local().stored()));
+                            statistics.count(Counter.LOCAL_HITS),
+                            statistics.count(Counter.LOCAL_LOOKUPS)
+                                    - statistics.count(Counter.LOCAL_HITS),
+                            statistics.count(Counter.LOCAL_STORED)));
             assertEquals(
                     List.of(0L, 1L, 0L),
                     List.of(
@@ -286,7 +290,7 @@ class ClaimedLookupTest {
         try (Granary granary = node.open()) {
             assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(1, granary.statistics().local().stored());
+            assertEquals(1, granary.statistics().count(Counter.LOCAL_STORED));
             assertEquals(1, granary.statistics().count(Counter.CLAIMS_UNAVAILABLE));
         }
         assertEquals(1, new Totals(node.directory).read().get("claims-unavailable"));

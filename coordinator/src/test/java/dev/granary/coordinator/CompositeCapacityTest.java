@@ -8,7 +8,7 @@ import dev.granary.cache.Target;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
-import dev.granary.gpu.composite.CompositeCache.CompositeStatistics;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.gpu.composite.CompositeDescriptor;
 import dev.granary.gpu.composite.CompositeImplementation;
 import dev.granary.gpu.composite.NoKernelEngine;
@@ -42,7 +42,7 @@ class CompositeCapacityTest {
 
     /** Obtains handles of these primitives, in order; returns how many had to be created. */
     private static long getHandles(Granary granary, IntStream numbers) throws Exception {
-        long before = granary.statistics().composites().created();
+        long before = granary.statistics().count(Counter.COMPOSITES_CREATED);
         for (int number : numbers.toArray()) {
             granary.primitive(
                             new NoKernelEngine(TARGET),
@@ -52,12 +52,11 @@ class CompositeCapacityTest {
                     .open(new NoKernelEngine(TARGET))
                     .close();
         }
-        return granary.statistics().composites().created() - before;
+        return granary.statistics().count(Counter.COMPOSITES_CREATED) - before;
     }
 
     private static List<Integer> sizeAndCapacity(Granary granary) {
-        CompositeStatistics statistics = granary.statistics().composites();
-        return List.of(statistics.size(), statistics.capacity());
+        return List.of(granary.compositeCacheSize(), granary.primitiveCacheCapacity());
     }
 
     private Granary open(String... environment) throws ConfigException {

@@ -12,7 +12,6 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
-import dev.granary.gpu.composite.CompositeCache.CompositeStatistics;
 import dev.granary.gpu.composite.CompositeHandle;
 import dev.granary.gpu.composite.CompositePrimitive;
 import dev.granary.gpu.composite.MatMul;
@@ -64,14 +63,14 @@ class CompositeLookupTest {
     /** Asserts primitive hits and creations, and nested hits and creations. */
     private static void assertPrimitives(
             Granary granary, long hits, long created, long nestedHits, long nestedCreated) {
-        CompositeStatistics statistics = granary.statistics().composites();
+        GranaryStatistics statistics = granary.statistics();
         assertEquals(
                 List.of(hits, created, nestedHits, nestedCreated),
                 List.of(
-                        statistics.hits(),
-                        statistics.created(),
-                        statistics.nestedHits(),
-                        statistics.nestedCreated()));
+                        statistics.count(Counter.COMPOSITE_HITS),
+                        statistics.count(Counter.COMPOSITES_CREATED),
+                        statistics.count(Counter.NESTED_HITS),
+                        statistics.count(Counter.NESTED_CREATED)));
     }
 
     /** Asserts kernel hits, local hits, bucket hits, compiles, and no repeated compile. */
@@ -81,9 +80,9 @@ class CompositeLookupTest {
         assertEquals(
                 List.of(memory, local, fromBucket, compiled, 0L),
                 List.of(
-                        statistics.memoryHits(),
-                        statistics.local().hits(),
-                        statistics.layers().getFirst().results().hits(),
+                        statistics.count(Counter.PROGRAM_HITS),
+                        statistics.count(Counter.LOCAL_HITS),
+                        statistics.layers().getFirst().count(Counter.LAYER_HITS),
                         statistics.count(Counter.COMPILED),
                         statistics.count(Counter.COMPILED_AGAIN)));
     }
@@ -172,9 +171,9 @@ class CompositeLookupTest {
             assertEquals(
                     List.of(2L, 1L, 1L, 1L),
                     List.of(
-                            statistics.composites().created(),
-                            statistics.memoryHits(),
-                            statistics.memoryMisses(),
+                            statistics.count(Counter.COMPOSITES_CREATED),
+                            statistics.count(Counter.PROGRAM_HITS),
+                            statistics.count(Counter.PROGRAM_MISSES),
                             statistics.count(Counter.COMPILED)));
         }
         assertEquals(1, driver.compiles());
@@ -188,11 +187,13 @@ class CompositeLookupTest {
             multiply(granary, 12);
             assertTrue(granary.flush(TestNode.LONG));
             assertTrue(
-                    bucket.entries.size() == 3 && granary.statistics().local().stored() == 3,
+                    bucket.entries.size() == 3
+                            && granary.statistics().count(Counter.LOCAL_STORED) == 3,
                     "all three are stored");
             int loads = bucket.loads.get();
-            long local = granary.statistics().local().hits()
-                    + granary.statistics().local().misses();
+            long local = granary.statistics().count(Counter.LOCAL_HITS)
+                    + granary.statistics().count(Counter.LOCAL_LOOKUPS)
+                    - granary.statistics().count(Counter.LOCAL_HITS);
             multiply(granary, 12);
             for (var entry : bucket.entries.values()) {
                 assertTrue(granary.publish(entry.id()));
@@ -201,8 +202,9 @@ class CompositeLookupTest {
             assertEquals(loads, bucket.loads.get());
             assertEquals(
                     local,
-                    granary.statistics().local().hits()
-                            + granary.statistics().local().misses());
+                    granary.statistics().count(Counter.LOCAL_HITS)
+                            + granary.statistics().count(Counter.LOCAL_LOOKUPS)
+                            - granary.statistics().count(Counter.LOCAL_HITS));
         }
         assertEquals(3, driver.compiles());
     }
@@ -316,15 +318,15 @@ class CompositeLookupTest {
             multiply(granary, 12);
             assertTrue(granary.flush(TestNode.LONG));
             multiply(granary, 12);
-            CompositeStatistics statistics = granary.statistics().composites();
+            GranaryStatistics statistics = granary.statistics();
             assertEquals(
                     List.of(2L, 0L, 0, 0),
                     List.of(
-                            statistics.created(),
-                            statistics.hits(),
-                            statistics.size(),
-                            statistics.capacity()));
-            assertEquals(3, granary.statistics().local().hits());
+                            statistics.count(Counter.COMPOSITES_CREATED),
+                            statistics.count(Counter.COMPOSITE_HITS),
+                            granary.compositeCacheSize(),
+                            granary.primitiveCacheCapacity()));
+            assertEquals(3, granary.statistics().count(Counter.LOCAL_HITS));
         }
         assertEquals(3, driver.compiles());
     }

@@ -36,9 +36,9 @@ public final class CompositeProcess {
             }
             GranaryStatistics statistics = granary.statistics();
             System.out.println("counts=" + statistics.count(Counter.COMPILED) + " "
-                    + statistics.local().hits() + " "
+                    + statistics.count(Counter.LOCAL_HITS) + " "
                     + statistics.layers().stream()
-                            .mapToLong(layer -> layer.results().hits())
+                            .mapToLong(layer -> layer.count(Counter.LAYER_HITS))
                             .sum());
         }
     }

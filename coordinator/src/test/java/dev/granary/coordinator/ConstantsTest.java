@@ -59,25 +59,26 @@ class ConstantsTest {
         try (Granary granary = Granary.open(config)) {
             environment.put(VARIABLE, "cpu:0;gpu:0");
             ConstantTensorCaches caches = granary.constants();
-            assertEquals(10240, caches.getCapacity(EngineKind.CPU));
+            assertEquals(10240, caches.limit(EngineKind.CPU).megabytes());
             assertEquals(
                     new Limit(2048, ConstantPolicy.COST),
                     caches.of(EngineKind.GPU, 3).limit());
             AtomicInteger freed = new AtomicInteger();
             take(caches, "k", freed).close();
-            caches.setCapacity(EngineKind.CPU, 20_480);
-            assertEquals(20_480, caches.of(EngineKind.CPU, 0).getCapacity());
+            caches.setLimit(EngineKind.CPU, Limit.of(20_480));
+            assertEquals(20_480, caches.of(EngineKind.CPU, 0).limit().megabytes());
             assertEquals(0, freed.get(), "the new capacity is higher than that of the environment");
-            caches.setCapacity(EngineKind.CPU, 5);
+            caches.setLimit(EngineKind.CPU, Limit.of(5));
             assertEquals(1, freed.get());
         }
         environment.put(VARIABLE, "cpu:10240;gpu:2048:COST");
-        try (Granary granary = Granary.open(
-                builder().constantTensorCacheCapacity(EngineKind.CPU, 7).build())) {
-            assertEquals(7, granary.constants().getCapacity(EngineKind.CPU), "code");
+        try (Granary granary = Granary.open(builder()
+                .constantTensorCacheCapacity(EngineKind.CPU, Limit.of(7))
+                .build())) {
+            assertEquals(7, granary.constants().limit(EngineKind.CPU).megabytes(), "code");
             assertEquals(
                     2048,
-                    granary.constants().getCapacity(EngineKind.GPU),
+                    granary.constants().limit(EngineKind.GPU).megabytes(),
                     "the environment, since code sets no value");
         }
     }
@@ -88,7 +89,8 @@ class ConstantsTest {
         try (Granary granary = Granary.open(builder().build())) {
             for (EngineKind kind : EngineKind.values()) {
                 assertEquals(Limit.DEFAULT, granary.constants().limit(kind));
-                assertEquals(Limit.UNLIMITED, granary.constants().of(kind, 0).getCapacity());
+                assertEquals(
+                        Limit.UNLIMITED, granary.constants().of(kind, 0).limit().megabytes());
             }
         }
     }
@@ -110,6 +112,7 @@ class ConstantsTest {
         assertFalse(held.isCached());
         held.close();
         assertEquals(2, freed.get());
-        assertThrows(IllegalStateException.class, () -> caches.setCapacity(EngineKind.CPU, 1));
+        assertThrows(
+                IllegalStateException.class, () -> caches.setLimit(EngineKind.CPU, Limit.of(1)));
     }
 }

@@ -41,7 +41,7 @@ class ExitTest {
             for (int i = 0; i < ExitProcess.KERNELS; i++) {
                 granary.primitive(engine, FakeDescriptor.of("kernel " + i));
             }
-            assertEquals(kernels, granary.statistics().local().hits());
+            assertEquals(kernels, granary.statistics().count(Counter.LOCAL_HITS));
             assertEquals(0, granary.statistics().count(Counter.LOCAL_DAMAGED));
         }
     }

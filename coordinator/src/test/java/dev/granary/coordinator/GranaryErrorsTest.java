@@ -341,8 +341,8 @@ class GranaryErrorsTest {
             for (int i = 0; i < WriteBehindQueue.MAX_INCOMPLETE + excess; i++) {
                 granary.primitive(engine, FakeDescriptor.of("k" + i));
             }
-            Await.holds(() -> granary.statistics().local().stored() >= excess);
-            assertEquals(excess, granary.statistics().local().stored());
+            Await.holds(() -> granary.statistics().count(Counter.LOCAL_STORED) >= excess);
+            assertEquals(excess, granary.statistics().count(Counter.LOCAL_STORED));
             try (Granary other = node.openWithoutBucket()) {
                 assertEquals(
                         PrimitiveSource.LOCAL,

@@ -142,9 +142,9 @@ class LocalDirectoryTest {
                 assertEquals(PrimitiveSource.LOCAL, granary.lookup(engine, A).source());
                 assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, b).source());
                 assertTrue(granary.flush(TestNode.LONG));
-                assertEquals(1, granary.statistics().local().refused());
+                assertEquals(0, granary.statistics().count(Counter.LOCAL_STORED));
                 assertEquals(
-                        1, granary.statistics().layers().getFirst().results().stored());
+                        1, granary.statistics().layers().getFirst().count(Counter.LAYER_STORED));
                 bucket.behavior = FakeBucket.Behavior.IS_DOWN;
                 assertEquals(
                         PrimitiveSource.COMPILED,

@@ -18,6 +18,7 @@ import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.EntryFiles;
 import dev.granary.local.LocalTier;
@@ -148,7 +149,7 @@ class PersistentCacheSeedTest {
                 granary.setPrimitiveCacheCapacity(0);
                 assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
                 assertTrue(granary.flush(TestNode.LONG));
-                assertEquals(0, granary.statistics().local().stored());
+                assertEquals(0, granary.statistics().count(Counter.LOCAL_STORED));
             }
             assertFalse(Files.exists(off.directory()), "not even its directory");
         }
@@ -295,7 +296,7 @@ class PersistentCacheSeedTest {
         try (Granary compiling = Granary.open(config);
                 Granary other = Granary.open(config)) {
             compiling.primitive(engine, A);
-            Await.holds(() -> compiling.statistics().local().stored() == 1);
+            Await.holds(() -> compiling.statistics().count(Counter.LOCAL_STORED) == 1);
             assertEquals(PrimitiveSource.LOCAL, other.lookup(engine, A).source());
         }
         assertEquals(1, engine.compiles.get());

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Entry;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
@@ -88,11 +87,11 @@ class PluggedCachesTest {
                     List.of("near", 1L, 0L, 1L, 0L, Optional.empty()),
                     List.of(
                             layer.name(),
-                            layer.results().absent(),
-                            layer.results().hits(),
-                            layer.results().stored(),
-                            layer.skipped(),
-                            layer.requests()));
+                            layer.count(Counter.LAYER_LOOKUPS) - layer.count(Counter.LAYER_HITS),
+                            layer.count(Counter.LAYER_HITS),
+                            layer.count(Counter.LAYER_STORED),
+                            layer.count(Counter.LAYER_SKIPPED),
+                            layer.breaker()));
         }
         assertEquals(1, near.content.size());
         GranaryConfig other = config("second").build();
@@ -106,12 +105,14 @@ class PluggedCachesTest {
                     result.primitive().getBinaries(BinaryKind.KERNEL));
             assertTrue(granary.flush(TestNode.LONG));
             GranaryStatistics statistics = granary.statistics();
-            assertEquals(1, statistics.layers().getFirst().results().hits());
-            assertEquals(1, statistics.local().absent());
-            assertEquals(1, statistics.local().stored());
+            assertEquals(1, statistics.layers().getFirst().count(Counter.LAYER_HITS));
+            assertEquals(
+                    1,
+                    statistics.count(Counter.LOCAL_LOOKUPS) - statistics.count(Counter.LOCAL_HITS));
+            assertEquals(1, statistics.count(Counter.LOCAL_STORED));
             assertTrue(granary.publish(A.getId()), "the layer is writable");
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(1, granary.statistics().layers().getFirst().results().duplicates());
+            assertEquals(0, granary.statistics().layers().getFirst().count(Counter.LAYER_STORED));
         }
         Map<String, Long> totals = new Totals(other.directory()).read();
         assertEquals(List.of(1L, 0L), List.of(totals.get("layer-hits"), totals.get("compiled")));
@@ -150,7 +151,7 @@ class PluggedCachesTest {
                 assertEquals(
                         List.of(1L, 0L, 0L),
                         granary.statistics().layers().stream()
-                                .map(layer -> layer.results().stored())
+                                .map(layer -> layer.count(Counter.LAYER_STORED))
                                 .toList());
             }
             assertEquals(
@@ -209,10 +210,10 @@ class PluggedCachesTest {
             assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, B).source());
             LayerStatistics layer = granary.statistics().layers().getFirst();
-            assertEquals(1, layer.late(), layer::toString);
             assertEquals(Optional.empty(), layer.failure(), "it may be slow only");
             assertTrue(
-                    layer.results().unavailable() + layer.skipped() == 2 && layer.skipped() >= 1,
+                    layer.count(Counter.LAYER_UNAVAILABLE) + layer.count(Counter.LAYER_SKIPPED) == 2
+                            && layer.count(Counter.LAYER_SKIPPED) >= 1,
                     layer::toString);
             slow.answer(3);
         }
@@ -245,11 +246,11 @@ class PluggedCachesTest {
             assertTrue(granary.flush(TestNode.LONG));
             LayerStatistics layer = granary.statistics().layers().getFirst();
             assertEquals(
-                    List.of(1L, Map.of(DamageKind.WRONG_KEY, 1L), 2L),
+                    List.of(1L, 1L, 0L),
                     List.of(
-                            layer.results().unavailable(),
-                            layer.results().damaged(),
-                            layer.results().unknown()));
+                            layer.count(Counter.LAYER_UNAVAILABLE),
+                            layer.count(Counter.LAYER_DAMAGED),
+                            layer.count(Counter.LAYER_STORED)));
             assertEquals(2, TestNode.closed(granary).count(Counter.UPLOADS_LEFT));
         }
     }
@@ -347,9 +348,10 @@ class PluggedCachesTest {
                 assertEquals(
                         List.of(isFirst ? 2L : 0L, isFirst ? 2L : 0L, isFirst ? 0L : 2L),
                         List.of(
-                                granary.statistics().local().absent(),
-                                granary.statistics().local().stored(),
-                                granary.statistics().local().hits()));
+                                granary.statistics().count(Counter.LOCAL_LOOKUPS)
+                                        - granary.statistics().count(Counter.LOCAL_HITS),
+                                granary.statistics().count(Counter.LOCAL_STORED),
+                                granary.statistics().count(Counter.LOCAL_HITS)));
             }
         }
         assertEquals(2, new Totals(config.directory()).read().get("local-hits"));
@@ -461,8 +463,10 @@ class PluggedCachesTest {
             assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             granary.connect();
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(1, granary.statistics().local().unavailable());
-            assertEquals(1, granary.statistics().layers().getFirst().results().unavailable());
+            assertEquals(1, granary.statistics().count(Counter.LOCAL_LOOKUPS));
+            assertEquals(0, granary.statistics().count(Counter.LOCAL_HITS));
+            assertEquals(
+                    1, granary.statistics().layers().getFirst().count(Counter.LAYER_UNAVAILABLE));
         }
     }
 

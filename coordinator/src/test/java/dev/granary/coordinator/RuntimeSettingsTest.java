@@ -161,7 +161,6 @@ class RuntimeSettingsTest {
                     List.of(1, 1),
                     List.of(granary.programCacheSize(), granary.primitiveCacheCapacity()));
         }
-        assertEquals(GranaryConfig.VERSION, Granary.version());
     }
 
     @Test
@@ -243,7 +242,10 @@ class RuntimeSettingsTest {
                 assertEquals("compiled", message);
             }
             assertEquals(1, granary.statistics().count(Counter.DISABLED));
-            assertEquals(1, granary.statistics().local().absent());
+            assertEquals(
+                    1,
+                    granary.statistics().count(Counter.LOCAL_LOOKUPS)
+                            - granary.statistics().count(Counter.LOCAL_HITS));
             granary.setEnabled(BACKEND, EngineKind.CPU, true);
             granary.setEnabled(BACKEND, EngineKind.GPU, false);
             assertTrue(granary.isEnabled(BACKEND, EngineKind.CPU));

@@ -9,6 +9,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.StoredEntry;
 import dev.granary.coordinator.machine.Totals;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 
@@ -64,8 +65,11 @@ class SharedDirectoryLayerTest {
             assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(layer, layer(granary, 0).name());
-            assertEquals(1, layer(granary, 0).results().absent());
-            assertEquals(1, layer(granary, 0).results().stored());
+            assertEquals(
+                    1,
+                    layer(granary, 0).count(Counter.LAYER_LOOKUPS)
+                            - layer(granary, 0).count(Counter.LAYER_HITS));
+            assertEquals(1, layer(granary, 0).count(Counter.LAYER_STORED));
         }
         assertInstanceOf(StoreResult.Stored.class, published.get(A.getId()));
         assertEquals(1, StoredEntry.in(shared).size());
@@ -92,8 +96,8 @@ class SharedDirectoryLayerTest {
             assertEquals(OptionalInt.of(0), granary.lookup(engine, A).layer());
             assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, B).source());
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(0, layer(granary, 0).results().stored());
-            assertEquals(1, layer(granary, 1).results().stored());
+            assertEquals(0, layer(granary, 0).count(Counter.LAYER_STORED));
+            assertEquals(1, layer(granary, 1).count(Counter.LAYER_STORED));
         }
         assertEquals(1, seed.size());
         assertEquals(1, StoredEntry.in(home.resolve("seed")).size());
@@ -107,7 +111,10 @@ class SharedDirectoryLayerTest {
         Path file = Files.writeString(home.resolve("file"), "text");
         try (Granary granary = open("one", "file://" + shared + "?access=read", "file://" + file)) {
             assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
-            assertEquals(1, layer(granary, 0).results().absent());
+            assertEquals(
+                    1,
+                    layer(granary, 0).count(Counter.LAYER_LOOKUPS)
+                            - layer(granary, 0).count(Counter.LAYER_HITS));
         }
         assertFalse(Files.exists(shared));
         assertInstanceOf(StoreResult.Failed.class, published.get(A.getId()));
@@ -141,7 +148,7 @@ class SharedDirectoryLayerTest {
         try (Granary granary = open("two", layer)) {
             assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(1, layer(granary, 0).results().damaged().size());
+            assertEquals(1, layer(granary, 0).count(Counter.LAYER_DAMAGED));
         }
         try (Granary granary = open("three", layer)) {
             assertEquals(PrimitiveSource.BUCKET, granary.lookup(engine, A).source());

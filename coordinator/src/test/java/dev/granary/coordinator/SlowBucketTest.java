@@ -78,7 +78,7 @@ class SlowBucketTest {
                 assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
                 Await.holds(() -> receives(server)); // a lookup does send
                 // closing does not wait for it, and the directory is about to be deleted
-                Await.holds(() -> granary.statistics().local().stored() == 1);
+                Await.holds(() -> granary.statistics().count(Counter.LOCAL_STORED) == 1);
             }
         }
     }
@@ -118,12 +118,15 @@ class SlowBucketTest {
                 }
                 LayerStatistics silent = granary.statistics().layers().getFirst();
                 assertEquals(
-                        List.of(1L, 1L), List.of(silent.results().unavailable(), silent.skipped()));
+                        List.of(1L, 1L),
+                        List.of(
+                                silent.count(Counter.LAYER_UNAVAILABLE),
+                                silent.count(Counter.LAYER_SKIPPED)));
                 assertEquals(
                         List.of(2L, 0L),
                         List.of(
                                 hits(granary, 1),
-                                granary.statistics().layers().get(1).skipped()));
+                                granary.statistics().layers().get(1).count(Counter.LAYER_SKIPPED)));
             }
             assertEquals(2, company.puts.get(), "a read-only layer gets no write");
         }
@@ -131,7 +134,7 @@ class SlowBucketTest {
     }
 
     private static long hits(Granary granary, int layer) {
-        return granary.statistics().layers().get(layer).results().hits();
+        return granary.statistics().layers().get(layer).count(Counter.LAYER_HITS);
     }
 
     @Test
@@ -159,7 +162,7 @@ class SlowBucketTest {
                 }
                 assertEquals(
                         0,
-                        granary.statistics().layers().getFirst().skipped(),
+                        granary.statistics().layers().getFirst().count(Counter.LAYER_SKIPPED),
                         "while compile times are unknown it is used");
                 for (int i = 0; i < 3; i++) {
                     // their compile time does not suffice for a lookup yet
@@ -168,10 +171,15 @@ class SlowBucketTest {
                             granary.lookup(engine, FakeDescriptor.of("later " + i))
                                     .source());
                 }
-                assertEquals(3, granary.statistics().layers().getFirst().skipped());
+                assertEquals(
+                        3, granary.statistics().layers().getFirst().count(Counter.LAYER_SKIPPED));
                 assertEquals(
                         threads,
-                        granary.statistics().layers().getFirst().results().misses());
+                        granary.statistics().layers().getFirst().count(Counter.LAYER_LOOKUPS)
+                                - granary.statistics()
+                                        .layers()
+                                        .getFirst()
+                                        .count(Counter.LAYER_HITS));
 
                 server.delay = Duration.ZERO;
                 while (granary.lookup(engine, A).source() != PrimitiveSource.BUCKET) {
@@ -204,9 +212,8 @@ class SlowBucketTest {
                     granary.primitive(engine, FakeDescriptor.of("k" + i));
                     assertTrue(granary.flush(TestNode.LONG));
                 }
-                assertEquals(kernels, granary.statistics().local().stored());
-                assertEquals(
-                        1, granary.statistics().layers().getFirst().results().refused());
+                assertEquals(kernels, granary.statistics().count(Counter.LOCAL_STORED));
+                assertEquals(0, granary.statistics().count(Counter.LAYER_STORED));
                 assertEquals(
                         kernels,
                         TestNode.closed(granary).count(Counter.UPLOADS_LEFT),
@@ -251,7 +258,7 @@ class SlowBucketTest {
                 server.gets.set(0);
                 granary.primitive(engine, A);
                 assertTrue(granary.flush(TestNode.LONG));
-                assertEquals(1, granary.statistics().local().stored());
+                assertEquals(1, granary.statistics().count(Counter.LOCAL_STORED));
                 assertTrue(!granary.publish(A.getId()));
             }
             assertThat(results.getFirst()).isStored();

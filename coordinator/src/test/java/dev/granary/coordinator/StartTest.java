@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 
@@ -66,8 +67,8 @@ class StartTest {
                                     .source());
                 }
                 LayerStatistics layer = granary.statistics().layers().getFirst();
-                assertEquals(3, layer.results().unavailable());
-                assertEquals(0, layer.requests().orElseThrow().sent());
+                assertEquals(3, layer.count(Counter.LAYER_UNAVAILABLE));
+                assertEquals(0, layer.count(Counter.BUCKET_REQUESTS));
                 assertEquals(
                         "127.0.0.1:" + port + " refuses the connection",
                         layer.failure().orElse(""));

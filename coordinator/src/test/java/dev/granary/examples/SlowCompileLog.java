@@ -17,16 +17,13 @@ public final class SlowCompileLog implements GranaryListener {
     }
 
     @Override
-    public void onCompile(GranaryEvent.Compile event) {
-        if (event.duration().compareTo(SLOW) > 0) {
-            log.accept(event.id() + " compiled for " + event.duration().toMillis() + " ms");
-        }
-    }
-
-    @Override
-    public void onLoad(GranaryEvent.Load event) {
-        if (event.outcome() == GranaryEvent.Load.Outcome.UNAVAILABLE) {
-            log.accept(event.tier() + " gave no answer: " + event.cause().orElse(""));
+    public void onEvent(GranaryEvent event) {
+        if (event instanceof GranaryEvent.Compile compile
+                && compile.duration().compareTo(SLOW) > 0) {
+            log.accept(compile.id() + " compiled for " + compile.duration().toMillis() + " ms");
+        } else if (event instanceof GranaryEvent.Load load
+                && load.outcome() == GranaryEvent.Load.Outcome.UNAVAILABLE) {
+            log.accept(load.tier() + " gave no answer: " + load.cause().orElse(""));
         }
     }
 }

@@ -156,9 +156,9 @@ final class LookupProcess implements AutoCloseable {
             System.out.println(new Gson()
                     .toJson(new Result(
                             statistics.count(Counter.COMPILED),
-                            statistics.local().hits(),
+                            statistics.count(Counter.LOCAL_HITS),
                             statistics.layers().stream()
-                                    .mapToLong(layer -> layer.results().hits())
+                                    .mapToLong(layer -> layer.count(Counter.LAYER_HITS))
                                     .sum(),
                             statistics.count(Counter.CLAIM_HITS),
                             statistics.count(Counter.CLAIM_WAITS_GIVEN_UP),

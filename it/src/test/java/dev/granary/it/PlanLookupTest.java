@@ -143,9 +143,9 @@ class PlanLookupTest {
                         isRight,
                         again,
                         statistics.count(Counter.COMPILED),
-                        statistics.local().hits(),
+                        statistics.count(Counter.LOCAL_HITS),
                         statistics.layers().stream()
-                                .mapToLong(layer -> layer.results().hits())
+                                .mapToLong(layer -> layer.count(Counter.LAYER_HITS))
                                 .sum());
             }
             System.out.println(new Gson().toJson(result));

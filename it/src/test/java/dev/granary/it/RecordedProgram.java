@@ -70,7 +70,7 @@ final class RecordedProgram {
                         isRight,
                         statistics.count(Counter.COMPILED),
                         statistics.layers().stream()
-                                .mapToLong(layer -> layer.results().hits())
+                                .mapToLong(layer -> layer.count(Counter.LAYER_HITS))
                                 .sum())));
     }
 

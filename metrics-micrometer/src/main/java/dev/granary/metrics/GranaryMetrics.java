@@ -87,7 +87,7 @@ public final class GranaryMetrics implements MeterBinder {
                 bind(registry, counter, ofLayer, each -> layer(each, position).counters());
             }
         }
-        if (layer.requests().isPresent()) {
+        if (layer.breaker().isPresent()) {
             Gauge.builder("granary.layer.breaker", granary, each -> breaker(layer(each, position)))
                     .description("the circuit breaker: 0 closed, 1 half open, 2 open")
                     .tags(ofLayer)
@@ -100,10 +100,7 @@ public final class GranaryMetrics implements MeterBinder {
     }
 
     private static double breaker(LayerStatistics layer) {
-        LayerStatistics.Requests.Breaker state = layer.requests()
-                .map(LayerStatistics.Requests::breaker)
-                .orElse(LayerStatistics.Requests.Breaker.CLOSED);
-        return switch (state) {
+        return switch (layer.breaker().orElse(LayerStatistics.Breaker.CLOSED)) {
             case CLOSED -> 0;
             case HALF_OPEN -> 1;
             case OPEN -> 2;

@@ -141,9 +141,9 @@ class GranaryMetricsTest {
         Timer local = registry.get("granary.load")
                 .tags("tier", "local", "outcome", "hit")
                 .timer();
-        assertEquals(granary.statistics().local().hits(), local.count());
+        assertEquals(granary.statistics().count(Counter.LOCAL_HITS), local.count());
         assertEquals(
-                granary.statistics().local().loadNanos(),
+                granary.statistics().time(Counter.LOCAL_TIME).toNanos(),
                 Math.round(registry.find("granary.load").tag("tier", "local").timers().stream()
                         .mapToDouble(timer -> timer.totalTime(TimeUnit.NANOSECONDS))
                         .sum()));

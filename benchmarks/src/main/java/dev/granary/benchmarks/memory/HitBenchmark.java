@@ -13,6 +13,7 @@ import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.GranaryBuilder;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
 
 import org.jspecify.annotations.Nullable;
@@ -158,13 +159,16 @@ public class HitBenchmark {
             measured = switch (candidate) {
                 case "map" -> map();
                 case "cache" -> cache();
-                case "granary" -> granary(new GranaryListener() {});
+                case "granary" -> granary(_ -> {});
                 default ->
                     granary(new GranaryListener() {
                         @Override
                         public boolean wantsMemoryHits() {
                             return true;
                         }
+
+                        @Override
+                        public void onEvent(GranaryEvent event) {}
                     });
             };
             for (int i = 0; i < KEYS; i++) {

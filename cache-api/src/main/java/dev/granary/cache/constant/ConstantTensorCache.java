@@ -535,16 +535,6 @@ public final class ConstantTensorCache {
         }
     }
 
-    /** Returns the bytes of all cached tensors. */
-    public long getSize() {
-        return statistics().bytes();
-    }
-
-    /** Returns the budget in MB of 1,048,576 bytes, or {@link Limit#UNLIMITED}. */
-    public long getCapacity() {
-        return limit.megabytes();
-    }
-
     /** Returns the budget and its policy. */
     public Limit limit() {
         return limit;
@@ -614,6 +604,11 @@ public final class ConstantTensorCache {
                         "The capacity of the constant tensor cache must be 0 MB or more, not "
                                 + megabytes);
             }
+        }
+
+        /** Returns the limit with this budget, and {@link ConstantPolicy#NO_EVICT}. */
+        public static Limit of(long megabytes) {
+            return new Limit(megabytes, ConstantPolicy.NO_EVICT);
         }
 
         /** Returns the budget in bytes, at most {@code Long.MAX_VALUE}. */

@@ -22,7 +22,7 @@ import java.util.function.LongSupplier;
  * flushes nothing. Of a limit for a kind and one for a device, the one set last applies.
  */
 public final class ConstantTensorCaches implements AutoCloseable {
-    private static final Limit NOTHING = new Limit(0, ConstantPolicy.NO_EVICT);
+    private static final Limit NOTHING = Limit.of(0);
 
     // Written only under the monitor.
     private final Map<Device, ConstantTensorCache> caches = new ConcurrentHashMap<>();
@@ -86,63 +86,33 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /**
-     * Sets the budget of each device of a kind and keeps the policy; see
-     * {@link #setCapacity(EngineKind, long, ConstantPolicy)}.
-     */
-    public void setCapacity(EngineKind kind, long megabytes) {
-        setLimit(kind, null, megabytes, null);
-    }
-
-    /**
-     * Sets the budget of each device of a kind.
+     * Sets the limit of each device of a kind. The budget 0 clears and disables.
      *
-     * @param megabytes in units of 1,048,576 bytes; 0 clears and disables; {@link Limit#UNLIMITED}
-     *     is no limit
-     * @throws IllegalArgumentException if {@code megabytes} is negative
      * @throws IllegalStateException if these caches are closed
      */
-    public void setCapacity(EngineKind kind, long megabytes, ConstantPolicy policy) {
-        setLimit(kind, null, megabytes, policy);
+    public void setLimit(EngineKind kind, Limit limit) {
+        setLimit(kind, null, limit);
     }
 
     /**
-     * Sets the budget of one device and keeps the policy; see {@link #setCapacity(ConstantDevice,
-     * long, ConstantPolicy)}.
-     */
-    public void setCapacity(ConstantDevice device, long megabytes) {
-        setLimit(device.kind(), Device.of(device), megabytes, null);
-    }
-
-    /**
-     * Sets the budget of one device, which need not have been used yet.
+     * Sets the limit of one device, which need not have been used yet. The budget 0 clears and
+     * disables.
      *
-     * @param megabytes in units of 1,048,576 bytes; 0 clears and disables; {@link Limit#UNLIMITED}
-     *     is no limit
-     * @throws IllegalArgumentException if the index or {@code megabytes} is negative
+     * @throws IllegalArgumentException if the index of the device is negative
      * @throws IllegalStateException if these caches are closed
      */
-    public void setCapacity(ConstantDevice device, long megabytes, ConstantPolicy policy) {
-        setLimit(device.kind(), Device.of(device), megabytes, policy);
+    public void setLimit(ConstantDevice device, Limit limit) {
+        setLimit(device.kind(), Device.of(device), limit);
     }
 
-    /**
-     * Sets the budget, and the policy unless it is null.
-     *
-     * @param only the device; null for all of the kind
-     */
-    private void setLimit(
-            EngineKind kind,
-            @Nullable Device only,
-            long megabytes,
-            @Nullable ConstantPolicy policy) {
+    /** Sets the limit of a device of a kind; if {@code only} is null, of all of that kind. */
+    private void setLimit(EngineKind kind, @Nullable Device only, Limit limit) {
         List<ConstantTensor<?>> removed = new ArrayList<>();
         try {
             synchronized (this) {
                 if (isClosed) {
                     throw new IllegalStateException("The constant tensor caches are closed");
                 }
-                Limit present = only == null ? limitOf(kind) : limitOf(only);
-                Limit limit = new Limit(megabytes, policy == null ? present.policy() : policy);
                 if (only == null) {
                     limits.put(kind, limit);
                     deviceLimits.keySet().removeIf(device -> device.kind == kind);
@@ -158,18 +128,6 @@ public final class ConstantTensorCaches implements AutoCloseable {
         } finally {
             ConstantTensor.notifyAndRelease(removed);
         }
-    }
-
-    /**
-     * Returns the budget in MB last set for a kind, or {@link Limit#UNLIMITED} if there is none.
-     */
-    public long getCapacity(EngineKind kind) {
-        return limit(kind).megabytes();
-    }
-
-    /** Returns the budget of a device in MB, or {@link Limit#UNLIMITED} if there is none. */
-    public long getCapacity(ConstantDevice device) {
-        return limit(device).megabytes();
     }
 
     /** Returns the limit last set for a kind. */

@@ -167,36 +167,13 @@ public final class EntryFormat {
         return EntryHeader.statedLength(stored, offset);
     }
 
-    /**
-     * Returns the id of the entry at the start of {@code stored}, if header and key are sound. The
-     * binaries may be missing.
-     */
-    public static Optional<Id> readId(MemorySegment stored) {
-        return EntryHeader.readPrefix(stored).flatMap(header -> {
-            EntrySection key = header.sections().getFirst();
-            long offset = EntryHeader.bytes(header.sections().size());
-            return stored.byteSize() - offset >= key.storedLength()
-                            && key.decode(stored.asSlice(offset, key.storedLength()))
-                                    instanceof EntrySection.Decoded.Raw raw
-                    ? Id.parse(raw.bytes().toArray(ValueLayout.JAVA_BYTE))
-                    : Optional.empty();
-        });
-    }
-
     private static LoadResult decodeAny(
             MemorySegment stored, @Nullable Id expected, VerificationLevel verification) {
         EntryHeader.Read read = EntryHeader.read(stored);
-        return read instanceof EntryHeader.Read.Bad bad
-                ? new LoadResult.Damaged(bad.damage(), bad.detail())
-                : decodeSections(
-                        stored, ((EntryHeader.Read.Ok) read).header(), expected, verification);
-    }
-
-    private static LoadResult decodeSections(
-            MemorySegment stored,
-            EntryHeader header,
-            @Nullable Id expected,
-            VerificationLevel verification) {
+        if (read instanceof EntryHeader.Read.Bad bad) {
+            return new LoadResult.Damaged(bad.damage(), bad.detail());
+        }
+        EntryHeader header = ((EntryHeader.Read.Ok) read).header();
         Id id = expected;
         MemorySegment metadata = MemorySegment.NULL;
         MemorySegment signature = MemorySegment.NULL;

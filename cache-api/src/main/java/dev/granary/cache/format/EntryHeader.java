@@ -8,7 +8,6 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * The header and section table of an entry, big-endian.
@@ -82,35 +81,8 @@ record EntryHeader(
                 : stored.getLong(offset + LENGTH_OFFSET);
     }
 
-    /** Returns the header of an entry that may be truncated after it. */
-    static Optional<EntryHeader> readPrefix(MemorySegment stored) {
-        return parse(stored) instanceof Read.Ok ok && ok.header().isConsistent()
-                ? Optional.of(ok.header())
-                : Optional.empty();
-    }
-
+    /** Reads header and table, and verifies their checksum and the length of the entry. */
     static Read read(MemorySegment stored) {
-        Read parsed = parse(stored);
-        if (!(parsed instanceof Read.Ok ok)) { // a switch over patterns costs a new process 10 ms
-            return parsed;
-        }
-        long length = ok.header().length();
-        if (stored.byteSize() < length) {
-            return truncated(stored.byteSize(), length + " bytes");
-        }
-        if (stored.byteSize() > length) {
-            return new Read.Bad(
-                    DamageKind.EXTENDED, stored.byteSize() - length + " bytes too many");
-        }
-        return ok.header().isConsistent()
-                ? ok
-                : new Read.Bad(
-                        DamageKind.CORRUPT,
-                        "kinds, encodings or lengths of the sections are inconsistent");
-    }
-
-    /** Reads header and table and verifies their checksum, but nothing after them. */
-    private static Read parse(MemorySegment stored) {
         if (stored.byteSize() > EntryFormat.MAX_BYTES) {
             return new Read.Bad(
                     DamageKind.TOO_LARGE,
@@ -200,8 +172,20 @@ record EntryHeader(
         for (int i = 0; i < count; i++) {
             sections.add(EntrySection.readFrom(in));
         }
-        return new Read.Ok(new EntryHeader(
-                length, compileNanos, putId, Sha256.ofDigest(hash), List.copyOf(sections)));
+        if (stored.byteSize() < length) {
+            return truncated(stored.byteSize(), length + " bytes");
+        }
+        if (stored.byteSize() > length) {
+            return new Read.Bad(
+                    DamageKind.EXTENDED, stored.byteSize() - length + " bytes too many");
+        }
+        EntryHeader header = new EntryHeader(
+                length, compileNanos, putId, Sha256.ofDigest(hash), List.copyOf(sections));
+        return header.isConsistent()
+                ? new Read.Ok(header)
+                : new Read.Bad(
+                        DamageKind.CORRUPT,
+                        "kinds, encodings or lengths of the sections are inconsistent");
     }
 
     private boolean isConsistent() {

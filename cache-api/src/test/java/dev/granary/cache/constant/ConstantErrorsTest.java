@@ -83,9 +83,9 @@ class ConstantErrorsTest {
         cache.get(other, MEGABYTE, () -> memory.allocate("k", MEGABYTE)).close();
         assertEquals(1, memory.allocated());
         cache.removeContext(new Context("d"));
-        assertEquals(MEGABYTE, cache.getSize());
+        assertEquals(MEGABYTE, cache.statistics().bytes());
         cache.removeContext(new Context("c"));
-        assertEquals(0, cache.getSize());
+        assertEquals(0, cache.statistics().bytes());
         memory.assertAllFreed();
     }
 
@@ -108,8 +108,8 @@ class ConstantErrorsTest {
                 get(number).close();
             }
             assertEquals(0, cache.statistics().promisedBytes());
-            caches.setCapacity(EngineKind.GPU, 0);
-            caches.setCapacity(EngineKind.GPU, Limit.UNLIMITED);
+            caches.setLimit(EngineKind.GPU, Limit.of(0));
+            caches.setLimit(EngineKind.GPU, Limit.of(Limit.UNLIMITED));
         }
         memory.assertAllFreed();
     }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 
 import org.junit.jupiter.api.AfterEach;
@@ -54,14 +55,14 @@ class ConstantEvictionTest {
     @DisplayName("LRU: the least recently used tensors are evicted, no more than needed; a hit is a"
             + " use")
     void leastRecentlyUsed() {
-        caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.LRU);
+        caches.setLimit(EngineKind.CPU, new Limit(4, ConstantPolicy.LRU));
         for (String name : List.of("a", "b", "c", "d")) {
             use(name, 1, 1);
         }
         use("a", 1, 1);
         use("e", 2, 1);
         assertEquals("ade", cached("a", "b", "c", "d", "e"));
-        assertEquals(4 * MEGABYTE, cache.getSize());
+        assertEquals(4 * MEGABYTE, cache.statistics().bytes());
         assertEquals(2, cache.statistics().evicted());
     }
 
@@ -69,7 +70,7 @@ class ConstantEvictionTest {
     @DisplayName("LRU: promised tensors are not evicted; a tensor that does not fit beside them is"
             + " not cached and evicts nothing")
     void promisesStay() {
-        caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.LRU);
+        caches.setLimit(EngineKind.CPU, new Limit(4, ConstantPolicy.LRU));
         use("a", 1, 1);
         cache.get(key("slow"), 3 * MEGABYTE, () -> {
                     assertEquals(3 * MEGABYTE, cache.statistics().promisedBytes());
@@ -89,7 +90,7 @@ class ConstantEvictionTest {
     @DisplayName("a tensor larger than the whole budget is never cached and evicts nothing, under"
             + " any policy and cost")
     void tooLarge(ConstantPolicy policy) {
-        caches.setCapacity(EngineKind.CPU, 4, policy);
+        caches.setLimit(EngineKind.CPU, new Limit(4, policy));
         use("a", 2, 1);
         use("b", 2, 1);
         use("large", 5, 1_000_000);
@@ -100,7 +101,7 @@ class ConstantEvictionTest {
     @Test
     @DisplayName("COST keeps expensive tensors: the lowest cost per byte is evicted first")
     void cheapestFirst() {
-        caches.setCapacity(EngineKind.CPU, 6, ConstantPolicy.COST);
+        caches.setLimit(EngineKind.CPU, new Limit(6, ConstantPolicy.COST));
         use("a", 1, 50);
         use("b", 4, 80); // 20 per MB: the cheapest, although it took longer than a
         use("c", 1, 60);
@@ -113,7 +114,7 @@ class ConstantEvictionTest {
     @Test
     @DisplayName("COST never evicts tensors that together took as long as the new one or longer")
     void expensiveStays() {
-        caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.COST);
+        caches.setLimit(EngineKind.CPU, new Limit(4, ConstantPolicy.COST));
         use("a", 2, 100);
         use("b", 2, 100);
         use("same", 1, 100);
@@ -131,7 +132,7 @@ class ConstantEvictionTest {
     @Test
     @DisplayName("COST: a small cheap tensor stays if a larger one must be evicted anyway")
     void unneeded() {
-        caches.setCapacity(EngineKind.CPU, 4, ConstantPolicy.COST);
+        caches.setLimit(EngineKind.CPU, new Limit(4, ConstantPolicy.COST));
         use("small", 1, 10);
         use("large", 3, 60);
         use("new", 3, 100);
@@ -141,7 +142,7 @@ class ConstantEvictionTest {
     @Test
     @DisplayName("COST: of equally cheap tensors the least recently used is evicted")
     void equallyCheap() {
-        caches.setCapacity(EngineKind.CPU, 6, ConstantPolicy.COST);
+        caches.setLimit(EngineKind.CPU, new Limit(6, ConstantPolicy.COST));
         List<String> names = List.of("a", "b", "c", "d", "e", "f");
         names.forEach(name -> use(name, 1, 10));
         names.reversed().forEach(name -> use(name, 1, 10));
@@ -157,7 +158,7 @@ class ConstantEvictionTest {
     @DisplayName("COST: a failed computation evicts nothing, since victims are selected at its"
             + " completion")
     void failedComputation() {
-        caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.COST);
+        caches.setLimit(EngineKind.CPU, new Limit(1, ConstantPolicy.COST));
         use("a", 1, 1);
         ConstantTensorCache.Lookup.Miss<Piece> miss =
                 (ConstantTensorCache.Lookup.Miss<Piece>) cache.getOrAdd(key("b"), MEGABYTE);
@@ -169,7 +170,7 @@ class ConstantEvictionTest {
     @Test
     @DisplayName("NO_EVICT: cached tensors stay, however cheap and unused")
     void noEviction() {
-        caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.NO_EVICT);
+        caches.setLimit(EngineKind.CPU, Limit.of(2));
         use("a", 1, 1);
         use("b", 1, 1);
         use("c", 1, 1_000);
@@ -180,7 +181,7 @@ class ConstantEvictionTest {
     @DisplayName("a tensor evicted while in use stays valid until released; its callback runs once,"
             + " outside all locks")
     void callback() {
-        caches.setCapacity(EngineKind.CPU, 1, ConstantPolicy.LRU);
+        caches.setLimit(EngineKind.CPU, new Limit(1, ConstantPolicy.LRU));
         ConstantHold<Piece> held = memory.take(cache, "a", 1);
         List<String> events = new ArrayList<>();
         held.onEviction(() -> {
@@ -188,7 +189,8 @@ class ConstantEvictionTest {
             assertFalse(held.isCached());
             assertFalse(held.buffer().isFreed());
             // Another thread can use the cache meanwhile: no lock is held.
-            Thread other = Thread.ofPlatform().start(() -> events.add("size " + cache.getSize()));
+            Thread other = Thread.ofPlatform()
+                    .start(() -> events.add("size " + cache.statistics().bytes()));
             join(other);
             held.close();
         });
@@ -212,7 +214,7 @@ class ConstantEvictionTest {
     @DisplayName("a holder with a callback reuses its hold in later executions without another"
             + " lookup")
     void holder() {
-        caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.LRU);
+        caches.setLimit(EngineKind.CPU, new Limit(2, ConstantPolicy.LRU));
         List<ConstantHold<Piece>> hold = new ArrayList<>();
         for (int execution = 0; execution < 100; execution++) {
             if (hold.isEmpty()) {
@@ -258,7 +260,7 @@ class ConstantEvictionTest {
     @DisplayName("a callback that throws does not affect other callbacks, the eviction, or the"
             + " release of memory")
     void throwingCallback() {
-        caches.setCapacity(EngineKind.CPU, 2, ConstantPolicy.LRU);
+        caches.setLimit(EngineKind.CPU, new Limit(2, ConstantPolicy.LRU));
         List<String> events = new ArrayList<>();
         for (String name : List.of("a", "b")) {
             ConstantHold<Piece> constant = memory.take(cache, name, 1);
@@ -292,7 +294,7 @@ class ConstantEvictionTest {
                         () -> new Stuck(log))
                 .close();
         memory.use(cache, "a", 1);
-        caches.setCapacity(EngineKind.CPU, 1);
+        caches.setLimit(EngineKind.CPU, Limit.of(1));
         assertEquals(List.of("tried"), log);
         assertEquals(0, memory.live());
     }

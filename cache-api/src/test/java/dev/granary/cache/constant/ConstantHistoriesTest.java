@@ -205,7 +205,7 @@ class ConstantHistoriesTest {
             long megabytes = random.nextInt(6) == 0 ? Limit.UNLIMITED : random.nextInt(25);
             Limit limit = new Limit(megabytes, POLICIES.get(random.nextInt(POLICIES.size())));
             withEvictions(() -> {
-                caches.setCapacity(EngineKind.GPU, limit.megabytes(), limit.policy());
+                caches.setLimit(EngineKind.GPU, limit);
                 return true;
             });
             model.change(limit);

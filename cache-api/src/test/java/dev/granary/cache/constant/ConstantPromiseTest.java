@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 
 import org.junit.jupiter.api.AfterEach;
@@ -100,7 +101,7 @@ class ConstantPromiseTest {
     void fulfilled() throws Exception {
         ConstantPromise<Piece> promise = promise(cache);
         assertEquals(MEGABYTE, cache.statistics().promisedBytes());
-        assertEquals(0, cache.getSize());
+        assertEquals(0, cache.statistics().bytes());
         List<Future<ConstantTensorCache.Lookup<Piece>>> waiting = waiters();
         ConstantHold<Piece> own = promise.fulfil(memory.allocate("k", MEGABYTE));
         assertEquals(0, cache.statistics().promisedBytes());
@@ -280,7 +281,7 @@ class ConstantPromiseTest {
             late.close();
             assertTrue(anew.isCached());
         }
-        assertEquals(MEGABYTE, cache.getSize());
+        assertEquals(MEGABYTE, cache.statistics().bytes());
     }
 
     @Test
@@ -315,7 +316,7 @@ class ConstantPromiseTest {
     @Test
     @DisplayName("full: each caller gets a private promise, none waits")
     void full() throws Exception {
-        caches.setCapacity(EngineKind.GPU, 0);
+        caches.setLimit(EngineKind.GPU, Limit.of(0));
         ConstantPromise<Piece> first = promise(cache);
         ConstantPromise<Piece> second = promise(cache);
         try (ConstantHold<Piece> one = first.fulfil(memory.allocate("k", MEGABYTE));
@@ -328,7 +329,7 @@ class ConstantPromiseTest {
     @Test
     @DisplayName("two promises together never exceed the budget")
     void reserved() {
-        caches.setCapacity(EngineKind.GPU, 3);
+        caches.setLimit(EngineKind.GPU, Limit.of(3));
         ConstantPromise<Piece> first = promise(cache);
         ConstantTensorCache.Lookup<Piece> second = cache.getOrAdd(key("second"), 2 * MEGABYTE);
         ConstantTensorCache.Lookup<Piece> third = cache.getOrAdd(key("third"), MEGABYTE);
@@ -336,7 +337,7 @@ class ConstantPromiseTest {
         miss(third).fulfil(memory.allocate("third", MEGABYTE)).close();
         miss(second).fulfil(memory.allocate("second", 2 * MEGABYTE)).close();
         first.fulfil(memory.allocate("k", MEGABYTE)).close();
-        assertEquals(3 * MEGABYTE, cache.getSize());
+        assertEquals(3 * MEGABYTE, cache.statistics().bytes());
         assertFalse(cache.isCached(key("third")));
     }
 }

@@ -43,12 +43,12 @@ class ConstantTensorCacheTest {
     @Test
     @DisplayName("5 MB: 1 + 2 are cached, 3 is not, and the cached ones still hit")
     void full() {
-        caches.setCapacity(EngineKind.GPU, 5);
+        caches.setLimit(EngineKind.GPU, Limit.of(5));
         memory.use(cache, "one", 1);
         memory.use(cache, "two", 2);
-        assertEquals(3 * MEGABYTE, cache.getSize());
+        assertEquals(3 * MEGABYTE, cache.statistics().bytes());
         memory.use(cache, "three", 3);
-        assertEquals(3 * MEGABYTE, cache.getSize(), "3 does not fit, and is not cached");
+        assertEquals(3 * MEGABYTE, cache.statistics().bytes(), "3 does not fit, and is not cached");
         assertEquals(2, memory.live(), "its memory is freed with its user");
         uncached(cache, "one", 1).close();
         uncached(cache, "two", 2).close();
@@ -61,37 +61,37 @@ class ConstantTensorCacheTest {
     @Test
     @DisplayName("a tensor that fills the budget to the last byte is cached; one byte more is not")
     void exact() {
-        caches.setCapacity(EngineKind.GPU, 5);
+        caches.setLimit(EngineKind.GPU, Limit.of(5));
         memory.use(cache, "two", 2);
         cache.get(key("large"), 3 * MEGABYTE + 1, () -> memory.allocate("large", 3 * MEGABYTE + 1))
                 .close();
         assertFalse(cache.isCached(key("large")));
         memory.use(cache, "three", 3);
-        assertEquals(5 * MEGABYTE, cache.getSize());
+        assertEquals(5 * MEGABYTE, cache.statistics().bytes());
     }
 
     @Test
     @DisplayName("unlimited by default: everything is cached")
     void unlimited() {
-        assertEquals(Limit.UNLIMITED, cache.getCapacity());
+        assertEquals(Limit.UNLIMITED, cache.limit().megabytes());
         for (int i = 0; i < 50; i++) {
             memory.use(cache, i, 1L << 30); // a petabyte each
         }
-        assertEquals(50L << 50, cache.getSize());
+        assertEquals(50L << 50, cache.statistics().bytes());
         assertEquals(0, cache.statistics().notKept());
     }
 
     @Test
     @DisplayName("capacity 0: nothing is cached, every caller computes its own tensor")
     void disabled() {
-        caches.setCapacity(EngineKind.GPU, 0);
+        caches.setLimit(EngineKind.GPU, Limit.of(0));
         try (ConstantHold<Piece> first = memory.take(cache, "k", 1);
                 ConstantHold<Piece> second = memory.take(cache, "k", 1)) {
             assertNotSame(first.buffer(), second.buffer());
             assertFalse(first.isCached());
         }
         assertEquals(0, memory.live());
-        assertEquals(0, cache.getSize());
+        assertEquals(0, cache.statistics().bytes());
     }
 
     @Test
@@ -126,7 +126,7 @@ class ConstantTensorCacheTest {
     @Test
     @DisplayName("all back-ends of a device share one budget")
     void oneBudget() {
-        caches.setCapacity(EngineKind.GPU, 2);
+        caches.setLimit(EngineKind.GPU, Limit.of(2));
         for (String backend : List.of("one", "other", "third")) {
             cache.get(
                             new ConstantTensorCache.Key<>(
@@ -135,7 +135,7 @@ class ConstantTensorCacheTest {
                             () -> memory.allocate(backend, MEGABYTE))
                     .close();
         }
-        assertEquals(2 * MEGABYTE, cache.getSize());
+        assertEquals(2 * MEGABYTE, cache.statistics().bytes());
         assertEquals(1, cache.statistics().notKept());
     }
 
@@ -143,7 +143,7 @@ class ConstantTensorCacheTest {
     @DisplayName("a tensor that one user keeps and another requests at each use is the same,"
             + " and limits treat both alike")
     void keptAndRequested() {
-        caches.setCapacity(EngineKind.GPU, 2);
+        caches.setLimit(EngineKind.GPU, Limit.of(2));
         try (ConstantHold<Piece> kept = memory.take(cache, "k", 1)) {
             for (int use = 0; use < 3; use++) {
                 try (ConstantHold<Piece> requested = memory.take(cache, "k", 1)) {
@@ -152,7 +152,7 @@ class ConstantTensorCacheTest {
                 }
             }
             assertEquals(1, memory.allocated());
-            caches.setCapacity(EngineKind.GPU, 1); // flushes
+            caches.setLimit(EngineKind.GPU, Limit.of(1)); // flushes
             assertFalse(kept.isCached());
             try (ConstantHold<Piece> again = memory.take(cache, "k", 1)) {
                 assertNotSame(kept.buffer(), again.buffer());
@@ -179,7 +179,7 @@ class ConstantTensorCacheTest {
             assertFalse(first.buffer().isFreed(), "its user still holds it");
         }
         assertEquals(1, memory.live());
-        assertEquals(1, cache.getSize());
+        assertEquals(1, cache.statistics().bytes());
     }
 
     @Test
@@ -206,7 +206,7 @@ class ConstantTensorCacheTest {
     void cachedWithoutUsers() {
         memory.use(cache, "k", 1);
         assertEquals(1, memory.live());
-        caches.setCapacity(EngineKind.GPU, 5);
+        caches.setLimit(EngineKind.GPU, Limit.of(5));
         assertEquals(0, memory.live());
     }
 
@@ -228,7 +228,7 @@ class ConstantTensorCacheTest {
     @DisplayName("a factory that fails, checked, unchecked or by null: the caller gets the"
             + " exception, nothing is cached or reserved, the next one computes")
     void failures() {
-        caches.setCapacity(EngineKind.GPU, 1);
+        caches.setLimit(EngineKind.GPU, Limit.of(1));
         IOException checked = new IOException("disk");
         assertSame(
                 checked,
@@ -299,9 +299,10 @@ class ConstantTensorCacheTest {
         memory.use(caches.of(EngineKind.CPU, 0), "k", 1); // a cache created after the close
         assertEquals(0, caches.statistics().bytes());
         held.close();
-        assertThrows(IllegalStateException.class, () -> caches.setCapacity(EngineKind.GPU, 1));
+        assertThrows(
+                IllegalStateException.class, () -> caches.setLimit(EngineKind.GPU, Limit.of(1)));
         assertThrows(
                 IllegalStateException.class,
-                () -> caches.setCapacity(new ConstantTensorCachesTest.Gpu(0), 1));
+                () -> caches.setLimit(new ConstantTensorCachesTest.Gpu(0), Limit.of(1)));
     }
 }

@@ -42,7 +42,7 @@ class ConstantTensorCachesTest {
     }
 
     private static boolean isFilled(ConstantTensorCache cache) {
-        return cache.isCached(key("k")) && cache.getSize() == MEGABYTE;
+        return cache.isCached(key("k")) && cache.statistics().bytes() == MEGABYTE;
     }
 
     private static ConstantLimits configured(
@@ -58,19 +58,19 @@ class ConstantTensorCachesTest {
         for (ConstantTensorCache other :
                 List.of(caches.of(EngineKind.GPU, 1), caches.of(EngineKind.CPU, 0))) {
             assertFalse(other.isCached(key("k")));
-            assertEquals(0, other.getSize());
+            assertEquals(0, other.statistics().bytes());
         }
     }
 
     @Test
     @DisplayName("the budget of a kind applies to each device separately")
     void eachDevice() {
-        caches.setCapacity(EngineKind.GPU, 1);
+        caches.setLimit(EngineKind.GPU, Limit.of(1));
         assertTrue(isFilled(filled(EngineKind.GPU, 0)));
         assertTrue(
                 isFilled(filled(EngineKind.GPU, 1)), "the first device is full, this one is not");
         assertEquals(2 * MEGABYTE, caches.statistics().bytes());
-        assertEquals(Limit.UNLIMITED, caches.getCapacity(EngineKind.CPU));
+        assertEquals(Limit.UNLIMITED, caches.limit(EngineKind.CPU).megabytes());
     }
 
     @Test
@@ -78,8 +78,8 @@ class ConstantTensorCachesTest {
     void firstSetting() {
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
         ConstantTensorCache other = filled(EngineKind.CPU, 0);
-        caches.setCapacity(EngineKind.GPU, 1L << 40);
-        assertEquals(0, cache.getSize());
+        caches.setLimit(EngineKind.GPU, Limit.of(1L << 40));
+        assertEquals(0, cache.statistics().bytes());
         assertTrue(isFilled(other), "another kind");
     }
 
@@ -87,43 +87,43 @@ class ConstantTensorCachesTest {
     @DisplayName("a higher or equal limit does not flush, a lower one does: completely, even if all"
             + " would fit")
     void raisingAndLowering() {
-        caches.setCapacity(EngineKind.GPU, 5);
+        caches.setLimit(EngineKind.GPU, Limit.of(5));
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
-        caches.setCapacity(EngineKind.GPU, 6);
+        caches.setLimit(EngineKind.GPU, Limit.of(6));
         assertTrue(isFilled(cache));
-        caches.setCapacity(EngineKind.GPU, 6);
+        caches.setLimit(EngineKind.GPU, Limit.of(6));
         assertTrue(isFilled(cache));
-        caches.setCapacity(EngineKind.GPU, Limit.UNLIMITED);
+        caches.setLimit(EngineKind.GPU, Limit.of(Limit.UNLIMITED));
         assertTrue(isFilled(cache));
-        caches.setCapacity(EngineKind.GPU, 1L << 40);
+        caches.setLimit(EngineKind.GPU, Limit.of(1L << 40));
         assertFalse(isFilled(cache), "any limit is lower than unlimited");
         filled(EngineKind.GPU, 0);
-        caches.setCapacity(EngineKind.GPU, 4);
-        assertEquals(0, cache.getSize());
-        assertEquals(4, caches.getCapacity(EngineKind.GPU));
-        assertEquals(4, cache.getCapacity());
+        caches.setLimit(EngineKind.GPU, Limit.of(4));
+        assertEquals(0, cache.statistics().bytes());
+        assertEquals(4, caches.limit(EngineKind.GPU).megabytes());
+        assertEquals(4, cache.limit().megabytes());
     }
 
     @Test
     @DisplayName("setting unlimited again does not flush; the first limit afterwards does")
     void unlimitedFirst() {
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
-        caches.setCapacity(EngineKind.GPU, Limit.UNLIMITED);
+        caches.setLimit(EngineKind.GPU, Limit.of(Limit.UNLIMITED));
         assertTrue(isFilled(cache));
-        caches.setCapacity(EngineKind.GPU, 7);
+        caches.setLimit(EngineKind.GPU, Limit.of(7));
         assertFalse(isFilled(cache));
     }
 
     @Test
     @DisplayName("0 clears and disables; a higher limit enables again")
     void zero() {
-        caches.setCapacity(EngineKind.GPU, 5);
+        caches.setLimit(EngineKind.GPU, Limit.of(5));
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
-        caches.setCapacity(EngineKind.GPU, 0);
+        caches.setLimit(EngineKind.GPU, Limit.of(0));
         assertEquals(0, memory.live());
         filled(EngineKind.GPU, 0);
-        assertEquals(0, cache.getSize());
-        caches.setCapacity(EngineKind.GPU, 5);
+        assertEquals(0, cache.statistics().bytes());
+        caches.setLimit(EngineKind.GPU, Limit.of(5));
         assertTrue(isFilled(filled(EngineKind.GPU, 0)));
     }
 
@@ -134,20 +134,20 @@ class ConstantTensorCachesTest {
         caches = new ConstantTensorCaches(configured(EngineKind.GPU, 5, ConstantPolicy.COST));
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
         assertEquals(new Limit(5, ConstantPolicy.COST), cache.limit());
-        caches.setCapacity(EngineKind.GPU, 6);
+        caches.setLimit(EngineKind.GPU, new Limit(6, ConstantPolicy.COST));
         assertTrue(isFilled(cache));
-        assertEquals(new Limit(6, ConstantPolicy.COST), cache.limit(), "the policy stays");
-        caches.setCapacity(EngineKind.GPU, 2, ConstantPolicy.LRU);
-        assertEquals(0, cache.getSize());
+        assertEquals(new Limit(6, ConstantPolicy.COST), cache.limit());
+        caches.setLimit(EngineKind.GPU, new Limit(2, ConstantPolicy.LRU));
+        assertEquals(0, cache.statistics().bytes());
         assertEquals(new Limit(2, ConstantPolicy.LRU), caches.limit(EngineKind.GPU));
     }
 
     @Test
     @DisplayName("another policy with the same limit does not flush and applies to later tensors")
     void policyAlone() {
-        caches.setCapacity(EngineKind.GPU, 1);
+        caches.setLimit(EngineKind.GPU, Limit.of(1));
         ConstantTensorCache cache = filled(EngineKind.GPU, 0);
-        caches.setCapacity(EngineKind.GPU, 1, ConstantPolicy.LRU);
+        caches.setLimit(EngineKind.GPU, new Limit(1, ConstantPolicy.LRU));
         assertTrue(isFilled(cache));
         memory.use(cache, "next", 1);
         assertFalse(isFilled(cache));
@@ -158,21 +158,21 @@ class ConstantTensorCachesTest {
     @DisplayName("a device may have its own capacity, set before or after its first use; the others"
             + " keep the kind's")
     void ofDevice() {
-        caches.setCapacity(EngineKind.GPU, 5);
-        caches.setCapacity(new Gpu(1), 0);
+        caches.setLimit(EngineKind.GPU, Limit.of(5));
+        caches.setLimit(new Gpu(1), Limit.of(0));
         ConstantTensorCache first = filled(EngineKind.GPU, 0);
         ConstantTensorCache second = filled(EngineKind.GPU, 1);
         assertTrue(isFilled(first));
-        assertEquals(0, second.getSize());
-        caches.setCapacity(new Gpu(0), 6, ConstantPolicy.LRU);
+        assertEquals(0, second.statistics().bytes());
+        caches.setLimit(new Gpu(0), new Limit(6, ConstantPolicy.LRU));
         assertTrue(isFilled(first), "raised");
-        assertEquals(6, caches.getCapacity(new Gpu(0)));
+        assertEquals(6, caches.limit(new Gpu(0)).megabytes());
         assertEquals(ConstantPolicy.LRU, first.limit().policy());
-        assertEquals(0, caches.getCapacity(new Gpu(1)));
-        assertEquals(5, caches.getCapacity(new Gpu(2)));
-        assertEquals(5, caches.getCapacity(EngineKind.GPU));
-        caches.setCapacity(new Gpu(0), 3);
-        assertEquals(0, first.getSize(), "lowered");
+        assertEquals(0, caches.limit(new Gpu(1)).megabytes());
+        assertEquals(5, caches.limit(new Gpu(2)).megabytes());
+        assertEquals(5, caches.limit(EngineKind.GPU).megabytes());
+        caches.setLimit(new Gpu(0), Limit.of(3));
+        assertEquals(0, first.statistics().bytes(), "lowered");
     }
 
     /** A device as an engine describes it. */
@@ -189,12 +189,12 @@ class ConstantTensorCachesTest {
     void byDeviceObject() {
         Gpu first = new Gpu(0);
         Gpu second = new Gpu(1);
-        caches.setCapacity(EngineKind.GPU, 3, ConstantPolicy.LRU);
-        caches.setCapacity(second, 1);
-        assertEquals(3, caches.getCapacity(first));
-        assertEquals(1, caches.getCapacity(second));
-        assertEquals(1, caches.getCapacity(new Gpu(1)));
-        assertEquals(3, caches.getCapacity(EngineKind.GPU), "the kind's is not the device's");
+        caches.setLimit(EngineKind.GPU, new Limit(3, ConstantPolicy.LRU));
+        caches.setLimit(second, new Limit(1, ConstantPolicy.LRU));
+        assertEquals(3, caches.limit(first).megabytes());
+        assertEquals(1, caches.limit(second).megabytes());
+        assertEquals(1, caches.limit(new Gpu(1)).megabytes());
+        assertEquals(3, caches.limit(EngineKind.GPU).megabytes(), "the kind's is not the device's");
         assertEquals(new Limit(1, ConstantPolicy.LRU), caches.limit(second));
         assertSame(caches.of(EngineKind.GPU, 1), caches.of(second));
         for (Gpu device : List.of(first, second)) {
@@ -202,26 +202,28 @@ class ConstantTensorCachesTest {
                 memory.use(caches.of(device), key, 1);
             }
         }
-        assertEquals(3 * MEGABYTE, caches.of(first).getSize());
+        assertEquals(3 * MEGABYTE, caches.of(first).statistics().bytes());
         assertFalse(caches.of(first).isCached(key("a")), "the least recently used");
         assertTrue(caches.of(first).isCached(key("b")));
-        assertEquals(MEGABYTE, caches.of(second).getSize());
+        assertEquals(MEGABYTE, caches.of(second).statistics().bytes());
         assertFalse(caches.of(second).isCached(key("c")));
         assertTrue(caches.of(second).isCached(key("d")));
 
-        caches.setCapacity(first, 3, ConstantPolicy.NO_EVICT);
+        caches.setLimit(first, Limit.of(3));
         memory.use(caches.of(first), "e", 1);
         assertFalse(caches.of(first).isCached(key("e")), "its own policy");
         assertTrue(caches.of(first).isCached(key("b")));
         assertEquals(ConstantPolicy.LRU, caches.limit(EngineKind.GPU).policy());
-        caches.setCapacity(second, 0);
-        assertEquals(0, caches.of(second).getSize());
-        assertEquals(3 * MEGABYTE, caches.of(first).getSize());
-        caches.setCapacity(EngineKind.GPU, 2);
-        assertEquals(2, caches.getCapacity(second), "the kind's, which was set last");
-        assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(first, -1));
-        assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(new Gpu(-1), 1));
-        assertThrows(IllegalArgumentException.class, () -> caches.getCapacity(new Gpu(-1)));
+        caches.setLimit(second, Limit.of(0));
+        assertEquals(0, caches.of(second).statistics().bytes());
+        assertEquals(3 * MEGABYTE, caches.of(first).statistics().bytes());
+        caches.setLimit(EngineKind.GPU, Limit.of(2));
+        assertEquals(2, caches.limit(second).megabytes(), "the kind's, which was set last");
+        assertThrows(IllegalArgumentException.class, () -> caches.setLimit(first, Limit.of(-1)));
+        assertThrows(
+                IllegalArgumentException.class, () -> caches.setLimit(new Gpu(-1), Limit.of(1)));
+        assertThrows(
+                IllegalArgumentException.class, () -> caches.limit(new Gpu(-1)).megabytes());
     }
 
     @Test
@@ -229,26 +231,18 @@ class ConstantTensorCachesTest {
     void firstSettingOfDevice() {
         ConstantTensorCache first = filled(EngineKind.GPU, 0);
         ConstantTensorCache second = filled(EngineKind.GPU, 1);
-        caches.setCapacity(new Gpu(0), 1L << 40);
-        assertEquals(0, first.getSize(), "flushed, however high the limit");
+        caches.setLimit(new Gpu(0), Limit.of(1L << 40));
+        assertEquals(0, first.statistics().bytes(), "flushed, however high the limit");
         assertTrue(isFilled(second));
-        caches.setCapacity(EngineKind.GPU, 1L << 41);
-        assertEquals(0, second.getSize(), "its first limit");
+        caches.setLimit(EngineKind.GPU, Limit.of(1L << 41));
+        assertEquals(0, second.statistics().bytes(), "its first limit");
     }
 
     @Test
     @DisplayName("the cache that back-ends use has no method that changes a limit")
     void noSetter() {
         assertEquals(
-                Set.of(
-                        "get",
-                        "getCapacity",
-                        "getOrAdd",
-                        "getSize",
-                        "limit",
-                        "removeContext",
-                        "removeIfExist",
-                        "statistics"),
+                Set.of("get", "getOrAdd", "limit", "removeContext", "removeIfExist", "statistics"),
                 Arrays.stream(ConstantTensorCache.class.getDeclaredMethods())
                         .filter(method -> Modifier.isPublic(method.getModifiers()))
                         .map(Method::getName)
@@ -258,27 +252,27 @@ class ConstantTensorCachesTest {
     @Test
     @DisplayName("of a limit for the kind and one for the device, the one set last applies")
     void lastOne() {
-        caches.setCapacity(new Gpu(0), 7);
-        caches.setCapacity(EngineKind.GPU, 5);
-        assertEquals(5, caches.getCapacity(new Gpu(0)));
-        assertEquals(5, caches.of(EngineKind.GPU, 0).getCapacity());
-        caches.setCapacity(new Gpu(0), 8);
-        assertEquals(8, caches.of(EngineKind.GPU, 0).getCapacity());
+        caches.setLimit(new Gpu(0), Limit.of(7));
+        caches.setLimit(EngineKind.GPU, Limit.of(5));
+        assertEquals(5, caches.limit(new Gpu(0)).megabytes());
+        assertEquals(5, caches.of(EngineKind.GPU, 0).limit().megabytes());
+        caches.setLimit(new Gpu(0), Limit.of(8));
+        assertEquals(8, caches.of(EngineKind.GPU, 0).limit().megabytes());
         ConstantTensorCache used = filled(EngineKind.GPU, 0);
-        caches.setCapacity(EngineKind.GPU, 6);
-        assertEquals(0, used.getSize(), "lower than its own 8");
+        caches.setLimit(EngineKind.GPU, Limit.of(6));
+        assertEquals(0, used.statistics().bytes(), "lower than its own 8");
     }
 
     @Test
     @DisplayName("a capacity set before the first use counts as the first limit: raising it later"
             + " does not flush")
     void setBeforeUse() {
-        caches.setCapacity(new Gpu(0), 5);
-        caches.setCapacity(EngineKind.CPU, 5);
+        caches.setLimit(new Gpu(0), Limit.of(5));
+        caches.setLimit(EngineKind.CPU, Limit.of(5));
         ConstantTensorCache gpu = filled(EngineKind.GPU, 0);
         ConstantTensorCache cpu = filled(EngineKind.CPU, 0);
-        caches.setCapacity(new Gpu(0), 6);
-        caches.setCapacity(EngineKind.CPU, 6);
+        caches.setLimit(new Gpu(0), Limit.of(6));
+        caches.setLimit(EngineKind.CPU, Limit.of(6));
         assertTrue(isFilled(gpu));
         assertTrue(isFilled(cpu));
     }
@@ -287,10 +281,10 @@ class ConstantTensorCachesTest {
     @DisplayName("a flush affects promised tensors: waiting threads get them, but they are not"
             + " cached")
     void flushWhileMaking() {
-        caches.setCapacity(EngineKind.GPU, 5);
+        caches.setLimit(EngineKind.GPU, Limit.of(5));
         ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
         try (ConstantHold<Piece> made = cache.get(key("k"), MEGABYTE, () -> {
-            caches.setCapacity(EngineKind.GPU, 4);
+            caches.setLimit(EngineKind.GPU, Limit.of(4));
             assertEquals(0, cache.statistics().promisedBytes());
             return memory.allocate("k", MEGABYTE);
         })) {
@@ -304,15 +298,15 @@ class ConstantTensorCachesTest {
     @Test
     @DisplayName("a callback may change the limits: it runs outside of all locks")
     void settingInCallback() {
-        caches.setCapacity(EngineKind.GPU, 5);
+        caches.setLimit(EngineKind.GPU, Limit.of(5));
         ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
         ConstantHold<Piece> held = memory.take(cache, "k", 1);
         held.onEviction(() -> {
-            caches.setCapacity(EngineKind.CPU, 3);
+            caches.setLimit(EngineKind.CPU, Limit.of(3));
             held.close();
         });
-        caches.setCapacity(EngineKind.GPU, 1);
-        assertEquals(3, caches.getCapacity(EngineKind.CPU));
+        caches.setLimit(EngineKind.GPU, Limit.of(1));
+        assertEquals(3, caches.limit(EngineKind.CPU).megabytes());
         assertEquals(0, memory.live());
     }
 
@@ -320,8 +314,12 @@ class ConstantTensorCachesTest {
     @DisplayName("A negative index of a device and a negative capacity are rejected")
     void negative() {
         assertThrows(IllegalArgumentException.class, () -> caches.of(EngineKind.GPU, -1));
-        assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(new Gpu(-1), 5));
-        assertThrows(IllegalArgumentException.class, () -> caches.setCapacity(EngineKind.GPU, -5));
-        assertEquals(Limit.UNLIMITED, caches.getCapacity(EngineKind.GPU), "nothing has changed");
+        assertThrows(
+                IllegalArgumentException.class, () -> caches.setLimit(new Gpu(-1), Limit.of(5)));
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> caches.setLimit(EngineKind.GPU, Limit.of(-5)));
+        assertEquals(
+                Limit.UNLIMITED, caches.limit(EngineKind.GPU).megabytes(), "nothing has changed");
     }
 }

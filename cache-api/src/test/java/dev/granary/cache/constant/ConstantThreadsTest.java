@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.testing.Race;
 import dev.granary.testing.TestSeed;
@@ -63,7 +64,7 @@ class ConstantThreadsTest {
         Field lock = ConstantTensorCache.class.getDeclaredField("lock");
         lock.setAccessible(true);
         for (ConstantPolicy policy : POLICIES) {
-            caches.setCapacity(EngineKind.GPU, 5, policy);
+            caches.setLimit(EngineKind.GPU, new Limit(5, policy));
             memory.use(cache, "k", 1);
             long before = cache.statistics().reused();
             synchronized (lock.get(cache)) {
@@ -85,7 +86,7 @@ class ConstantThreadsTest {
     @DisplayName("random lookups, holds, removals, resizes and flushes: never freed in use, never"
             + " beyond the budget, no leak")
     void random() throws Exception {
-        caches.setCapacity(EngineKind.GPU, 1, ConstantPolicy.LRU);
+        caches.setLimit(EngineKind.GPU, new Limit(1, ConstantPolicy.LRU));
         SplittableRandom seeds = TestSeed.random(getClass().getName());
         AtomicInteger notified = new AtomicInteger();
         ConcurrentLinkedQueue<ConstantHold<Piece>> holders = new ConcurrentLinkedQueue<>();
@@ -120,10 +121,11 @@ class ConstantThreadsTest {
         int number = random.nextInt(KEYS);
         long bytes = number % LARGEST + 1;
         switch (random.nextInt(400)) {
-            case 0 -> caches.setCapacity(EngineKind.GPU, 0, ConstantPolicy.LRU);
+            case 0 -> caches.setLimit(EngineKind.GPU, new Limit(0, ConstantPolicy.LRU));
             case 1, 2, 3, 4 ->
-                caches.setCapacity(
-                        EngineKind.GPU, 1, POLICIES.get(random.nextInt(POLICIES.size())));
+                caches.setLimit(
+                        EngineKind.GPU,
+                        new Limit(1, POLICIES.get(random.nextInt(POLICIES.size()))));
             case 5 -> cache.removeContext(FakeDeviceMemory.CONTEXT);
             default -> {}
         }

@@ -104,11 +104,9 @@ class EntryFuzzTest {
                         assertThat(result).isOneOf(LoadResult.Hit.class, LoadResult.Damaged.class);
                         if (result instanceof LoadResult.Hit(Entry entry)) {
                             entry.metadata();
-                            assertEquals(Optional.of(entry.id()), EntryFormat.readId(stored));
                         }
                     }
                     EntryFormat.decode(stored, small.id(), VerificationLevel.CHECKSUMS);
-                    EntryFormat.readId(stored);
                     EntryFormat.statedLength(ByteBuffer.wrap(bytes), 0);
                 })
                 .repaired(EntryFuzzTest::repaired));

@@ -8,6 +8,7 @@ import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.ConstantTensorCache;
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.support.WaitGraph;
@@ -119,7 +120,7 @@ class InterruptStormTest {
     void constants(ConstantPolicy policy) throws Exception {
         AtomicInteger live = new AtomicInteger();
         try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE)) {
-            caches.setCapacity(EngineKind.CPU, KEYS / 3, policy);
+            caches.setLimit(EngineKind.CPU, new Limit(KEYS / 3, policy));
             ConstantTensorCache cache = caches.of(EngineKind.CPU, 0);
             storm(TestSeed.random("InterruptStormTest " + policy), random -> {
                 int number = random.nextInt(KEYS);

@@ -5,8 +5,8 @@ import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
-import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -41,14 +41,13 @@ final class BucketFailures {
             isFirstWritable &= !isTarget;
             Optional<String> cause =
                     layer.failure().or(() -> isTarget ? uploadFailure : Optional.empty());
-            long damaged = layer.results().damaged().values().stream()
-                    .mapToLong(Long::longValue)
-                    .sum();
+            long damaged = layer.count(Counter.LAYER_DAMAGED);
+            long unanswered = layer.count(Counter.LAYER_UNAVAILABLE);
             if (cause.isPresent()) {
                 lines.put(i, cause.get() + counts(layer, isTarget ? published.failed() : 0));
-            } else if (layer.late() > 0 && !hasAnswered(layer)) {
-                lines.put(i, Units.plural(layer.late(), "lookup") + " got no answer in time");
-            } else if (damaged > 0 && layer.results().hits() == 0) {
+            } else if (unanswered > 0 && !hasAnswered(layer)) {
+                lines.put(i, Units.plural(unanswered, "lookup") + " got no answer in time");
+            } else if (damaged > 0 && layer.count(Counter.LAYER_HITS) == 0) {
                 suspicions.put(
                         i,
                         Units.plural(damaged, "lookup")
@@ -59,8 +58,8 @@ final class BucketFailures {
 
     private static String counts(LayerStatistics layer, long failedUploads) {
         List<String> counts = new ArrayList<>();
-        add(counts, layer.results().unavailable(), "lookup", "failed");
-        add(counts, layer.skipped(), "lookup", "skipped");
+        add(counts, layer.count(Counter.LAYER_UNAVAILABLE), "lookup", "failed");
+        add(counts, layer.count(Counter.LAYER_SKIPPED), "lookup", "skipped");
         add(counts, failedUploads, "upload", "failed");
         return counts.isEmpty() ? "" : " (" + String.join(", ", counts) + ")";
     }
@@ -71,17 +70,10 @@ final class BucketFailures {
         }
     }
 
-    /** Returns true if the bucket has answered a request, with whatever result. */
+    /** Returns true if the bucket has answered a lookup, or has stored an entry. */
     static boolean hasAnswered(LayerStatistics layer) {
-        TierStatistics results = layer.results();
-        return results.hits()
-                        + results.misses()
-                        - results.unavailable()
-                        + results.stored()
-                        + results.duplicates()
-                        + results.divergent()
-                        + results.refused()
-                > 0;
+        return layer.count(Counter.LAYER_LOOKUPS) > layer.count(Counter.LAYER_UNAVAILABLE)
+                || layer.count(Counter.LAYER_STORED) > 0;
     }
 
     /**

@@ -12,7 +12,8 @@ import dev.granary.cli.output.Report;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.opencl.OpenCl;
 
@@ -106,12 +107,9 @@ public final class GetCommand extends OutputCommand {
      * have left of {@link #MAX_LOST_NANOS}.
      */
     private static long uploadLimit(Granary granary) {
-        List<LayerStatistics> layers = granary.statistics().layers();
-        return layers.stream().anyMatch(BucketFailures::hasAnswered)
+        GranaryStatistics statistics = granary.statistics();
+        return statistics.layers().stream().anyMatch(BucketFailures::hasAnswered)
                 ? UPLOAD_NANOS
-                : MAX_LOST_NANOS
-                        - layers.stream()
-                                .mapToLong(layer -> layer.results().loadNanos())
-                                .sum();
+                : MAX_LOST_NANOS - statistics.time(Counter.LAYER_TIME).toNanos();
     }
 }

@@ -85,7 +85,7 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
             report.part("buckets")
                     .data("name", layer.name())
                     .data("failure", layer.failure().orElse(""))
-                    .data("breaker", layer.requests().map(KernelReport::state))
+                    .data("breaker", layer.breaker().map(KernelReport::state))
                     .data("counters", layer.counters());
             int position = i;
             long kernels = results.stream()
@@ -94,17 +94,16 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
             if (hasLayers) {
                 report.line(layer.name() + ": " + Units.plural(kernels, "kernel"));
             }
-            layer.requests()
-                    .ifPresent(requests ->
-                            report.line((hasLayers ? "  " : "bucket: ") + describe(requests)));
+            if (layer.breaker().isPresent()) {
+                report.line((hasLayers ? "  " : "bucket: ") + describe(layer));
+            }
         }
         report.data("counters", statistics.counters());
         addWaits(report);
     }
 
     private void addWaits(Report report) {
-        long skipped =
-                statistics.layers().stream().mapToLong(LayerStatistics::skipped).sum();
+        long skipped = statistics.count(Counter.LAYER_SKIPPED);
         if (skipped > 0) {
             report.line(Units.plural(skipped, "lookup")
                     + " skipped a bucket that had cost more time than it saved");
@@ -128,16 +127,15 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
     }
 
     /** Returns text such as {@code 9 requests, 2 retries, circuit breaker open (opened 1 time)}. */
-    private static String describe(LayerStatistics.Requests requests) {
-        return Units.plural(requests.sent(), "request") + ", "
-                + Units.plural(requests.retries(), "retry") + ", circuit breaker "
-                + state(requests)
-                + (requests.breakerOpenings() == 0
-                        ? ""
-                        : " (opened " + Units.plural(requests.breakerOpenings(), "time") + ")");
+    private static String describe(LayerStatistics layer) {
+        long openings = layer.count(Counter.BREAKER_OPENINGS);
+        return Units.plural(layer.count(Counter.BUCKET_REQUESTS), "request") + ", "
+                + Units.plural(layer.count(Counter.BUCKET_RETRIES), "retry") + ", circuit breaker "
+                + state(layer.breaker().orElseThrow())
+                + (openings == 0 ? "" : " (opened " + Units.plural(openings, "time") + ")");
     }
 
-    private static String state(LayerStatistics.Requests requests) {
-        return requests.breaker().name().toLowerCase(Locale.ROOT).replace('_', '-');
+    private static String state(LayerStatistics.Breaker breaker) {
+        return breaker.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 }

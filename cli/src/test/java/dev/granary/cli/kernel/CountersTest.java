@@ -19,8 +19,6 @@ import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
-import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
-import dev.granary.gpu.composite.CompositeCache.CompositeStatistics;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -36,6 +34,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Tests that each counter reaches the output of commands. */
 class CountersTest {
@@ -79,25 +79,18 @@ class CountersTest {
     }
 
     private static GranaryStatistics statistics(LayerStatistics... layers) {
-        return new GranaryStatistics(
-                new CompositeStatistics(0, 0, 0, 0, 0, 0, 0),
-                0,
-                0,
-                new TierStatistics(0, 0, Map.of(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-                List.of(layers),
-                new Counters().snapshot());
+        return new GranaryStatistics(List.of(layers), new Counters().snapshot());
     }
 
     private static LayerStatistics layer() {
         return new LayerStatistics(
                 "s3://kernels",
-                new TierStatistics(0, 0, Map.of(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-                0,
+                Stream.of(Counter.values())
+                        .filter(Counter::isOfLayers)
+                        .collect(Collectors.toMap(counter -> counter, _ -> 0L)),
                 Optional.empty(),
-                0,
                 Duration.ZERO,
-                Optional.of(new LayerStatistics.Requests(
-                        0, 0, LayerStatistics.Requests.Breaker.CLOSED, 0)));
+                Optional.of(LayerStatistics.Breaker.CLOSED));
     }
 
     @Test

@@ -185,8 +185,8 @@ class KernelManifestTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "a = %NEST%|1:105|nested more than 100 deep",
-                "\\n\\nb = %NEST%|3:105|nested more than 100 deep",
+                "a = %NEST%|1:1|nested too deep",
+                "\\n\\nb = %NEST%|3:1|nested too deep",
                 "x = 1\\n# [[[\\ny = 2000-01-01T00:00:00-1'|3:|not TOML",
                 "[\"\\u|1:|not TOML",
                 "a = 1\\n\\n\\nb = 1979-05-27T07:32:00-1'\\nc = 1\\n|4:|not TOML",

@@ -39,21 +39,6 @@ public sealed interface BucketConfig {
             S3ClientLibrary client,
             Optional<Supplier<BucketCredentials>> credentials)
             implements BucketConfig {
-        /** Creates the configuration of a bucket with the usual credentials. */
-        public S3(
-                S3Location location,
-                S3Access access,
-                Optional<URI> endpoint,
-                Optional<String> region,
-                S3ClientLibrary client) {
-            this(location, access, endpoint, region, client, Optional.empty());
-        }
-
-        /** Returns this configuration with a source of credentials. */
-        public S3 withCredentials(Supplier<BucketCredentials> source) {
-            return new S3(location, access, endpoint, region, client, Optional.of(source));
-        }
-
         @Override
         public String address() {
             return location.toString();

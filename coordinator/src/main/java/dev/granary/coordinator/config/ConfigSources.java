@@ -1,6 +1,7 @@
 package dev.granary.coordinator.config;
 
 import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.toml.NearestName;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
@@ -22,7 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -45,8 +46,6 @@ final class ConfigSources {
     private static final Pattern UNEXPECTED_TOKEN =
             Pattern.compile("Unexpected '.*', (?=expected)", Pattern.DOTALL);
 
-    private static final Set<String> REPORTED_MISTAKES = ConcurrentHashMap.newKeySet();
-
     private final Map<Setting<?>, Object> inCode;
     private final Map<String, String> environment;
     private final Optional<TomlTable> file;
@@ -64,18 +63,19 @@ final class ConfigSources {
         this.file = findFile(environment);
     }
 
-    /** Logs each unknown variable once: it is ignored, and its writer expects an effect. */
+    /** Logs each unknown variable: it is ignored, and its writer expects an effect. */
     private static void reportUnknown(Map<String, String> environment) {
         List<String> known = Stream.concat(
                         OTHER_VARIABLES.stream(), Setting.ALL.stream().map(Setting::environment))
                 .toList();
         environment.keySet().stream()
                 .filter(name -> name.startsWith(PREFIX) && !name.startsWith(TEST_PREFIX))
-                .filter(name -> !known.contains(name) && REPORTED_MISTAKES.add(name))
-                .forEach(name -> LOG.warn(
-                        "The environment variable {} is unknown and ignored{}.",
-                        SafeText.of(name),
-                        NearestName.hint(name, known)));
+                .filter(name -> !known.contains(name))
+                .forEach(name -> Warnings.warn(
+                        LOG,
+                        name,
+                        "The environment variable " + SafeText.of(name) + " is unknown and ignored"
+                                + NearestName.hint(name, known) + "."));
     }
 
     /** Returns the value of the first source that has the setting. */
@@ -106,37 +106,37 @@ final class ConfigSources {
     }
 
     /**
-     * Returns the limits of constant tensors. Wrong parts in the environment are ignored and logged
-     * once; correct parts apply.
+     * Returns the limits of constant tensors. Wrong parts in the environment are logged and
+     * ignored; correct parts apply.
      */
     ConstantLimits constantLimits() throws ConfigException {
         Setting<ConstantLimits> setting = Setting.CONSTANT_TENSOR_CACHE_CAPACITY;
         ConstantLimits.Parsed inEnvironment =
                 ConstantLimits.parse(environment.getOrDefault(setting.environment(), ""));
-        if (!inEnvironment.mistakes().isEmpty()) {
-            String wrong = String.join(
-                    "' and '",
-                    inEnvironment.mistakes().stream().map(SafeText::of).toList());
-            if (REPORTED_MISTAKES.add(wrong)) {
-                LOG.warn(
-                        "The environment variable {} has '{}', but should be {}. That is"
-                                + " ignored.",
-                        setting.environment(),
-                        wrong,
-                        setting.expected());
-            }
+        for (String wrong : inEnvironment.mistakes()) {
+            Warnings.warn(
+                    LOG,
+                    wrong,
+                    "The environment variable " + setting.environment() + " has '"
+                            + SafeText.of(wrong) + "', but should be " + setting.expected()
+                            + ". That is ignored.");
         }
         return inEnvironment.limits().orElse(inFile(setting).orElse(ConstantLimits.NONE));
     }
 
-    /** Returns the buckets in lookup order; none if no source names one. */
-    List<BucketConfig> buckets() throws ConfigException {
+    /**
+     * Returns the buckets in lookup order; none if no source names one.
+     *
+     * @param credentials the source of credentials that code has set
+     */
+    List<BucketConfig> buckets(Optional<Supplier<BucketCredentials>> credentials)
+            throws ConfigException {
         Optional<URI> endpoint = find(Setting.ENDPOINT);
         S3ClientLibrary client = find(Setting.CLIENT).orElse(S3ClientLibrary.AWS);
         List<BucketConfig> layers = new ArrayList<>();
         Set<String> names = new HashSet<>();
         for (BucketUri each : find(Setting.BUCKET).orElse(List.of())) {
-            BucketConfig layer = each.with(endpoint, client);
+            BucketConfig layer = each.with(endpoint, client, credentials);
             if (!names.add(layer.name())) {
                 throw new ConfigException("The bucket " + layer.name()
                         + " is named twice; name each once, in lookup order.");

@@ -2,7 +2,6 @@ package dev.granary.coordinator.config;
 
 import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.constant.ConstantLimits;
-import dev.granary.cache.constant.ConstantPolicy;
 import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.memory.PrimitiveCache;
@@ -151,31 +150,12 @@ public final class GranaryConfigBuilder {
     }
 
     /**
-     * Sets the memory for constant tensors on each device of a kind, and the policy when it is used
-     * up; default: no limit. A kind that is not set comes from the environment, the file or the
-     * default.
-     *
-     * @param megabytes the limit in units of 1,048,576 bytes; 0 caches none;
-     *     {@link Limit#UNLIMITED} is no limit
-     * @throws ConfigException if negative
+     * Sets the memory for constant tensors on each device of a kind; default: no limit. A kind that
+     * is not set comes from the environment, the file or the default.
      */
-    public GranaryConfigBuilder constantTensorCacheCapacity(
-            EngineKind kind, long megabytes, ConstantPolicy policy) throws ConfigException {
-        if (megabytes < 0) {
-            throw new ConfigException("The capacity of the constant tensor cache is " + megabytes
-                    + ", but should be a number of MB, 0 or more.");
-        }
-        constantLimits = new ConstantLimits(Map.of(kind, new Limit(megabytes, policy)))
-                .orElse(constantLimits);
+    public GranaryConfigBuilder constantTensorCacheCapacity(EngineKind kind, Limit limit) {
+        constantLimits = new ConstantLimits(Map.of(kind, limit)).orElse(constantLimits);
         return this;
-    }
-
-    /**
-     * Sets the memory for constant tensors on each device of a kind; a full cache evicts nothing.
-     */
-    public GranaryConfigBuilder constantTensorCacheCapacity(EngineKind kind, long megabytes)
-            throws ConfigException {
-        return constantTensorCacheCapacity(kind, megabytes, ConstantPolicy.NO_EVICT);
     }
 
     /**
@@ -227,7 +207,7 @@ public final class GranaryConfigBuilder {
         long capacity =
                 sources.find(Setting.CAPACITY).orElse(LocalTierConfig.DEFAULT_CAPACITY_BYTES);
         return new GranaryConfig(
-                isOffline ? List.of() : buckets(sources),
+                isOffline ? List.of() : sources.buckets(credentials),
                 capacity == 0 ? directory : PrivateSubdirectory.resolve(directory),
                 capacity,
                 sources.find(Setting.EVICTION).orElse(EvictionPolicy.LRU),
@@ -239,14 +219,6 @@ public final class GranaryConfigBuilder {
                 constantLimits.orElse(sources.constantLimits()),
                 sources.find(Setting.RECORDING),
                 sources.find(Setting.ENABLED).orElse(EnabledEngines.ALL));
-    }
-
-    private List<BucketConfig> buckets(ConfigSources sources) throws ConfigException {
-        List<BucketConfig> found = new ArrayList<>(sources.buckets());
-        found.replaceAll(layer -> layer instanceof BucketConfig.S3 bucket && credentials.isPresent()
-                ? bucket.withCredentials(credentials.get())
-                : layer);
-        return found;
     }
 
     private <T> GranaryConfigBuilder set(Setting<T> setting, T value) {

@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
 /**
@@ -27,7 +28,11 @@ import java.util.function.ToLongFunction;
  * @param parser parses the text; throws {@link IllegalArgumentException} if it is wrong
  */
 record Setting<T>(
-        String key, String environment, Set<Class<?>> inFile, String expected, Parser<T> parser) {
+        String key,
+        String environment,
+        Set<Class<?>> inFile,
+        String expected,
+        Function<String, T> parser) {
     private static final Set<Class<?>> TEXT = Set.of(String.class);
     private static final Set<Class<?>> TEXT_OR_LIST = Set.of(String.class, List.class);
     private static final Set<Class<?>> TEXT_OR_BOOLEAN = Set.of(String.class, Boolean.class);
@@ -38,7 +43,8 @@ record Setting<T>(
             "GRANARY_BUCKET",
             TEXT_OR_LIST,
             "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots"
-                    + " and dashes; or file:///directory",
+                    + " and dashes; or file:///PATH, an absolute path without a host, with %20 for"
+                    + " a blank",
             BucketUri::parseAll);
     static final Setting<URI> ENDPOINT = new Setting<>(
             "endpoint",
@@ -125,12 +131,6 @@ record Setting<T>(
             RECORDING,
             ENABLED);
 
-    /** Parser of the text of a setting. */
-    @FunctionalInterface
-    interface Parser<T> {
-        T parse(String text);
-    }
-
     /** Thrown for a wrong part of a text that messages show as it is. */
     static final class WrongPart extends IllegalArgumentException {
         private static final long serialVersionUID = 1L;
@@ -152,7 +152,7 @@ record Setting<T>(
      */
     T parse(String text, String place) throws ConfigException {
         try {
-            return parser.parse(text.strip());
+            return parser.apply(text.strip());
         } catch (WrongPart e) {
             throw new ConfigException(
                     place + " has '" + e.part + "', but should have " + e.expected + ".");

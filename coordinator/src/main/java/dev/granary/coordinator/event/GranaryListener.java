@@ -6,60 +6,28 @@ import dev.granary.cache.StoreResult;
 /**
  * Listener of the events of one Granary; {@code Granary.builder().listener(...)} registers it.
  *
- * <p>A listener overrides the methods of the events it is for, or {@link #onEvent} for all of them.
- * All methods are called by one thread of the listener, in the order of the events. A slow listener
- * delays no lookup: up to 8,192 events wait for it, and further ones are dropped and counted as
- * {@code events-dropped}. If a method throws, the first exception is logged, and the next event is
+ * <p>It is called by one thread of its own, in the order of the events. A slow listener delays no
+ * lookup: up to 8,192 events wait for it, and further ones are dropped and counted as
+ * {@code events-dropped}. If it throws, the first exception is logged, and the next event is
  * delivered as usual. {@code Granary.close()} waits for the delivery at most the configured flush
  * limit, then interrupts the listener and drops the rest.
  */
+@FunctionalInterface
 public interface GranaryListener {
     /**
-     * Returns true if {@link #onLookup} is to be called for hits in memory, too. A hit takes some
-     * 10 ns, and its event ten times as much; the counters have the number of hits without events.
-     * Called once, when the listener is registered.
+     * Returns true if hits in memory are to be events, too. A hit takes some 10 ns, and its event
+     * ten times as much; the counters have the number of hits without events. Called once, when the
+     * listener is registered.
      */
     default boolean wantsMemoryHits() {
         return false;
     }
 
-    /** Called for each event; calls the method of its kind, all of which do nothing by default. */
-    default void onEvent(GranaryEvent event) {
-        switch (event) {
-            case GranaryEvent.Lookup lookup -> onLookup(lookup);
-            case GranaryEvent.Load load -> onLoad(load);
-            case GranaryEvent.Restore restore -> onRestore(restore);
-            case GranaryEvent.Wait wait -> onWait(wait);
-            case GranaryEvent.Compile compile -> onCompile(compile);
-            case GranaryEvent.Store store -> onStore(store);
-            case GranaryEvent.Upload upload -> onUpload(upload);
-            case GranaryEvent.Eviction eviction -> onEviction(eviction);
-        }
-    }
-
-    /** Called after each lookup below the memory tier, and if wanted, after each in memory. */
-    default void onLookup(GranaryEvent.Lookup event) {}
-
-    /** Called after a lookup in the local tier or in a layer. */
-    default void onLoad(GranaryEvent.Load event) {}
-
-    /** Called after an attempt to restore a stored entry, even if the driver was not called. */
-    default void onRestore(GranaryEvent.Restore event) {}
-
-    /** Called after a wait for another process of the machine. */
-    default void onWait(GranaryEvent.Wait event) {}
-
-    /** Called after a compile, successful or not. */
-    default void onCompile(GranaryEvent.Compile event) {}
-
-    /** Called after a store in the local tier. */
-    default void onStore(GranaryEvent.Store event) {}
-
-    /** Called after a store in a layer. */
-    default void onUpload(GranaryEvent.Upload event) {}
-
-    /** Called after an eviction from the local directory or the memory tier by this process. */
-    default void onEviction(GranaryEvent.Eviction event) {}
+    /**
+     * Called for each event. A later version may have further kinds: a listener of some kinds
+     * should ignore all others.
+     */
+    void onEvent(GranaryEvent event);
 
     /**
      * Listener for the publications of one Granary. It receives one result for each entry that this

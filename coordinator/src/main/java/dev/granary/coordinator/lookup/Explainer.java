@@ -14,7 +14,6 @@ import dev.granary.cache.constant.EngineKind;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.event.GranaryEvent;
-import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.machine.MachineClaims;
 import dev.granary.coordinator.machine.RestoreQuarantine;
 import dev.granary.coordinator.observe.Counters;
@@ -102,13 +101,7 @@ public final class Explainer {
 
     private Explanation explain(Request request) throws ConfigException {
         List<GranaryEvent> collected = new CopyOnWriteArrayList<>();
-        GranaryListener collector = new GranaryListener() {
-            @Override
-            public void onEvent(GranaryEvent event) {
-                collected.add(event);
-            }
-        };
-        EventDispatcher events = new EventDispatcher(List.of(collector), counters);
+        EventDispatcher events = new EventDispatcher(List.of(collected::add), counters);
         Optional<Entry> entry = Optional.empty();
         Optional<String> failure = Optional.empty();
         try (Tiers tiers = Tiers.openToRead(config, events)) {

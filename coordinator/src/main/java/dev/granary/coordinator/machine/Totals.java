@@ -94,7 +94,7 @@ public final class Totals {
                     .layers()
                     .forEach(layer -> counters.put(
                             Counter.LAYER_HITS.label() + " " + layer.name(),
-                            layer.results().hits()));
+                            layer.count(Counter.LAYER_HITS)));
         }
         return counters;
     }

@@ -3,19 +3,24 @@ package dev.granary.coordinator.observe;
 import dev.granary.coordinator.statistics.Counter;
 
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Values of the counters that are counted one by one. Thread-safe; they only grow. */
+/** Values of counters. Thread-safe; they only grow. */
 public final class Counters {
     private final Map<Counter, LongAdder> adders = new EnumMap<>(Counter.class);
 
-    /** Creates counters that are 0. */
+    /** Creates all counters, each 0. */
     public Counters() {
-        for (Counter counter : Counter.values()) {
-            adders.put(counter, new LongAdder());
-        }
+        this(EnumSet.allOf(Counter.class));
+    }
+
+    /** Creates these counters, each 0. */
+    public Counters(Set<Counter> counted) {
+        counted.forEach(counter -> adders.put(counter, new LongAdder()));
     }
 
     /** Counts one event. */

@@ -138,9 +138,8 @@ public enum EventKind {
             fields.add(text("cause", event -> cause((StoreResult) read(accessor, event))));
         } else if (kind == long.class) {
             List<AnnotationElement> unit = name.equals("bytes")
-                    ? List.of(
-                            label(name), new AnnotationElement(DataAmount.class, DataAmount.BYTES))
-                    : List.of(label(name));
+                    ? List.of(new AnnotationElement(DataAmount.class, DataAmount.BYTES))
+                    : List.of();
             fields.add(new Field(
                     new ValueDescriptor(long.class, name, unit), event -> read(accessor, event)));
         } else if (kind != Duration.class) { // the recorder has the duration itself
@@ -149,12 +148,7 @@ public enum EventKind {
     }
 
     private static Field text(String name, Function<Object, @Nullable Object> value) {
-        return new Field(new ValueDescriptor(String.class, name, List.of(label(name))), value);
-    }
-
-    private static AnnotationElement label(String name) {
-        return new AnnotationElement(
-                Label.class, name.substring(0, 1).toUpperCase(Locale.ROOT) + name.substring(1));
+        return new Field(new ValueDescriptor(String.class, name), value);
     }
 
     private static Object read(Method accessor, Object event) {

@@ -6,6 +6,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.publish.UploadQueue.EntryUploader;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics.Breaker;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
@@ -92,7 +93,12 @@ public final class PackUploader implements EntryUploader {
 
     @Override
     public LayerStatistics addTo(LayerStatistics layer) {
-        return layer.plus(LayerStatistics.Requests.of(packed), packed.traffic().quiet());
+        return layer.plus(
+                packed.requests().total(),
+                packed.retries(),
+                packed.breakerOpenings(),
+                Breaker.valueOf(packed.breaker().name()),
+                packed.traffic().quiet());
     }
 
     @Override

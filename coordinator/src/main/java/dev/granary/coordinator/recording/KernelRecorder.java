@@ -14,11 +14,11 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -41,7 +41,7 @@ public final class KernelRecorder implements AutoCloseable {
     private final Counters counters;
     // hashes of ids, and comments on kernels that have none
     private final Set<Object> seen = ConcurrentHashMap.newKeySet();
-    private final Deque<PrimitiveDescriptor> unwritten = new ArrayDeque<>(); // guarded by itself
+    private final Queue<PrimitiveDescriptor> unwritten = new ArrayBlockingQueue<>(MAX_UNWRITTEN);
     private final AtomicBoolean isScheduled = new AtomicBoolean();
     private final TaskQueue writes = new TaskQueue("granary-recorder", 1, 2);
 
@@ -89,14 +89,8 @@ public final class KernelRecorder implements AutoCloseable {
 
     /** Adds a kernel; if there are too many, it is recorded when it is obtained again. */
     private void add(Object key, PrimitiveDescriptor descriptor) {
-        boolean isFull;
-        synchronized (unwritten) {
-            isFull = unwritten.size() >= MAX_UNWRITTEN;
-            if (!isFull && seen.add(key)) {
-                unwritten.add(descriptor);
-            }
-        }
-        if (isFull) {
+        if (seen.add(key) && !unwritten.offer(descriptor)) {
+            seen.remove(key);
             failed("more than " + MAX_UNWRITTEN + " kernels are not written yet");
         }
         scheduleWrite();
@@ -111,13 +105,9 @@ public final class KernelRecorder implements AutoCloseable {
 
     /** Writes all kernels that were recorded so far. */
     private void write() {
-        List<PrimitiveDescriptor> batch = List.of();
         try {
-            isScheduled.set(false); // before taking: a later kernel schedules the next write
-            synchronized (unwritten) {
-                batch = List.copyOf(unwritten);
-                unwritten.clear();
-            }
+            isScheduled.set(false); // before reading: a later kernel schedules the next write
+            List<PrimitiveDescriptor> batch = List.copyOf(unwritten);
             List<KernelDescriptor> kernels = new ArrayList<>();
             List<String> comments = new ArrayList<>();
             for (PrimitiveDescriptor descriptor : batch) {
@@ -136,10 +126,8 @@ public final class KernelRecorder implements AutoCloseable {
                 }
             }
             counters.add(Counter.RECORDED, file.add(kernels, comments));
+            batch.forEach(_ -> unwritten.remove()); // only this thread removes
         } catch (Throwable e) { // an error too: it must not end this thread
-            synchronized (unwritten) { // in their order; with later ones it may exceed its limit
-                batch.reversed().forEach(unwritten::addFirst);
-            }
             failed(e.toString());
         }
     }
@@ -172,11 +160,7 @@ public final class KernelRecorder implements AutoCloseable {
     /** Writes what is not written yet, for at most 30 seconds. */
     public void finish() {
         try {
-            boolean isLeft;
-            synchronized (unwritten) {
-                isLeft = !unwritten.isEmpty();
-            }
-            if (isLeft) { // the last write failed, or is in progress
+            if (!unwritten.isEmpty()) { // the last write failed, or is in progress
                 scheduleWrite();
             }
             flush(System.nanoTime() + CLOSE_LIMIT.toNanos());

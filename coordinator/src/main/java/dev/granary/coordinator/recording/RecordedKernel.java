@@ -65,7 +65,11 @@ record RecordedKernel(KernelDescriptor descriptor) {
             lines.add(
                     "options = " + TomlText.string(BuildOptions.format(descriptor.optionTokens())));
         }
-        lines.addAll(launches());
+        lines.addAll(list(
+                "launch",
+                descriptor.announcedLaunches().stream()
+                        .map(RecordedKernel::toToml)
+                        .toList()));
         if (!descriptor.tag().isEmpty()) {
             lines.add("tag = " + TomlText.string(descriptor.tag()));
         }
@@ -73,14 +77,6 @@ record RecordedKernel(KernelDescriptor descriptor) {
             lines.add("extra-digest = " + TomlText.string(descriptor.extraDigest()));
         }
         return lines;
-    }
-
-    private List<String> launches() {
-        return list(
-                "launch",
-                descriptor.announcedLaunches().stream()
-                        .map(RecordedKernel::toToml)
-                        .toList());
     }
 
     private static String toToml(Launch launch) {

@@ -55,7 +55,6 @@ public final class BoundedTier implements Tier {
     private final Optional<LayerStart> start;
     private final ExecutorService threads =
             DaemonThreads.pool("granary-lookup", MAX_CONCURRENT, IDLE_TIME);
-    private final LongAdder late = new LongAdder();
     private final LongAdder lostNanos = new LongAdder(); // by loads without an answer
     private volatile boolean isTold;
     private volatile @Nullable String failure;
@@ -254,11 +253,6 @@ public final class BoundedTier implements Tier {
         return Optional.ofNullable(failure);
     }
 
-    /** Returns the number of loads that got no answer in time. */
-    public long late() {
-        return late.sum();
-    }
-
     /** Closes the tier, and starts no further loads; those under way end by themselves. */
     @Override
     public void close() {
@@ -310,9 +304,7 @@ public final class BoundedTier implements Tier {
                     }
                 } catch (TimeoutException e) {
                     boolean isLost = isStarted.getAndSet(true); // else it does not begin any more
-                    if (isLoad) {
-                        late.increment();
-                    } else if (isLost) {
+                    if (!isLoad && isLost) {
                         overdueStore = answer;
                     }
                     return (isLost ? lost : unsent)

@@ -4,21 +4,19 @@ import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
-import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.observe.EventSpan;
-import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
+import dev.granary.coordinator.statistics.Counter;
 
 import java.time.Duration;
-import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.LongAdder;
 
 /**
  * A tier with its counters and events, the outermost decorator: each result is counted and
@@ -28,12 +26,8 @@ public final class CountedTier implements Tier {
     private final Tier tier;
     private final EventKind storeKind;
     private final EventDispatcher events;
-    private final LongAdder bytesRead = new LongAdder();
-    private final LongAdder loadNanos = new LongAdder();
-    private final LongAdder skipped = new LongAdder();
-    private final LongAdder bytesStored = new LongAdder();
-    // the other results, by their class; of damaged entries by their kind
-    private final Map<Object, LongAdder> results = new ConcurrentHashMap<>();
+    private final boolean isLocal;
+    private final Counters counters;
 
     /**
      * Creates a tier with counters that are 0.
@@ -44,6 +38,11 @@ public final class CountedTier implements Tier {
         this.tier = tier;
         this.storeKind = storeKind;
         this.events = events;
+        this.isLocal = storeKind == EventKind.STORE;
+        this.counters = new Counters(
+                isLocal
+                        ? EnumSet.range(Counter.LOCAL_LOOKUPS, Counter.LOCAL_TIME)
+                        : EnumSet.range(Counter.LAYER_LOOKUPS, Counter.LAYER_TIME));
     }
 
     @Override
@@ -75,15 +74,24 @@ public final class CountedTier implements Tier {
     }
 
     private LoadResult counted(Id id, LoadResult result, long nanos, EventSpan span) {
-        if (result == BoundedTier.SKIPPED) {
-            skipped.increment();
-        } else {
-            loadNanos.add(nanos);
-            count(result instanceof LoadResult.Damaged bad ? bad.damage() : result.getClass());
-        }
         long bytes =
                 result instanceof LoadResult.Hit(Entry entry) ? entry.binaries().byteSize() : 0;
-        bytesRead.add(bytes);
+        if (result == BoundedTier.SKIPPED) {
+            if (!isLocal) {
+                counters.increment(Counter.LAYER_SKIPPED);
+            }
+        } else {
+            count(Counter.LOCAL_LOOKUPS, Counter.LAYER_LOOKUPS, 1);
+            count(Counter.LOCAL_TIME, Counter.LAYER_TIME, nanos);
+            if (result instanceof LoadResult.Hit) {
+                count(Counter.LOCAL_HITS, Counter.LAYER_HITS, 1);
+                count(Counter.LOCAL_READ_BYTES, Counter.LAYER_READ_BYTES, bytes);
+            } else if (result instanceof LoadResult.Damaged) {
+                count(Counter.LOCAL_DAMAGED, Counter.LAYER_DAMAGED, 1);
+            } else if (result instanceof LoadResult.Unavailable && !isLocal) {
+                counters.increment(Counter.LAYER_UNAVAILABLE);
+            }
+        }
         span.end(_ -> new GranaryEvent.Load(
                 EventDispatcher.digest(id),
                 name(),
@@ -140,11 +148,11 @@ public final class CountedTier implements Tier {
          * @return {@code result}
          */
         public StoreResult end(StoreResult result) {
-            count(result.getClass());
             if (result instanceof StoreResult.Stored(long stored)) {
-                bytesStored.add(stored);
+                count(Counter.LOCAL_STORED, Counter.LAYER_STORED, 1);
+                count(Counter.LOCAL_STORED_BYTES, Counter.LAYER_STORED_BYTES, stored);
             }
-            span.end(took -> storeKind == EventKind.STORE
+            span.end(took -> isLocal
                     ? new GranaryEvent.Store(EventDispatcher.digest(id), result, bytes, took)
                     : new GranaryEvent.Upload(
                             EventDispatcher.digest(id), name(), result, bytes, took));
@@ -162,42 +170,13 @@ public final class CountedTier implements Tier {
         tier.used(entry);
     }
 
-    /** Returns the number of loads that the time budget did not allow. */
-    public long skipped() {
-        return skipped.sum();
+    /** Returns the counters of this tier, in events or nanoseconds. */
+    public Map<Counter, Long> counted() {
+        return counters.snapshot();
     }
 
-    /** Returns the current values of the other counters. */
-    public TierStatistics statistics() {
-        Map<DamageKind, Long> damaged = new EnumMap<>(DamageKind.class);
-        for (DamageKind kind : DamageKind.values()) {
-            if (sum(kind) > 0) {
-                damaged.put(kind, sum(kind));
-            }
-        }
-        return new TierStatistics(
-                sum(LoadResult.Hit.class),
-                sum(LoadResult.Absent.class),
-                damaged,
-                sum(LoadResult.Unavailable.class),
-                bytesRead.sum(),
-                loadNanos.sum(),
-                sum(StoreResult.Stored.class),
-                bytesStored.sum(),
-                sum(StoreResult.Duplicate.class),
-                sum(StoreResult.Divergent.class),
-                sum(StoreResult.Refused.class),
-                sum(StoreResult.Failed.class),
-                sum(StoreResult.Unknown.class));
-    }
-
-    private void count(Object result) {
-        results.computeIfAbsent(result, _ -> new LongAdder()).increment();
-    }
-
-    private long sum(Object result) {
-        LongAdder counter = results.get(result);
-        return counter == null ? 0 : counter.sum();
+    private void count(Counter ofLocal, Counter ofLayer, long amount) {
+        counters.add(isLocal ? ofLocal : ofLayer, amount);
     }
 
     @Override

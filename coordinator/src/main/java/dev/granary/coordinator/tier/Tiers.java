@@ -18,10 +18,12 @@ import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics.Breaker;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BucketTier;
+import dev.granary.s3.statistics.BucketTierStatistics;
 
 import java.nio.file.Files;
 import java.time.Duration;
@@ -360,14 +362,18 @@ public record Tiers(
 
         /** Returns a snapshot of the counters, without the requests of uploads in packs. */
         public LayerStatistics statistics() {
-            return new LayerStatistics(
-                    name(),
-                    tier.statistics(),
-                    tier.skipped(),
-                    bounds.failure(),
-                    bounds.late(),
-                    bucket.map(opened -> opened.traffic().quiet()).orElse(Duration.ZERO),
-                    bucket.map(LayerStatistics.Requests::of));
+            LayerStatistics results = new LayerStatistics(
+                    name(), tier.counted(), bounds.failure(), Duration.ZERO, Optional.empty());
+            if (bucket.isEmpty()) {
+                return results;
+            }
+            BucketTierStatistics sent = bucket.get().statistics();
+            return results.plus(
+                    sent.requests().total(),
+                    sent.retries(),
+                    sent.breakerOpenings(),
+                    Breaker.valueOf(sent.breaker().name()),
+                    bucket.get().traffic().quiet());
         }
     }
 }

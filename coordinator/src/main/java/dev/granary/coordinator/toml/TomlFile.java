@@ -19,12 +19,6 @@ public final class TomlFile {
     /** The longest file that is read, in bytes. */
     public static final int MAX_BYTES = 4 << 20;
 
-    /**
-     * The deepest nesting of brackets, since the parser recurses at each; no hand-written file
-     * nests deeper.
-     */
-    static final int MAX_NESTING = 100;
-
     private TomlFile() {}
 
     /**
@@ -51,14 +45,16 @@ public final class TomlFile {
 
     /** Parses {@code text} as {@link #read} does. */
     static TomlParseResult parse(String text) throws TomlException {
-        checkNesting(text);
         TomlParseResult result;
         try {
             result = Toml.parse(text);
         } catch (TomlParseError e) {
             throw mistake(e);
         } catch (RuntimeException | AssertionError | StackOverflowError e) {
-            throw TomlException.notToml(firstFailingLine(text), 1, "a value that cannot be read");
+            throw TomlException.notToml(
+                    firstFailingLine(text),
+                    1,
+                    "a value that cannot be read, or is nested too deep");
         }
         if (result.hasErrors()) {
             throw mistake(result.errors().getFirst());
@@ -118,44 +114,5 @@ public final class TomlFile {
         } catch (RuntimeException | AssertionError | StackOverflowError e) {
             return true;
         }
-    }
-
-    /** Checks the nesting of brackets outside of strings and comments. */
-    private static void checkNesting(String text) throws TomlException {
-        int depth = 0;
-        for (int at = 0; at < text.length(); at++) {
-            switch (text.charAt(at)) {
-                case '#' -> {
-                    int end = text.indexOf('\n', at);
-                    at = end < 0 ? text.length() : end;
-                }
-                case '"', '\'' -> at = endOfString(text, at);
-                case '[', '{' -> {
-                    depth++;
-                    if (depth > MAX_NESTING) {
-                        String before = text.substring(0, at);
-                        throw TomlException.notToml(
-                                1 + (int) before.chars().filter(c -> c == '\n').count(),
-                                at - text.lastIndexOf('\n', at),
-                                "brackets are nested more than " + MAX_NESTING + " deep");
-                    }
-                }
-                case ']', '}' -> depth = Math.max(0, depth - 1);
-                default -> {}
-            }
-        }
-    }
-
-    /** Returns the position of the last character of the string that begins at {@code start}. */
-    private static int endOfString(String text, int start) {
-        String quote = text.substring(start, start + 1);
-        String end = text.startsWith(quote.repeat(3), start) ? quote.repeat(3) : quote;
-        int at = start + end.length();
-        while (at < text.length()
-                && !text.startsWith(end, at)
-                && (end.length() > 1 || text.charAt(at) != '\n')) {
-            at += quote.equals("\"") && text.charAt(at) == '\\' ? 2 : 1;
-        }
-        return at + end.length() - 1;
     }
 }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.EvictionPolicy;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.local.PrivateSubdirectory;
@@ -63,7 +64,8 @@ class GranaryConfigTest {
                 S3Access.READ_WRITE,
                 Optional.of(URI.create(endpoint)),
                 Optional.empty(),
-                client));
+                client,
+                Optional.empty()));
     }
 
     private String mistake() {
@@ -178,8 +180,8 @@ class GranaryConfigTest {
                 .bucketWait(Duration.ofMillis(1))
                 .flushLimit(Duration.ZERO)
                 .record(Path.of("/code/kernels.toml"))
-                .constantTensorCacheCapacity(EngineKind.GPU, 1)
-                .constantTensorCacheCapacity(EngineKind.CPU, 0, ConstantPolicy.LRU)
+                .constantTensorCacheCapacity(EngineKind.GPU, Limit.of(1))
+                .constantTensorCacheCapacity(EngineKind.CPU, new Limit(0, ConstantPolicy.LRU))
                 .build();
         assertEquals(
                 new GranaryConfig(
@@ -391,19 +393,22 @@ class GranaryConfigTest {
                         S3Access.READ_WRITE,
                         Optional.of(URI.create("http://all:1")),
                         Optional.empty(),
-                        S3ClientLibrary.AWS),
+                        S3ClientLibrary.AWS,
+                        Optional.empty()),
                 new BucketConfig.S3(
                         S3Location.parse("s3://company"),
                         S3Access.READ,
                         Optional.of(URI.create("http://all:1")),
                         Optional.of("eu-1"),
-                        S3ClientLibrary.AWS),
+                        S3ClientLibrary.AWS,
+                        Optional.empty()),
                 new BucketConfig.S3(
                         S3Location.parse("s3://company"),
                         S3Access.READ_WRITE,
                         Optional.of(URI.create("https://own")),
                         Optional.empty(),
-                        S3ClientLibrary.MINIO));
+                        S3ClientLibrary.MINIO,
+                        Optional.empty()));
         String first = "s3://team/x/";
         String second = "s3://company?region=eu-1&access=read";
         String third = "s3://company?endpoint=https://own&client=minio&access=read-write";
@@ -434,13 +439,13 @@ class GranaryConfigTest {
     @ParameterizedTest
     @CsvSource({
         "?acess=read, acess=..., ?access=read",
-        "?access=write, access=write, access=read or access=read-write",
-        "?, '', ?access=read",
-        "?read, read, ?access=read",
-        "?access=read&access=read, access=read, each once",
-        "?client=curl, client=curl, aws or minio",
+        "?access=write, access=..., access=read or access=read-write",
+        "?, ..., ?access=read",
+        "?read, ..., ?access=read",
+        "?access=read&access=read, access=..., each once",
+        "?client=curl, client=..., aws or minio",
         "?endpoint=host:9, endpoint=..., http://127.0.0.1:9000",
-        "?region=EU/../x, region=EU/../x, region=eu-central-1"
+        "?region=EU/../x, region=..., region=eu-central-1"
     })
     @DisplayName("A wrong option of a bucket causes an error with the option and the expectation")
     void wrongOptions(String options, String option, String right) throws Exception {
@@ -482,19 +487,18 @@ class GranaryConfigTest {
 
     @ParameterizedTest
     @CsvSource({
-        "file:kernels, file:kernels, an absolute path",
-        "file:./kernels, file:./kernels, an absolute path",
-        "file://nas/kernels, file://nas/kernels, without a host",
-        "file://me:hush@nas/kernels, file:..., without a host",
-        "file:///x?endpoint=http://nas:1, endpoint=http://nas:1, only option",
-        "file:///x?client=minio, client=minio, only option",
-        "file:///x?region=eu-1, region=eu-1, only option",
-        "file:///x?access=write, access=write, access=read"
+        "file:kernels, is 'file:kernels', an absolute path",
+        "file:./kernels, is 'file:./kernels', an absolute path",
+        "file://nas/kernels, is 'file://nas/kernels', without a host",
+        "file://me:hush@nas/kernels, is 'file://...@nas/kernels', without a host",
+        "file:///x?endpoint=http://nas:1, has 'endpoint=...', only option",
+        "file:///x?client=minio, has 'client=...', only option",
+        "file:///x?region=eu-1, has 'region=...', only option",
+        "file:///x?access=write, has 'access=...', access=read"
     })
     @DisplayName("A wrong shared directory causes an error with the part and the expectation")
     void wrongDirectories(String address, String part, String right) {
-        assertSays(
-                refusal(() -> builder().bucket(address)), "The bucket has '" + part + "'", right);
+        assertSays(refusal(() -> builder().bucket(address)), "The bucket " + part, right);
     }
 
     @Test
@@ -582,16 +586,12 @@ class GranaryConfigTest {
         assertEquals(
                 5,
                 builder()
-                        .constantTensorCacheCapacity(EngineKind.GPU, 5)
+                        .constantTensorCacheCapacity(EngineKind.GPU, Limit.of(5))
                         .build()
                         .constantLimits()
                         .of(EngineKind.GPU)
                         .orElseThrow()
                         .megabytes());
-        assertSays(
-                refusal(() -> builder().constantTensorCacheCapacity(EngineKind.GPU, -1)),
-                "-1",
-                "0 or more");
         file("constant-tensor-cache-capacity = 'gpu:7;npu:1'");
         assertSays(
                 mistake(),
@@ -661,8 +661,8 @@ class GranaryConfigTest {
     void parserFails() throws Exception {
         assertSays(
                 mistakeIn("capacity = 1\ndir = " + "[".repeat(4000)),
-                "config.toml:2:107",
-                "nested more than 100 deep");
+                "config.toml:2:",
+                "nested too deep");
         assertSays(mistakeIn("[\"\\u"), "config.toml:1:", "not TOML");
         assertSays(
                 mistakeIn("capacity = 1\nx = 1979-05-27T07:32:00-1'"),

@@ -19,7 +19,6 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.event.GranaryEvent;
-import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.machine.ProcessSession;
 import dev.granary.coordinator.machine.RestoreQuarantine;
 import dev.granary.gpu.KernelDescriptor;
@@ -195,15 +194,8 @@ class ExplainerTest {
     private static List<String> lookUp(
             GranaryConfig config, FakeEngine engine, FakeDescriptor descriptor) throws Exception {
         List<GranaryEvent> events = new CopyOnWriteArrayList<>();
-        try (Granary granary = Granary.builder()
-                .config(config)
-                .listener(new GranaryListener() {
-                    @Override
-                    public void onEvent(GranaryEvent event) {
-                        events.add(event);
-                    }
-                })
-                .open()) {
+        try (Granary granary =
+                Granary.builder().config(config).listener(events::add).open()) {
             granary.connect(); // loads the client, so that the lookup does not time out
             granary.primitive(engine, descriptor);
         }

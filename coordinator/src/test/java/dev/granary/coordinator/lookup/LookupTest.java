@@ -18,7 +18,6 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeBucket;
@@ -31,7 +30,6 @@ import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
@@ -210,7 +208,7 @@ class LookupTest {
             assertEquals(PrimitiveSource.LOCAL, granary.lookup(updated, A).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().count(Counter.RESTORES_RECOMPILED));
-            assertEquals(1, granary.statistics().local().stored());
+            assertEquals(1, granary.statistics().count(Counter.LOCAL_STORED));
             assertEquals(0, granary.statistics().count(Counter.COMPILED));
         }
         Entry stored = bucket.entries.get(A.getId());
@@ -227,7 +225,7 @@ class LookupTest {
             assertEquals(PrimitiveSource.MEMORY, granary.lookup(engine, unknown).source());
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(1, granary.statistics().count(Counter.NOT_CACHEABLE));
-            assertEquals(0, granary.statistics().local().stored());
+            assertEquals(0, granary.statistics().count(Counter.LOCAL_STORED));
         }
         assertEquals(Map.of(), bucket.entries);
         assertEquals(0, bucket.loads.get());
@@ -253,7 +251,7 @@ class LookupTest {
         try (Granary granary = node.open();
                 ExecutorService pool = Executors.newFixedThreadPool(threads)) {
             engine.beforeCompile = () -> {
-                Await.holds(() -> granary.statistics().memoryMisses() >= threads);
+                Await.holds(() -> granary.statistics().count(Counter.PROGRAM_MISSES) >= threads);
             };
             List<Future<FakePrimitive>> all = new ArrayList<>();
             for (int i = 0; i < threads; i++) {
@@ -278,8 +276,8 @@ class LookupTest {
         int threads = 8;
         try (Granary granary = node.open();
                 ExecutorService pool = Executors.newFixedThreadPool(threads)) {
-            engine.beforeCompile =
-                    () -> Await.holds(() -> granary.statistics().memoryMisses() >= threads);
+            engine.beforeCompile = () -> Await.holds(
+                    () -> granary.statistics().count(Counter.PROGRAM_MISSES) >= threads);
             List<Future<LookupResult<FakePrimitive>>> all = new ArrayList<>();
             for (int i = 0; i < threads; i++) {
                 all.add(pool.submit(() -> granary.lookup(engine, A)));
@@ -296,8 +294,8 @@ class LookupTest {
                             PrimitiveSource.MEMORY, 1),
                     sources);
             GranaryStatistics statistics = granary.statistics();
-            assertEquals(1, statistics.memoryHits());
-            assertEquals(threads, statistics.memoryMisses());
+            assertEquals(1, statistics.count(Counter.PROGRAM_HITS));
+            assertEquals(threads, statistics.count(Counter.PROGRAM_MISSES));
         }
     }
 
@@ -339,7 +337,7 @@ class LookupTest {
             assertSame(first, granary.primitive(engine, A));
             assertEquals(loads, bucket.loads.get());
             assertEquals(0, engine.restores.get());
-            assertEquals(0, granary.statistics().local().hits());
+            assertEquals(0, granary.statistics().count(Counter.LOCAL_HITS));
         }
     }
 
@@ -351,16 +349,15 @@ class LookupTest {
         try (Granary granary = node.open()) {
             assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
             granary.flush(TestNode.LONG);
-            assertEquals(1, granary.statistics().local().stored());
-            TierStatistics statistics = granary.statistics().layers().getFirst().results();
-            assertEquals(behavior == FakeBucket.Behavior.IS_DOWN ? 1 : 0, statistics.unavailable());
+            assertEquals(1, granary.statistics().count(Counter.LOCAL_STORED));
+            GranaryStatistics statistics = granary.statistics();
             assertEquals(
-                    behavior == FakeBucket.Behavior.IS_DAMAGED
-                            ? Map.of(DamageKind.TRUNCATED, 1L)
-                            : Map.of(),
-                    statistics.damaged());
+                    behavior == FakeBucket.Behavior.IS_DOWN ? 1 : 0,
+                    statistics.count(Counter.LAYER_UNAVAILABLE));
             assertEquals(
-                    behavior == FakeBucket.Behavior.REFUSES_WRITES ? 1 : 0, statistics.refused());
+                    behavior == FakeBucket.Behavior.IS_DAMAGED ? 1 : 0,
+                    statistics.count(Counter.LAYER_DAMAGED));
+            assertEquals(0, statistics.count(Counter.LAYER_STORED));
             assertEquals(
                     1,
                     TestNode.closed(granary).count(Counter.UPLOADS_LEFT),
@@ -393,18 +390,24 @@ class LookupTest {
                     () -> granary.primitive(engine, FakeDescriptor.of("wrong")));
             assertTrue(granary.flush(TestNode.LONG));
             GranaryStatistics statistics = granary.statistics();
-            TierStatistics bucketResults = statistics.layers().getFirst().results();
             assertEquals(
-                    List.of(1L, 4L), List.of(statistics.memoryHits(), statistics.memoryMisses()));
+                    List.of(1L, 4L),
+                    List.of(
+                            statistics.count(Counter.PROGRAM_HITS),
+                            statistics.count(Counter.PROGRAM_MISSES)));
             assertEquals(
                     List.of(2L, 2L, 1L),
                     List.of(
-                            statistics.local().hits(),
-                            statistics.local().misses(),
-                            statistics.local().stored()));
+                            statistics.count(Counter.LOCAL_HITS),
+                            statistics.count(Counter.LOCAL_LOOKUPS)
+                                    - statistics.count(Counter.LOCAL_HITS),
+                            statistics.count(Counter.LOCAL_STORED)));
             assertEquals(
                     List.of(0L, 2L, 1L),
-                    List.of(bucketResults.hits(), bucketResults.absent(), bucketResults.stored()));
+                    List.of(
+                            statistics.count(Counter.LAYER_HITS),
+                            statistics.count(Counter.LAYER_LOOKUPS),
+                            statistics.count(Counter.LAYER_STORED)));
             assertEquals(
                     List.of(1L, 1L),
                     List.of(
@@ -490,7 +493,7 @@ class LookupTest {
         try (Granary granary = node.open()) {
             FakePrimitive launched = granary.primitive(engine, A);
             granary.primitive(engine, b);
-            assertEquals(0, granary.statistics().local().stored());
+            assertEquals(0, granary.statistics().count(Counter.LOCAL_STORED));
             launched.launch();
             Await.holds(() -> bucket.entries.containsKey(A.getId()));
             assertFalse(bucket.entries.containsKey(b.getId()));
@@ -525,7 +528,7 @@ class LookupTest {
                         message);
             }
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(0, granary.statistics().local().stored());
+            assertEquals(0, granary.statistics().count(Counter.LOCAL_STORED));
         }
         assertEquals(0, bucket.stores.get());
         assertEquals(0, engine.compiles.get());

@@ -8,8 +8,6 @@ import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
-import dev.granary.coordinator.statistics.GranaryStatistics.TierStatistics;
-import dev.granary.gpu.composite.CompositeCache.CompositeStatistics;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -55,9 +53,6 @@ class TotalsTest {
             "compile-millis",
             "saved-millis");
 
-    private static final TierStatistics NOTHING =
-            new TierStatistics(0, 0, Map.of(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-
     private final Counters counters = new Counters();
     private final Totals totals;
 
@@ -66,18 +61,12 @@ class TotalsTest {
     }
 
     private GranaryStatistics statistics(LayerStatistics... layers) {
-        return new GranaryStatistics(
-                new CompositeStatistics(0, 0, 0, 0, 0, 0, 0),
-                0,
-                0,
-                NOTHING,
-                List.of(layers),
-                counters.snapshot());
+        return new GranaryStatistics(List.of(layers), counters.snapshot());
     }
 
     private static LayerStatistics layer(String name) {
         return new LayerStatistics(
-                name, NOTHING, 0, Optional.empty(), 0, Duration.ZERO, Optional.empty());
+                name, Map.of(), Optional.empty(), Duration.ZERO, Optional.empty());
     }
 
     @Test

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.granary.coordinator.event.GranaryEvent;
-import dev.granary.coordinator.event.GranaryListener;
 
 import jdk.jfr.Recording;
 
@@ -60,14 +59,7 @@ class EventDispatcherTest {
     @DisplayName("A listener receives each event once, with the time between begin and stop")
     void listener() {
         List<GranaryEvent> received = new ArrayList<>();
-        EventDispatcher dispatcher = new EventDispatcher(
-                List.of(new GranaryListener() {
-                    @Override
-                    public void onEvent(GranaryEvent event) {
-                        received.add(event);
-                    }
-                }),
-                new Counters());
+        EventDispatcher dispatcher = new EventDispatcher(List.of(received::add), new Counters());
         EventSpan span = dispatcher.begin(EventKind.EVICTION);
         span.stop();
         span.end(took -> new GranaryEvent.Eviction("local", 1, 2, took));

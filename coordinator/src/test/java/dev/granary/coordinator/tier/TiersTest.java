@@ -127,14 +127,14 @@ class TiersTest {
                 assertEquals(
                         List.of(0L, 0L, 1L),
                         granary.statistics().layers().stream()
-                                .map(layer -> layer.results().hits())
+                                .map(layer -> layer.count(Counter.LAYER_HITS))
                                 .toList());
                 assertEquals(
                         List.of(0L, 0L, 0L),
                         granary.statistics().layers().stream()
-                                .map(layer -> layer.results().stored())
+                                .map(layer -> layer.count(Counter.LAYER_STORED))
                                 .toList());
-                assertEquals(1, granary.statistics().local().stored());
+                assertEquals(1, granary.statistics().count(Counter.LOCAL_STORED));
                 assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, B).source());
             }
             assertEquals(List.of(1, 0, 1), holdings(first.buckets()));
@@ -269,12 +269,7 @@ class TiersTest {
             assertEquals(
                     List.of(1L, 1L, 1L),
                     tiers.layers().stream()
-                            .map(layer -> layer.statistics().results().unavailable())
-                            .toList());
-            assertEquals(
-                    List.of(1L, 1L, 1L),
-                    tiers.layers().stream()
-                            .map(layer -> layer.statistics().late())
+                            .map(layer -> layer.statistics().count(Counter.LAYER_UNAVAILABLE))
                             .toList());
             assertEquals(
                     List.of(1, 1, 1),
@@ -293,7 +288,8 @@ class TiersTest {
                 over(config("local", "s3://team s3://company").build(), team, company)) {
             assertEquals(OptionalInt.of(1), granary.lookup(engine, A).layer());
             assertTrue(granary.flush(TestNode.LONG));
-            assertEquals(1, granary.statistics().layers().getFirst().results().unavailable());
+            assertEquals(
+                    1, granary.statistics().layers().getFirst().count(Counter.LAYER_UNAVAILABLE));
         }
     }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import static java.util.stream.Collectors.toSet;
 
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.LoadedKernels;
@@ -104,7 +105,7 @@ class ProductsTest {
     void notKept() throws Exception {
         try (OpenClEngine engine = engine();
                 Granary granary = granary()) {
-            granary.constants().setCapacity(engine.kind(), 0);
+            granary.constants().setLimit(engine.kind(), Limit.of(0));
             assertEquals("", Products.shareWeights(granary, engine, TestSeed.random("weights")));
             assertEquals(Products.WEIGHT_USES, granary.constants().statistics().made());
         }

@@ -1,6 +1,7 @@
 package dev.granary.gpu.opencl;
 
 import dev.granary.cache.constant.ConstantLimits;
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.ConstantTensorCaches;
 
 import java.util.List;
@@ -21,16 +22,16 @@ public final class ConstantDevicesProgram {
         try (ConstantTensorCaches caches = new ConstantTensorCaches(ConstantLimits.NONE);
                 OpenClEngine first = OpenClEngine.open(devices.get(0));
                 OpenClEngine second = OpenClEngine.open(devices.get(1))) {
-            caches.setCapacity(first.device().kind(), 1);
+            caches.setLimit(first.device().kind(), Limit.of(1));
             use(caches, first, "a");
             use(caches, second, "a");
             System.out.println("made=" + caches.statistics().made());
             System.out.println("each=" + sizes(caches, devices));
-            caches.setCapacity(second.device(), 3);
+            caches.setLimit(second.device(), Limit.of(3));
             use(caches, first, "b");
             use(caches, second, "b");
             System.out.println("own=" + sizes(caches, devices));
-            caches.setCapacity(second.device(), 0);
+            caches.setLimit(second.device(), Limit.of(0));
             System.out.println("cleared=" + sizes(caches, devices));
         }
     }
@@ -43,7 +44,7 @@ public final class ConstantDevicesProgram {
 
     private static List<Long> sizes(ConstantTensorCaches caches, List<OpenClDevice> devices) {
         return devices.stream()
-                .map(device -> caches.of(device).getSize() / MEGABYTE)
+                .map(device -> caches.of(device).statistics().bytes() / MEGABYTE)
                 .toList();
     }
 }

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.constant.ConstantHold;
 import dev.granary.cache.constant.ConstantLimits;
 import dev.granary.cache.constant.ConstantPolicy;
+import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.gpu.Geometry;
@@ -179,7 +180,7 @@ class OpenClConstantsTest {
     @Test
     @DisplayName("two contexts on one device share the budget but no tensors")
     void sameDevice() throws Exception {
-        caches.setCapacity(engine.device().kind(), 2);
+        caches.setLimit(engine.device().kind(), Limit.of(2));
         try (OpenClEngine other = OpenClEngine.open(PoclDevice.get(), spy.binding())) {
             OpenClConstants others = new OpenClConstants(caches, other);
             assertSame(constants.cache(), others.cache());
@@ -197,7 +198,7 @@ class OpenClConstantsTest {
             assertEquals(2, buffers());
         }
         assertEquals(1, buffers(), "only the closed engine's tensor was released");
-        assertEquals(MEGABYTE, constants.cache().getSize());
+        assertEquals(MEGABYTE, constants.cache().statistics().bytes());
         try (ConstantHold<OpenClBuffer> third =
                 constants.get("third", MEGABYTE, () -> engine.buffer(MEGABYTE))) {
             assertTrue(third.isCached(), "there is space again");
@@ -222,10 +223,10 @@ class OpenClConstantsTest {
     @DisplayName("the budget of one kind of device does not affect the other kind")
     void kinds() {
         EngineKind kind = engine.device().kind();
-        caches.setCapacity(kind == EngineKind.CPU ? EngineKind.GPU : EngineKind.CPU, 0);
+        caches.setLimit(kind == EngineKind.CPU ? EngineKind.GPU : EngineKind.CPU, Limit.of(0));
         constants.get("w", MEGABYTE, () -> engine.buffer(MEGABYTE)).close();
-        assertEquals(MEGABYTE, constants.cache().getSize());
-        caches.setCapacity(engine.device(), 0);
+        assertEquals(MEGABYTE, constants.cache().statistics().bytes());
+        caches.setLimit(engine.device(), Limit.of(0));
         assertEquals(0, buffers());
     }
 
@@ -233,12 +234,12 @@ class OpenClConstantsTest {
     @DisplayName("5 MB of device memory: 1 + 2 are stored, 3 are refused; a tensor that is not kept"
             + " is released by its user")
     void megabytes() {
-        caches.setCapacity(engine.device().kind(), 5);
+        caches.setLimit(engine.device().kind(), Limit.of(5));
         for (int megabytes = 1; megabytes <= 3; megabytes++) {
             long bytes = megabytes * MEGABYTE;
             constants.get(megabytes, bytes, () -> engine.buffer(bytes)).close();
         }
-        assertEquals(3 * MEGABYTE, constants.cache().getSize());
+        assertEquals(3 * MEGABYTE, constants.cache().statistics().bytes());
         assertEquals(2, buffers());
     }
 
@@ -246,7 +247,7 @@ class OpenClConstantsTest {
     @DisplayName("a tensor evicted while in use stays valid until its hold is closed, and is then"
             + " released once")
     void evictedInUse() throws Exception {
-        caches.setCapacity(engine.device().kind(), 1, ConstantPolicy.LRU);
+        caches.setLimit(engine.device().kind(), new Limit(1, ConstantPolicy.LRU));
         List<String> notifications = new ArrayList<>();
         try (LoadedKernels packing = load(engine, "pack");
                 LoadedKernels add = load(engine, "add")) {
@@ -320,7 +321,7 @@ class OpenClConstantsTest {
         OpenClBuffer before = engine.buffer(MEGABYTE);
         engine.close();
         assertThrows(IllegalStateException.class, () -> constants.get("w", MEGABYTE, () -> before));
-        assertEquals(0, constants.cache().getSize());
+        assertEquals(0, constants.cache().statistics().bytes());
     }
 
     @Test
@@ -371,7 +372,7 @@ class OpenClConstantsTest {
     @DisplayName("threads use, evict and recompute tensors while engines open and close: correct"
             + " results, no leak, no buffer released in use")
     void concurrentUseAndEviction() throws Exception {
-        caches.setCapacity(engine.device().kind(), 2, ConstantPolicy.LRU);
+        caches.setLimit(engine.device().kind(), new Limit(2, ConstantPolicy.LRU));
         AtomicInteger evictions = new AtomicInteger();
         try (ExecutorService threads = Executors.newFixedThreadPool(4)) {
             List<Callable<Boolean>> work = new ArrayList<>();
@@ -403,7 +404,7 @@ class OpenClConstantsTest {
             }
         }
         assertTrue(evictions.get() > 0);
-        assertEquals(0, constants.cache().getSize());
+        assertEquals(0, constants.cache().statistics().bytes());
         assertEquals(0, buffers());
     }
 }
