@@ -110,7 +110,7 @@ public final class Granary implements AutoCloseable {
             this.engines = config.enabled();
             Optional<MachineClaims> claims = machine.claims()
                     .map(local -> new MachineClaims(
-                            local, config.localWait(), tiers.compileTimes(), counters, events));
+                            local, config.claimWait(), tiers.compileTimes(), counters, events));
             this.context = new LookupContext(
                     how.isReading ? tiers : tiers.withoutLayers(),
                     machine::isInQuarantine,
@@ -124,7 +124,7 @@ public final class Granary implements AutoCloseable {
                             .flatMap(layer -> FleetClaims.of(
                                     layer,
                                     tiers.compileTimes(),
-                                    config.localWait(),
+                                    config.claimWait(),
                                     counters,
                                     events)),
                     Optional.of(writeBehind),

@@ -74,7 +74,7 @@ public final class GranaryBuilder {
      * <p>The configured directory is used nevertheless: for the claims of this machine, the
      * quarantine, the outboxes and the totals of the counters. With the capacity 0 it is not
      * touched, and there are none of these. With a cache that other processes of the machine do not
-     * share, set {@link GranaryConfigBuilder#localWait} to zero, since their entries never appear
+     * share, set {@link GranaryConfigBuilder#claimWait} to zero, since their entries never appear
      * in it. Programs with different plugged local caches need different directories: the uploads
      * that a process left are read from the local cache of the next.
      *

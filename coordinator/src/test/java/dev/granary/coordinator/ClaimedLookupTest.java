@@ -215,7 +215,7 @@ class ClaimedLookupTest {
     @DisplayName("at the end of its wait a lookup compiles, counts one local miss, and stores"
             + " without the claim")
     void deadline() throws Exception {
-        node.localWait = Duration.ofMillis(20);
+        node.claimWait = Duration.ofMillis(20);
         assertInstanceOf(Mine.class, other.claim(A.getId()));
         try (Granary granary = node.open()) {
             assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
@@ -270,13 +270,13 @@ class ClaimedLookupTest {
     }
 
     @Test
-    @DisplayName("A hit makes no claim; nor does a local wait of zero")
+    @DisplayName("A hit makes no claim; nor does a claim wait of zero")
     void untouched() throws Exception {
-        node.localWait = Duration.ZERO;
+        node.claimWait = Duration.ZERO;
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
         }
-        node.localWait = TestNode.LONG;
+        node.claimWait = TestNode.LONG;
         try (Granary granary = node.openWithoutBucket()) {
             assertEquals(PrimitiveSource.LOCAL, granary.lookup(engine, A).source());
         }

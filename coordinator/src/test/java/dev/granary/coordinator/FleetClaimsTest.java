@@ -36,7 +36,7 @@ class FleetClaimsTest {
     }
 
     private static long count(Granary granary, Counter counter) {
-        return granary.statistics().counters().getOrDefault(counter.label(), -1L);
+        return granary.statistics().count(counter);
     }
 
     /** Opens a machine that has patience with a busy server. */
@@ -147,7 +147,7 @@ class FleetClaimsTest {
         try (fleet) {
             for (var config : List.of(
                     fleet.config("reader", TestFleet.BUCKET + "?access=read").build(),
-                    fleet.config("hurried").localWait(Duration.ZERO).build())) {
+                    fleet.config("hurried").claimWait(Duration.ZERO).build())) {
                 try (Granary granary = Granary.open(config)) {
                     fleet.requests();
                     granary.lookup(fleet.engine, FakeDescriptor.of("a"));

@@ -171,7 +171,7 @@ class GranaryErrorsTest {
         return open(TestNode.LONG);
     }
 
-    private Granary open(Duration localWait) throws ConfigException {
+    private Granary open(Duration claimWait) throws ConfigException {
         PersistentCache brokenBucket = new PersistentCache() {
             @Override
             public LoadResult load(Id id) {
@@ -195,7 +195,7 @@ class GranaryErrorsTest {
         GranaryConfig config = node.config()
                 .bucket("s3://test")
                 .flushLimit(TestNode.LONG)
-                .localWait(localWait)
+                .claimWait(claimWait)
                 .build();
         PublicationListener listener = (_, _, _) -> throwAt(FaultPoint.LISTENER);
         return Granary.builder()

@@ -31,7 +31,7 @@ public final class TestNode {
     public final Path directory;
     final FakeBucket bucket;
     public final Map<Id, StoreResult> published = new ConcurrentHashMap<>();
-    volatile Duration localWait = GranaryConfig.DEFAULT_LOCAL_WAIT;
+    volatile Duration claimWait = GranaryConfig.DEFAULT_CLAIM_WAIT;
     volatile Instant now = Instant.now();
 
     public TestNode(Path directory, FakeBucket bucket) {
@@ -81,7 +81,7 @@ public final class TestNode {
         return GranaryConfig.builder()
                 .environment(Map.of("XDG_CONFIG_HOME", directory + "-no-configuration"))
                 .directory(directory)
-                .localWait(localWait);
+                .claimWait(claimWait);
     }
 
     /** Returns the complete files of all sessions in that subdirectory. */

@@ -119,7 +119,7 @@ class MultiProcessLookupTest {
     @Test
     @DisplayName("the compiling process is suspended: the others continue at their deadline")
     void suspendedHolder() throws Exception {
-        Map<String, String> machine = on("machine", Map.of("GRANARY_LOCAL_WAIT", "200ms"));
+        Map<String, String> machine = on("machine", Map.of("GRANARY_CLAIM_WAIT", "200ms"));
         try (LookupProcess holder = holder(machine);
                 LookupProcess waiter = LookupProcess.start(machine, 1)) {
             holder.signal("STOP");

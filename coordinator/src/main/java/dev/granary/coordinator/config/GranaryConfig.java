@@ -30,8 +30,8 @@ import java.util.stream.Stream;
  *     directory is not touched
  * @param eviction the eviction policy of the local tier
  * @param primitiveCacheCapacity the largest number of primitives in memory
- * @param localWait the longest wait of a lookup for another process of this machine that compiles
- *     the same id; zero: no wait
+ * @param claimWait the longest wait of a lookup for another process or machine that compiles the same
+ *     id; zero: no wait
  * @param bucketWait the initial time budget of lookups for each bucket; if it is used up, the
  *     bucket is skipped
  * @param flushLimit the longest wait of {@code close} for uploads; the next process does the rest
@@ -46,7 +46,7 @@ public record GranaryConfig(
         long capacityBytes,
         EvictionPolicy eviction,
         int primitiveCacheCapacity,
-        Duration localWait,
+        Duration claimWait,
         Duration bucketWait,
         Duration flushLimit,
         ConstantLimits constantLimits,
@@ -59,10 +59,10 @@ public record GranaryConfig(
     public static final Duration DEFAULT_FLUSH_LIMIT = Duration.ofSeconds(5);
 
     /**
-     * The default local wait: 60 seconds. If the wait is shorter than the compile, a process pays
+     * The default claim wait: 60 seconds. If the wait is shorter than the compile, a process pays
      * for both. The longest measured compiles took 60 seconds; whole programs rarely take more.
      */
-    public static final Duration DEFAULT_LOCAL_WAIT = Duration.ofSeconds(60);
+    public static final Duration DEFAULT_CLAIM_WAIT = Duration.ofSeconds(60);
 
     /** The default bucket wait: 2 seconds. The start of a client is not part of it. */
     public static final Duration DEFAULT_BUCKET_WAIT = Duration.ofSeconds(2);
@@ -78,11 +78,11 @@ public record GranaryConfig(
         recording = recording.map(file -> file.toAbsolutePath().normalize());
         if (capacityBytes < 0
                 || primitiveCacheCapacity < 0
-                || localWait.isNegative()
+                || claimWait.isNegative()
                 || bucketWait.isNegative()
                 || flushLimit.isNegative()) {
             throw new IllegalArgumentException("Capacities and times must be 0 or more, not "
-                    + capacityBytes + ", " + primitiveCacheCapacity + ", " + localWait + ", "
+                    + capacityBytes + ", " + primitiveCacheCapacity + ", " + claimWait + ", "
                     + bucketWait + " and " + flushLimit);
         }
     }
@@ -95,7 +95,7 @@ public record GranaryConfig(
                 0,
                 eviction,
                 primitiveCacheCapacity,
-                localWait,
+                claimWait,
                 bucketWait,
                 flushLimit,
                 constantLimits,

@@ -134,8 +134,8 @@ public final class GranaryConfigBuilder {
      *
      * @throws ConfigException if negative, or longer than a year
      */
-    public GranaryConfigBuilder localWait(Duration limit) throws ConfigException {
-        return set(Setting.LOCAL_WAIT, checked(limit, "The local wait"));
+    public GranaryConfigBuilder claimWait(Duration limit) throws ConfigException {
+        return set(Setting.CLAIM_WAIT, checked(limit, "The claim wait"));
     }
 
     /**
@@ -213,7 +213,7 @@ public final class GranaryConfigBuilder {
                 sources.find(Setting.EVICTION).orElse(EvictionPolicy.LRU),
                 sources.find(Setting.PRIMITIVE_CACHE_CAPACITY)
                         .orElse(PrimitiveCache.DEFAULT_CAPACITY),
-                sources.find(Setting.LOCAL_WAIT).orElse(GranaryConfig.DEFAULT_LOCAL_WAIT),
+                sources.find(Setting.CLAIM_WAIT).orElse(GranaryConfig.DEFAULT_CLAIM_WAIT),
                 sources.find(Setting.BUCKET_WAIT).orElse(GranaryConfig.DEFAULT_BUCKET_WAIT),
                 flushLimit,
                 constantLimits.orElse(sources.constantLimits()),

@@ -83,9 +83,9 @@ record Setting<T>(
             TEXT_OR_NUMBER,
             "a number of primitives, 0 or more",
             Setting::count);
-    static final Setting<Duration> LOCAL_WAIT = new Setting<>(
-            "local-wait",
-            "GRANARY_LOCAL_WAIT",
+    static final Setting<Duration> CLAIM_WAIT = new Setting<>(
+            "claim-wait",
+            "GRANARY_CLAIM_WAIT",
             TEXT_OR_NUMBER,
             "a time such as 60s, 500ms, 2m, or a number of seconds; 0: never wait",
             Setting::time);
@@ -125,7 +125,7 @@ record Setting<T>(
             CAPACITY,
             EVICTION,
             PRIMITIVE_CACHE_CAPACITY,
-            LOCAL_WAIT,
+            CLAIM_WAIT,
             BUCKET_WAIT,
             CONSTANT_TENSOR_CACHE_CAPACITY,
             RECORDING,

@@ -132,19 +132,19 @@ public final class Explainer {
 
     /** Looks at the claim. A wait that would begin ends at once, with its limit as its time. */
     private MachineClaims.Outcome peek(Id id, EventDispatcher events) {
-        if (!isDirectoryUsed() || config.localWait().isZero()) {
+        if (!isDirectoryUsed() || config.claimWait().isZero()) {
             return MachineClaims.Outcome.UNCLAIMED;
         }
         try (LocalClaims claims = LocalClaims.open(config.directory())) {
             Optional<ClaimResult.Stage> seen = claims.peek(id);
             if (seen.isPresent()) {
                 boolean isShort = seen.get() == ClaimResult.Stage.AWAITING_LAUNCH
-                        && MachineClaims.LAUNCH_GRACE.compareTo(config.localWait()) < 0;
+                        && MachineClaims.LAUNCH_GRACE.compareTo(config.claimWait()) < 0;
                 events.begin(EventKind.WAIT)
                         .end(_ -> new GranaryEvent.Wait(
                                 EventDispatcher.digest(id),
                                 GranaryEvent.Wait.Outcome.GIVEN_UP,
-                                isShort ? MachineClaims.LAUNCH_GRACE : config.localWait()));
+                                isShort ? MachineClaims.LAUNCH_GRACE : config.claimWait()));
             }
         } catch (IOException e) {
             // as a lookup, which goes on without a claim

@@ -53,7 +53,7 @@ public record Machine(
             boolean isLocalPlugged,
             InstantSource clock) {
         boolean isOff = config.capacityBytes() == 0;
-        Optional<LocalClaims> claims = isOff || config.localWait().isZero()
+        Optional<LocalClaims> claims = isOff || config.claimWait().isZero()
                 ? Optional.empty()
                 : Optional.of(LocalClaims.open(config.directory()));
         if (!isOff && Files.isWritable(config.directory())) {

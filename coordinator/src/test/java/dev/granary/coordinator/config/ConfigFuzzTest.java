@@ -45,7 +45,7 @@ class ConfigFuzzTest {
                                         dir = "/var/cache/granary"
                                         capacity = "4GiB"
                                         eviction = "fifo"
-                                        local-wait = 60
+                                        claim-wait = 60
                                         bucket-wait = "4s"
                                         primitive-cache-capacity = 10
                                         constant-tensor-cache-capacity = "cpu:10240;gpu:2048:COST"
@@ -55,7 +55,7 @@ class ConfigFuzzTest {
                                         "client = 'aws'\nendpoint = 'https://h:1'",
                                         "dir = '~/x'",
                                         "eviction = \"lru\"",
-                                        "local-wait = '500ms'",
+                                        "claim-wait = '500ms'",
                                         "primitive-cache-capacity = 10",
                                         "constant-tensor-cache-capacity = 'cpu:1;gpu:2:COST'"),
                                 bytes -> {
@@ -81,7 +81,7 @@ class ConfigFuzzTest {
                 "GRANARY_BUCKET",
                 "GRANARY_S3_ENDPOINT",
                 "GRANARY_CAPACITY",
-                "GRANARY_LOCAL_WAIT",
+                "GRANARY_CLAIM_WAIT",
                 "GRANARY_DIR",
                 "XDG_CACHE_HOME",
                 "GRANARY_EVICTION",

@@ -111,7 +111,7 @@ class GranaryConfigTest {
             capacity = "3GiB"
             eviction = "fifo"
             primitive-cache-capacity = 3
-            local-wait = 3
+            claim-wait = 3
             bucket-wait = "30s"
             constant-tensor-cache-capacity = "cpu:3;gpu:3:LRU"
             record = "/file/kernels.toml"
@@ -147,7 +147,7 @@ class GranaryConfigTest {
                 "lru",
                 "GRANARY_PRIMITIVE_CACHE_CAPACITY",
                 "2",
-                "GRANARY_LOCAL_WAIT",
+                "GRANARY_CLAIM_WAIT",
                 "200ms"));
         environment.put("GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY", "cpu:2:COST");
         environment.put("GRANARY_BUCKET_WAIT", "20");
@@ -176,7 +176,7 @@ class GranaryConfigTest {
                 .capacity("1KiB")
                 .eviction(EvictionPolicy.FIFO)
                 .primitiveCacheCapacity(0)
-                .localWait(Duration.ofMinutes(2))
+                .claimWait(Duration.ofMinutes(2))
                 .bucketWait(Duration.ofMillis(1))
                 .flushLimit(Duration.ZERO)
                 .record(Path.of("/code/kernels.toml"))
@@ -222,9 +222,9 @@ class GranaryConfigTest {
         "GRANARY_CAPACITY, capacity, 9999999999999GiB, 500MiB",
         "GRANARY_CAPACITY, capacity, 99999999999999999999, 500MiB",
         "GRANARY_CAPACITY, capacity, 1.5GiB, 500MiB",
-        "GRANARY_LOCAL_WAIT, local-wait, soon, 500ms",
-        "GRANARY_LOCAL_WAIT, local-wait, -1s, 500ms",
-        "GRANARY_LOCAL_WAIT, local-wait, 9000h, 500ms",
+        "GRANARY_CLAIM_WAIT, claim-wait, soon, 500ms",
+        "GRANARY_CLAIM_WAIT, claim-wait, -1s, 500ms",
+        "GRANARY_CLAIM_WAIT, claim-wait, 9000h, 500ms",
         "GRANARY_BUCKET_WAIT, bucket-wait, soon, 4s"
     })
     @DisplayName(
@@ -246,7 +246,7 @@ class GranaryConfigTest {
         assertSays(refusal(() -> builder().capacity("much")), "'much'", "4GiB");
         assertThrows(ConfigException.class, () -> builder().client(""));
         assertThrows(ConfigException.class, () -> builder().endpoint("http://"));
-        assertSays(refusal(() -> builder().localWait(Duration.ofSeconds(-1))), "from 0 to a year");
+        assertSays(refusal(() -> builder().claimWait(Duration.ofSeconds(-1))), "from 0 to a year");
         assertSays(
                 refusal(() -> builder().bucketWait(Duration.ofDays(366))),
                 "The bucket wait",
@@ -637,8 +637,8 @@ class GranaryConfigTest {
     @CsvSource({"0, 0", "60, 60000", "500ms, 500", "2 m, 120000", "1H, 3600000", "5s, 5000"})
     @DisplayName("Times have units; a plain number is seconds")
     void times(String text, long millis) throws Exception {
-        environment.put("GRANARY_LOCAL_WAIT", text);
-        assertEquals(Duration.ofMillis(millis), builder().build().localWait());
+        environment.put("GRANARY_CLAIM_WAIT", text);
+        assertEquals(Duration.ofMillis(millis), builder().build().claimWait());
     }
 
     @Test

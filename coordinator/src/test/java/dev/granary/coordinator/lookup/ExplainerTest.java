@@ -304,7 +304,7 @@ class ExplainerTest {
         Files.createDirectories(directory);
         assertEquals(Optional.empty(), waitLimit(explain(A)));
         GranaryConfig impatient =
-                fleet.config("node").localWait(Duration.ofMillis(1)).build();
+                fleet.config("node").claimWait(Duration.ofMillis(1)).build();
         try (LocalClaims claims = LocalClaims.open(directory)) {
             ClaimResult.Mine mine =
                     assertInstanceOf(ClaimResult.Mine.class, claims.claim(A.getId()));
@@ -318,7 +318,7 @@ class ExplainerTest {
                             ", ",
                             steps(explain(
                                             fleet.config("node")
-                                                    .localWait(Duration.ZERO)
+                                                    .claimWait(Duration.ZERO)
                                                     .build(),
                                             A,
                                             List.of(),
