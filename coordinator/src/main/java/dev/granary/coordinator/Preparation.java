@@ -8,7 +8,9 @@ import dev.granary.cache.support.DaemonThreads;
 
 import org.jspecify.annotations.Nullable;
 
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -83,9 +85,12 @@ public record Preparation(
             try {
                 Queue<D> missing = new ConcurrentLinkedQueue<>();
                 inParallel(FINDERS, descriptors, descriptor -> find(engine, descriptor, missing));
+                // machines that prepare the same primitives share the work by their claims
+                List<D> order = new ArrayList<>(missing);
+                Collections.shuffle(order);
                 inParallel(
                         Runtime.getRuntime().availableProcessors(),
-                        missing,
+                        order,
                         descriptor -> compile(engine, descriptor));
                 Throwable broken = failure.get();
                 if (broken == null) {

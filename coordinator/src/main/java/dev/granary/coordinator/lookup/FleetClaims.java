@@ -45,6 +45,9 @@ public final class FleetClaims {
     /** A kernel that compiles in fewer round trips is not claimed. */
     private static final int LEAST_ROUND_TRIPS = 4;
 
+    /** The longest credible round trip: the first of a process also loads classes. */
+    private static final long MAX_ROUND_TRIP_NANOS = TimeUnit.MILLISECONDS.toNanos(25);
+
     private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
     private static final long MAX_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final int TURNS = 2;
@@ -57,7 +60,7 @@ public final class FleetClaims {
     private final Ticker time;
     private final Counters counters;
     private final EventDispatcher events;
-    private volatile long roundTripNanos = Long.MAX_VALUE; // the shortest so far
+    private volatile long roundTripNanos = MAX_ROUND_TRIP_NANOS; // the shortest so far
 
     private FleetClaims(
             Layer layer,
@@ -145,9 +148,7 @@ public final class FleetClaims {
     }
 
     private boolean isCheap(Duration expected) {
-        return !expected.isZero()
-                && expected.toNanos() / LEAST_ROUND_TRIPS < roundTripNanos
-                && roundTripNanos < Long.MAX_VALUE;
+        return !expected.isZero() && expected.toNanos() / LEAST_ROUND_TRIPS < roundTripNanos;
     }
 
     private Result ask(Callable<Result> question) {

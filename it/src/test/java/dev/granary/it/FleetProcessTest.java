@@ -1,0 +1,149 @@
+package dev.granary.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.s3.embedded.EmbeddedS3;
+import dev.granary.testing.Await;
+import dev.granary.testing.ChildJvm;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/** Tests of fleets of real processes, each with a directory of its own, over one bucket. */
+class FleetProcessTest {
+    @TempDir
+    private Path directory = Path.of("");
+
+    /** A machine that has said that it is ready. */
+    private record Machine(Process process, BufferedReader output) {
+        void begin() throws IOException {
+            process.outputWriter(UTF_8).append('\n').flush();
+        }
+
+        /** Returns the milliseconds, the found and the compiled kernels. */
+        List<Integer> end() throws Exception {
+            String line = output.readLine();
+            assertNotNull(line, "a machine ended without a result");
+            assertEquals(0, process.waitFor());
+            return List.of(line.split(" ")).stream().map(Integer::valueOf).toList();
+        }
+    }
+
+    private Machine start(EmbeddedS3 server, String name, int kernels, int millis)
+            throws IOException {
+        Process process = ChildJvm.of(FleetProcess.class)
+                .shortLived()
+                .withoutVariables("GRANARY_", "AWS_")
+                .variables(Map.of(
+                        "GRANARY_DIR", directory.resolve(name).toString(),
+                        "GRANARY_BUCKET", "s3://kernels/fleet-" + kernels,
+                        "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
+                        "GRANARY_BUCKET_WAIT", "60s",
+                        "AWS_ACCESS_KEY_ID", server.accessKey(),
+                        "AWS_SECRET_ACCESS_KEY", server.secretKey(),
+                        "AWS_REGION", "us-east-1"))
+                .start(
+                        directory.resolve("compiles").toString(),
+                        Integer.toString(kernels),
+                        Integer.toString(millis));
+        BufferedReader output = process.inputReader(UTF_8);
+        assertEquals("ready", output.readLine());
+        return new Machine(process, output);
+    }
+
+    private Map<String, Long> compiles() throws IOException {
+        return Files.readAllLines(directory.resolve("compiles")).stream()
+                .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
+    }
+
+    private void compiledOnce(int machines, int kernels, int millis) throws Exception {
+        Files.createFile(directory.resolve("compiles"));
+        try (EmbeddedS3 server = EmbeddedS3.start(null)) {
+            server.createBucket("kernels");
+            List<Machine> fleet = new ArrayList<>();
+            for (int i = 0; i < machines; i++) {
+                fleet.add(start(server, "machine-" + i, kernels, millis));
+            }
+            server.resetRequests();
+            for (Machine machine : fleet) {
+                machine.begin();
+            }
+            int slowest = 0;
+            for (Machine machine : fleet) {
+                List<Integer> end = machine.end();
+                assertEquals(kernels, end.get(1) + end.get(2));
+                slowest = Math.max(slowest, end.getFirst());
+            }
+            long all = compiles().values().stream().mapToLong(Long::longValue).sum();
+            long alone = (long) kernels * millis / Runtime.getRuntime().availableProcessors();
+            System.out.println("granary.fleet: " + machines + " machines, " + kernels
+                    + " kernels of " + millis + " ms: " + all + " compiles, slowest " + slowest
+                    + " ms, one machine alone " + alone + " ms; "
+                    + server.requests().put() + " PUT, " + server.requests().get() + " GET");
+            assertEquals(kernels, compiles().size());
+            assertEquals(kernels, all);
+        }
+    }
+
+    @Test
+    @DisplayName("6 machines that prepare 12 absent kernels at once compile each kernel once")
+    void fleet() throws Exception {
+        compiledOnce(6, 12, 3000);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("64 machines that prepare 50 absent kernels at once compile each kernel once")
+    void largeFleet() throws Exception {
+        compiledOnce(64, 50, 5000);
+    }
+
+    @Test
+    @DisplayName("Killed machines cost at most one more compile each; the others get all kernels")
+    void killed() throws Exception {
+        int kernels = 6;
+        int kills = 2;
+        Files.createFile(directory.resolve("compiles"));
+        try (EmbeddedS3 server = EmbeddedS3.start(null)) {
+            server.createBucket("kernels");
+            List<Machine> fleet = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                fleet.add(start(server, "machine-" + i, kernels, 3000));
+            }
+            for (Machine machine : fleet.subList(0, kills)) {
+                machine.begin();
+            }
+            // each compiles as many as it has processors, but those that both want only once
+            Await.holds(() -> compiles().size() >= 2);
+            for (Machine machine : fleet.subList(kills, fleet.size())) {
+                machine.begin();
+            }
+            for (Machine machine : fleet.subList(0, kills)) {
+                machine.process().destroyForcibly().waitFor();
+            }
+            for (Machine machine : fleet.subList(kills, fleet.size())) {
+                List<Integer> end = machine.end();
+                assertEquals(kernels, end.get(1) + end.get(2));
+            }
+            assertEquals(kernels, compiles().size());
+            compiles().forEach((kernel, times) ->
+                    assertTrue(times <= 1 + kills, () -> kernel + ": " + times + " compiles"));
+        }
+    }
+}
