@@ -216,6 +216,16 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
+     * Returns the same as {@link #lookup}; empty if another machine is compiling the primitive and
+     * its entry is not there yet.
+     */
+    <D extends PrimitiveDescriptor, P extends Primitive> Optional<LookupResult<P>> lookupUnclaimed(
+            Engine<D, P> engine, D descriptor) throws CompileException {
+        requireOpen();
+        return memory.find(descriptor, () -> context.findUnclaimed(engine, descriptor));
+    }
+
+    /**
      * Removes a primitive from the memory and the local tier, such as one whose results are wrong:
      * the next lookup searches the layers, then compiles. A layer keeps its entry; {@code granary
      * compact --without} removes it from a bucket. One that is not stored yet may come back after

@@ -23,7 +23,6 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.function.Supplier;
 
 /**
  * The memory tier: the programs of this process, and the composite primitives made of them.
@@ -99,15 +98,19 @@ final class MemoryTier {
                 Duration.ofNanos(System.nanoTime() - start));
     }
 
+    @FunctionalInterface
+    interface MaybeBelow<P extends Primitive> {
+        Optional<Found<P>> find() throws CompileException;
+    }
+
     /** Returns the program of {@code descriptor} if the memory or that lookup has it. */
     <P extends Primitive> Optional<LookupResult<P>> find(
-            PrimitiveDescriptor descriptor, Supplier<Optional<Found<P>>> below)
-            throws CompileException {
+            PrimitiveDescriptor descriptor, MaybeBelow<P> below) throws CompileException {
         // Not within the cache: another thread that needs the program would wait for a lookup that
-        // does not compile.
+        // may find nothing.
         Primitive known = programs.peek(descriptor);
         Optional<Found<P>> found = known == null
-                ? below.get()
+                ? below.find()
                 : Optional.of(new Found<>(MemoryTier.<P>cast(known), Optional.empty()));
         return found.isEmpty()
                 ? Optional.empty()

@@ -5,6 +5,7 @@ import dev.granary.cache.Engine;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.support.DaemonThreads;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 
 import org.jspecify.annotations.Nullable;
 
@@ -25,8 +26,9 @@ import java.util.function.Consumer;
  * State of a {@linkplain Granary#prepare preparation}. Immutable.
  *
  * @param total the number of primitives to prepare
- * @param found how many the memory, the local tier or a layer had
- * @param compiled how many were compiled, by this thread or another one, or by another process
+ * @param found how many the memory, the local tier or a layer had, at once or after the compile of
+ *     another process or machine
+ * @param compiled how many this process compiled
  * @param failures the descriptors that did not compile, with the cause of each
  */
 public record Preparation(
@@ -85,13 +87,14 @@ public record Preparation(
             try {
                 Queue<D> missing = new ConcurrentLinkedQueue<>();
                 inParallel(FINDERS, descriptors, descriptor -> find(engine, descriptor, missing));
-                // machines that prepare the same primitives share the work by their claims
+                // machines that prepare the same primitives divide the work by their claims
                 List<D> order = new ArrayList<>(missing);
                 Collections.shuffle(order);
+                Queue<D> claimed = new ConcurrentLinkedQueue<>();
+                int compilers = Runtime.getRuntime().availableProcessors();
                 inParallel(
-                        Runtime.getRuntime().availableProcessors(),
-                        order,
-                        descriptor -> compile(engine, descriptor));
+                        compilers, order, descriptor -> compile(engine, descriptor, claimed));
+                inParallel(FINDERS, claimed, descriptor -> compile(engine, descriptor));
                 Throwable broken = failure.get();
                 if (broken == null) {
                     result.complete(state());
@@ -130,13 +133,34 @@ public record Preparation(
             }
         }
 
-        private <P extends Primitive> void compile(Engine<D, P> engine, D descriptor) {
+        /** Compiles a primitive, or notes that another machine does. */
+        private <P extends Primitive> void compile(
+                Engine<D, P> engine, D descriptor, Queue<D> claimed) {
             try {
-                granary.primitive(engine, descriptor);
-                report(() -> compiled++);
+                granary.lookupUnclaimed(engine, descriptor)
+                        .ifPresentOrElse(this::obtained, () -> claimed.add(descriptor));
             } catch (CompileException e) {
                 report(() -> failures.put(descriptor, e));
             }
+        }
+
+        private <P extends Primitive> void compile(Engine<D, P> engine, D descriptor) {
+            try {
+                obtained(granary.lookup(engine, descriptor));
+            } catch (CompileException e) {
+                report(() -> failures.put(descriptor, e));
+            }
+        }
+
+        private void obtained(LookupResult<?> result) {
+            report(() -> {
+                if (result.source() == PrimitiveSource.COMPILED
+                        || result.source() == PrimitiveSource.JOINED) {
+                    compiled++;
+                } else {
+                    found++;
+                }
+            });
         }
 
         /** Changes the state, and reports it, in one order for all threads. */

@@ -105,10 +105,17 @@ public final class FleetClaims {
     record Outcome(Optional<Found.Stored> stored, Runnable failed) {
         /** The lookup compiles, whatever others do. */
         static final Outcome NONE = new Outcome(Optional.empty(), () -> {});
+
+        /** Another machine compiles, and the lookup does not wait. */
+        static final Outcome TAKEN = new Outcome(Optional.empty(), () -> {});
     }
 
-    /** Claims the compile of {@code id}, which no tier has, or waits for that of another machine. */
-    Outcome claim(Id id) {
+    /**
+     * Claims the compile of {@code id}, which no tier has, or waits for that of another machine.
+     *
+     * @param waits false to look once whether its entry is there
+     */
+    Outcome claim(Id id, boolean waits) {
         Optional<BucketClaims> available = bucket.claims();
         Duration expected = Duration.ofNanos(compileTimes.expected());
         if (available.isEmpty() || layer.bounds().failure().isPresent() || isCheap(expected)) {
@@ -121,12 +128,15 @@ public final class FleetClaims {
         Result result = ask(() -> claims.claim(id, nonce, expected));
         roundTripNanos = Math.min(roundTripNanos, time.nanos() - start);
         for (int turn = 0; turn < TURNS && result instanceof Result.Taken(Holder holder); turn++) {
-            Optional<Entry> entry = await(claims, id, holder);
+            Optional<Entry> entry = waits ? await(claims, id, holder) : poll(claims, id);
             if (entry.isPresent()) {
                 return new Outcome(
                         Optional.of(new Found.Stored(
                                 entry.get(), layer.tier(), OptionalInt.of(layer.position()))),
                         () -> {});
+            }
+            if (!waits) {
+                return Outcome.TAKEN;
             }
             result = Thread.currentThread().isInterrupted()
                     ? new Result.Unavailable("interrupted")
@@ -171,7 +181,7 @@ public final class FleetClaims {
         counters.increment(Counter.FLEET_WAITS);
         Optional<Entry> entry = Optional.empty();
         for (int polls = 1; !Thread.currentThread().isInterrupted(); polls++) {
-            entry = layer.bounds().ask(() -> claims.poll(id), _ -> Optional.empty());
+            entry = poll(claims, id);
             long left = end - time.nanos();
             if (entry.isPresent()
                     || left <= 0
@@ -191,6 +201,10 @@ public final class FleetClaims {
         span.end(_ -> new GranaryEvent.Wait(
                 EventDispatcher.digest(id), outcome, Duration.ofNanos(time.nanos() - start)));
         return entry;
+    }
+
+    private Optional<Entry> poll(BucketClaims claims, Id id) {
+        return layer.bounds().ask(() -> claims.poll(id), _ -> Optional.empty());
     }
 
     private boolean hasFailed(BucketClaims claims, Id id) {

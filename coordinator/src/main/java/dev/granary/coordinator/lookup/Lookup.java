@@ -64,14 +64,19 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
         return found;
     }
 
-    Found<P> find() throws CompileException {
+    /**
+     * Finds or compiles the primitive.
+     *
+     * @param waits whether to wait for another machine that compiles it; else the result is empty
+     */
+    Optional<Found<P>> find(boolean waits) throws CompileException {
         engine.requireTarget(descriptor);
         Id id = descriptor.getId();
         if (id.isEmpty()) {
-            return compiler.withoutTiers(Counter.NOT_CACHEABLE);
+            return Optional.of(compiler.withoutTiers(Counter.NOT_CACHEABLE));
         }
         if (!context.isEnabled().test(engine)) {
-            return compiler.withoutTiers(Counter.DISABLED);
+            return Optional.of(compiler.withoutTiers(Counter.DISABLED));
         }
         List<Id> ids = namespaces(id);
         Outcome claimed = loadOrClaim(ids);
@@ -81,10 +86,10 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
                 found = searchLayers(ids, Deadline.NONE);
             }
             if (found.isEmpty()) {
-                return compileOnce(id, claimed.claim());
+                return compileOnce(id, claimed.claim(), waits);
             }
             store(found.get(), claimed.claim());
-            return found.get();
+            return found;
         } catch (Throwable e) {
             claimed.claim().close();
             throw e;
@@ -92,17 +97,23 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
     }
 
     /** Compiles, unless another machine does; then the lookup waits for the entry. */
-    private Found<P> compileOnce(Id id, Claim claim) throws CompileException {
-        FleetClaims.Outcome fleet =
-                context.fleet().map(claims -> claims.claim(id)).orElse(FleetClaims.Outcome.NONE);
+    private Optional<Found<P>> compileOnce(Id id, Claim claim, boolean waits)
+            throws CompileException {
+        FleetClaims.Outcome fleet = context.fleet()
+                .map(claims -> claims.claim(id, waits))
+                .orElse(FleetClaims.Outcome.NONE);
+        if (fleet == FleetClaims.Outcome.TAKEN) {
+            claim.close();
+            return Optional.empty();
+        }
         Optional<Found<P>> found =
                 fleet.stored().flatMap(stored -> restorer.restore(stored, rejections));
         if (found.isPresent()) {
             store(found.get(), claim);
-            return found.get();
+            return found;
         }
         try {
-            return compiler.compile(rejections, claim);
+            return Optional.of(compiler.compile(rejections, claim));
         } catch (Throwable e) {
             fleet.failed().run();
             throw e;

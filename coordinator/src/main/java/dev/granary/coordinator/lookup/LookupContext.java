@@ -20,8 +20,6 @@ import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.coordinator.tier.Tiers;
 
-import org.jspecify.annotations.Nullable;
-
 import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -76,13 +74,27 @@ public record LookupContext(
 
     <D extends PrimitiveDescriptor, P extends Primitive> Found<P> find(
             Engine<D, P> engine, D descriptor, Step step) throws CompileException {
+        return find(engine, descriptor, step, true).orElseThrow();
+    }
+
+    /**
+     * Returns the same as {@link #find(Engine, PrimitiveDescriptor)}; empty if another machine is
+     * compiling the primitive and its entry is not there yet.
+     */
+    public <D extends PrimitiveDescriptor, P extends Primitive> Optional<Found<P>> findUnclaimed(
+            Engine<D, P> engine, D descriptor) throws CompileException {
+        return find(engine, descriptor, Step.LAST, false);
+    }
+
+    private <D extends PrimitiveDescriptor, P extends Primitive> Optional<Found<P>> find(
+            Engine<D, P> engine, D descriptor, Step step, boolean waits) throws CompileException {
         EventSpan span = events.begin(EventKind.LOOKUP);
-        @Nullable Found<P> found = null;
+        Optional<Found<P>> found = Optional.empty();
         try {
-            found = new Lookup<>(this, engine, descriptor, step).find();
+            found = new Lookup<>(this, engine, descriptor, step).find(waits);
             return found;
         } finally {
-            end(span, engine, descriptor, Optional.ofNullable(found));
+            end(span, engine, descriptor, found);
         }
     }
 
