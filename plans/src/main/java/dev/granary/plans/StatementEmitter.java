@@ -194,8 +194,7 @@ final class StatementEmitter {
     private static List<AffineIndex> at(
             List<AffineIndex> coordinates, LoopIndex index, long value) {
         return coordinates.stream()
-                .map(each -> each.replace(
-                        one -> one.equals(index) ? AffineIndex.of(value) : AffineIndex.of(one)))
+                .map(each -> each.replace(index, AffineIndex.of(value)))
                 .toList();
     }
 

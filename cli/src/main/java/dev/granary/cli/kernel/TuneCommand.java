@@ -10,7 +10,6 @@ import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.config.BucketConfig;
@@ -20,10 +19,12 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.plans.file.PlanFile;
 import dev.granary.plans.tuning.PlanSpace;
 import dev.granary.plans.tuning.PlanTuner;
 import dev.granary.plans.tuning.PlanTuner.TuningSettings;
 import dev.granary.plans.tuning.PlanTuner.TuningTrial;
+import dev.granary.plans.tuning.PlanTuner.Verdict;
 import dev.granary.plans.tuning.TunedPlan;
 import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 import dev.granary.plans.tuning.TunedPlans;
@@ -209,13 +210,9 @@ public final class TuneCommand extends OutputCommand {
                                         + Units.plural(outcome.points(), "plan") + " in "
                                         + Units.time(outcome.elapsed()) + ", seed "
                                         + outcome.seed()))
-                .line("           " + outcome.counts())
-                .data("measured", outcome.counts().measured())
-                .data("slow", outcome.counts().slow())
-                .data("unsuitable", outcome.counts().unsuitable())
-                .data("refused", outcome.counts().refused())
-                .data("wrong", outcome.counts().wrong())
-                .data("seed", outcome.seed())
+                .line("           " + outcome.counts());
+        outcome.counts().byVerdict().forEach((verdict, count) -> report.data(verdict.toString(), count));
+        report.data("seed", outcome.seed())
                 .data("elapsedMillis", outcome.elapsed())
                 .field("revision", tuned.descriptor().revision())
                 .field("outcome:outcomeId", tuned.descriptor().getId().hash());
@@ -276,9 +273,9 @@ public final class TuneCommand extends OutputCommand {
         private @Nullable Duration least;
 
         String after(TuningTrial trial) {
-            if (trial instanceof TuningTrial.Measured(Duration time)
-                    && (least == null || time.compareTo(least) < 0)) {
-                least = time;
+            if (trial.verdict() == Verdict.MEASURED
+                    && (least == null || trial.time().compareTo(least) < 0)) {
+                least = trial.time();
             }
             return least == null ? "none measured" : "best " + Units.time(least);
         }

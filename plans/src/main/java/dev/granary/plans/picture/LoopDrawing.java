@@ -50,11 +50,8 @@ final class LoopDrawing {
             }
         }
         for (int i = 0; i < tops.length; i++) {
-            if (caches.get(i).isElided()) {
-                out.outline(left + i * BAR, tops[i], BAR_WIDTH, y - tops[i], i);
-            } else {
-                out.block(left + i * BAR, tops[i], BAR_WIDTH, y - tops[i], i);
-            }
+            boolean isFilled = !caches.get(i).isElided();
+            out.block(left + i * BAR, tops[i], BAR_WIDTH, y - tops[i], i, isFilled);
         }
         return y;
     }
@@ -107,11 +104,7 @@ final class LoopDrawing {
 
     private void line(int depth, String words, int colour) {
         int x = left + caches.size() * BAR + INDENT * depth + INDENT;
-        if (colour < 0) {
-            out.text(x, y + LINE - 6, words);
-        } else {
-            out.text(x, y + LINE - 6, words, colour);
-        }
+        out.text(x, y + LINE - 6, words, colour);
         y += LINE;
     }
 }

@@ -1,9 +1,14 @@
-package dev.granary.cli.plan;
+package dev.granary.plans.file;
 
 import dev.granary.coordinator.toml.TomlException;
+import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.coordinator.toml.TomlTable;
+import dev.granary.plans.ArrayCache;
+import dev.granary.plans.ArrayCache.CopyStrategy;
+import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.KernelPlan;
 import dev.granary.plans.ParallelAxis;
+import dev.granary.plans.expression.StatementParser;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.KernelArray.ArrayLayout;
@@ -13,16 +18,18 @@ import dev.granary.plans.nest.LoopNest;
 import dev.granary.plans.nest.LoopSchedule;
 import dev.granary.plans.tuning.PlanSpace;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** Reader of a kernel plan as people write it. Its exceptions contain file, line and column. */
 public final class PlanFile {
@@ -44,11 +51,31 @@ public final class PlanFile {
     private static final Set<String> ARRAY_KEYS = Set.of("name", "role", "type", "shape", "layout");
     private static final Set<String> LOOP_KEYS = Set.of("index", "iterations");
     private static final Set<String> SPLIT_KEYS = Set.of("index", "size", "inner");
+    private static final Set<String> CACHE_KEYS = Set.of(
+            "name",
+            "enabled",
+            "source",
+            "index",
+            "level",
+            "max-elements",
+            "trigger-index",
+            "trigger-level",
+            "layout",
+            "type",
+            "thrifty",
+            "location",
+            "double-buffer",
+            "double-buffer-location",
+            "vectorize",
+            "strategy");
 
     private final TomlTable top;
+    private final Map<String, KernelArray> arrays;
+    private final Map<String, ArrayCache> caches = new HashMap<>();
 
-    PlanFile(TomlTable top) {
+    PlanFile(TomlTable top) throws TomlException {
         this.top = top;
+        this.arrays = arrays(top);
     }
 
     /**
@@ -71,7 +98,7 @@ public final class PlanFile {
      * @throws TomlException if the file cannot be read, has no space, or the space is invalid
      */
     public static PlanSpace readSpace(Path file) throws TomlException {
-        return PlanSpaceReader.read(table(file));
+        return new PlanSpaceReader(table(file)).space();
     }
 
     private static TomlTable table(Path file) throws TomlException {
@@ -82,54 +109,14 @@ public final class PlanFile {
         }
     }
 
-    static LoopIndex index(TomlTable table, String key) throws TomlException {
-        return LoopIndex.of(table.required(key));
-    }
-
-    private LoopIndex[] indices(String key) throws TomlException {
-        return top.texts(key).stream().map(LoopIndex::of).toArray(LoopIndex[]::new);
-    }
-
-    static ArrayLayout layout(TomlTable table, String key) throws TomlException {
-        if (!(table.value(key) instanceof String text)) {
-            List<Long> coefficients = table.numbers(key);
-            return table.checked(
-                    key,
-                    () -> ArrayLayout.coefficients(
-                            coefficients.stream().mapToLong(Long::longValue).toArray()));
-        }
-        return Stream.of(ArrayLayout.FIRST_MAJOR, ArrayLayout.LAST_MAJOR)
-                .filter(layout -> layout.toString().equals(text))
-                .findFirst()
-                .orElseThrow(() -> table.error(
-                        key,
-                        key + " must be \"first-major\", \"last-major\" or a list of"
-                                + " coefficients"));
-    }
-
-    private List<TomlTable> tables(String key) throws TomlException {
+    private static List<TomlTable> tables(TomlTable top, String key) throws TomlException {
         return top.tables(key, "[[" + key + "]]");
     }
 
-    KernelPlan plan() throws TomlException {
-        Map<String, KernelArray> arrays = arrays();
-        KernelPlan plan = bound(KernelPlan.of(scheduled(nest(arrays).schedule())));
-        PlanCaches caches = new PlanCaches(arrays);
-        for (TomlTable table : tables("cache")) {
-            plan = caches.addedTo(plan, table);
-        }
-        return plan;
-    }
-
-    /** Returns the nest, which is the same in all plans of a space: it has no parameters. */
-    LoopNest nest() throws TomlException {
-        return nest(arrays());
-    }
-
-    private Map<String, KernelArray> arrays() throws TomlException {
+    private static Map<String, KernelArray> arrays(TomlTable top) throws TomlException {
         top.checkKeys(FILE_KEYS, "a plan");
         Map<String, KernelArray> arrays = new LinkedHashMap<>();
-        for (TomlTable table : tables("array")) {
+        for (TomlTable table : tables(top, "array")) {
             table.checkKeys(ARRAY_KEYS, "an array");
             KernelArray array = table.checked(
                     "name",
@@ -142,9 +129,10 @@ public final class PlanFile {
                             table.numbers("shape").stream()
                                     .mapToInt(Math::toIntExact)
                                     .toArray()));
-            KernelArray placed = table.has("layout")
-                    ? table.checked("layout", () -> array.layout(layout(table, "layout")))
-                    : array;
+            ArrayLayout layout = layout(table);
+            KernelArray placed = layout == null
+                    ? array
+                    : table.checked("layout", () -> array.layout(layout));
             if (arrays.put(array.name(), placed) != null) {
                 throw table.error("name", "there are two arrays " + array.name());
             }
@@ -152,19 +140,55 @@ public final class PlanFile {
         return arrays;
     }
 
-    private LoopNest nest(Map<String, KernelArray> arrays) throws TomlException {
+    private static @Nullable ArrayLayout layout(TomlTable table) throws TomlException {
+        return switch (table.value("layout")) {
+            case null -> null;
+            case "first-major" -> ArrayLayout.FIRST_MAJOR;
+            case "last-major" -> ArrayLayout.LAST_MAJOR;
+            case String _ ->
+                throw table.error(
+                        "layout",
+                        "layout must be \"first-major\", \"last-major\" or a list of coefficients");
+            default -> {
+                List<Long> numbers = table.numbers("layout");
+                yield table.checked(
+                        "layout",
+                        () -> ArrayLayout.coefficients(
+                                numbers.stream().mapToLong(Long::longValue).toArray()));
+            }
+        };
+    }
+
+    private static LoopIndex index(TomlTable table, String key) throws TomlException {
+        return LoopIndex.of(table.required(key));
+    }
+
+    private LoopIndex[] indices(String key) throws TomlException {
+        return top.texts(key).stream().map(LoopIndex::of).toArray(LoopIndex[]::new);
+    }
+
+    KernelPlan plan() throws TomlException {
+        KernelPlan plan = bound(KernelPlan.of(scheduled(nest().schedule())));
+        for (TomlTable table : tables(top, "cache")) {
+            plan = cached(plan, table);
+        }
+        return plan;
+    }
+
+    /** Returns the nest, which is the same in all plans of a space: it has no parameters. */
+    LoopNest nest() throws TomlException {
         LoopNest.Builder nest = top.checked("kernel", () -> LoopNest.named(top.required("kernel")));
-        for (TomlTable loop : tables("loop")) {
+        for (TomlTable loop : tables(top, "loop")) {
             loop.checkKeys(LOOP_KEYS, "a loop");
             loop.checked("index", () -> nest.loop(index(loop, "index"), loop.number("iterations")));
         }
-        return top.checked(
-                "logic", () -> nest.logic(StatementParser.parse(top.required("logic"), arrays)));
+        StatementParser parser = new StatementParser(arrays);
+        return top.checked("logic", () -> nest.logic(parser.parse(top.required("logic"))));
     }
 
     private LoopSchedule scheduled(LoopSchedule initial) throws TomlException {
         LoopSchedule schedule = initial;
-        for (TomlTable split : tables("split")) {
+        for (TomlTable split : tables(top, "split")) {
             split.checkKeys(SPLIT_KEYS, "a split");
             LoopSchedule before = schedule;
             schedule = split.checked("index", () -> {
@@ -201,5 +225,52 @@ public final class PlanFile {
             plan = bindings.checked(key, () -> before.bind(index(bindings, key), axis));
         }
         return plan;
+    }
+
+    /** Returns a plan with the cache of a table, or the same plan if the cache is not enabled. */
+    private KernelPlan cached(KernelPlan plan, TomlTable table) throws TomlException {
+        table.checkKeys(CACHE_KEYS, "a cache");
+        if (!table.flag("enabled", true)) {
+            return plan;
+        }
+        ArrayCache cache = table.checked("source", () -> cache(table));
+        String name = table.textOrEmpty("name");
+        if (!name.isEmpty() && (arrays.containsKey(name) || caches.put(name, cache) != null)) {
+            throw table.error(
+                    "name", "another array or cache has the name " + TomlFile.harmless(name));
+        }
+        return table.checked("source", () -> plan.cache(cache));
+    }
+
+    private ArrayCache cache(TomlTable table) throws TomlException {
+        String name = table.required("source");
+        ArrayCache source = caches.get(name);
+        KernelArray array = source == null ? arrays.get(name) : source.array();
+        if (array == null) {
+            throw table.error(
+                    "source",
+                    "there is no array or cache " + TomlFile.harmless(name) + " before");
+        }
+        return new ArrayCache(
+                array,
+                source,
+                table.has("index") ? index(table, "index") : null,
+                table.has("level") ? table.number("level") : null,
+                table.has("max-elements") ? (long) table.number("max-elements") : null,
+                table.has("trigger-index") ? index(table, "trigger-index") : null,
+                table.has("trigger-level") ? table.number("trigger-level") : null,
+                layout(table),
+                table.choice("type", List.of(ElementType.values())).orElse(null),
+                table.flag("thrifty", true),
+                location(table, "location"),
+                table.flag("double-buffer", false),
+                location(table, "double-buffer-location"),
+                table.flag("vectorize", false),
+                table.choice("strategy", List.of(CopyStrategy.values())).orElse(null));
+    }
+
+    private static @Nullable MemoryLocation location(TomlTable table, String key)
+            throws TomlException {
+        return table.choice(key, List.of(MemoryLocation.values())).orElse(null);
     }
 }
