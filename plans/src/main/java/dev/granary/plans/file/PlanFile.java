@@ -30,6 +30,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Reader of a kernel plan as people write it. Its exceptions contain file, line and column. */
 public final class PlanFile {
@@ -141,22 +142,24 @@ public final class PlanFile {
     }
 
     private static @Nullable ArrayLayout layout(TomlTable table) throws TomlException {
-        return switch (table.value("layout")) {
-            case null -> null;
-            case "first-major" -> ArrayLayout.FIRST_MAJOR;
-            case "last-major" -> ArrayLayout.LAST_MAJOR;
-            case String _ ->
-                throw table.error(
-                        "layout",
-                        "layout must be \"first-major\", \"last-major\" or a list of coefficients");
-            default -> {
-                List<Long> numbers = table.numbers("layout");
-                yield table.checked(
-                        "layout",
-                        () -> ArrayLayout.coefficients(
-                                numbers.stream().mapToLong(Long::longValue).toArray()));
-            }
-        };
+        Object value = table.value("layout");
+        if (value == null) {
+            return null;
+        }
+        if (value instanceof String text) {
+            return Stream.of(ArrayLayout.FIRST_MAJOR, ArrayLayout.LAST_MAJOR)
+                    .filter(layout -> layout.toString().equals(text))
+                    .findFirst()
+                    .orElseThrow(() -> table.error(
+                            "layout",
+                            "layout must be \"first-major\", \"last-major\" or a list of"
+                                    + " coefficients"));
+        }
+        List<Long> numbers = table.numbers("layout");
+        return table.checked(
+                "layout",
+                () -> ArrayLayout.coefficients(
+                        numbers.stream().mapToLong(Long::longValue).toArray()));
     }
 
     private static LoopIndex index(TomlTable table, String key) throws TomlException {
