@@ -121,10 +121,9 @@ public final class KernelManifest {
                     file + " has no kernel: add a [[kernel]] table with name and source.");
         }
         Optional<TomlTable> defaults = top.table("defaults", "[defaults]");
-        KernelInputs inherited = KernelInputs.NONE;
         if (defaults.isPresent()) {
             defaults.get().checkKeys(DEFAULTS_KEYS, "[defaults]");
-            inherited = KernelInputs.of(defaults.get(), inherited);
+            KernelInputs.of(List.of(defaults.get())); // reports a mistake even if no kernel follows
         }
         for (String name : included) {
             include(top, name, chain);
@@ -133,7 +132,7 @@ public final class KernelManifest {
             if (table.has(RecordedInputs.MARK)) {
                 addRecorded(table, KernelInputs.recorded(table));
             } else {
-                expand(table, inherited);
+                expand(table, defaults);
             }
         }
     }
@@ -186,11 +185,13 @@ public final class KernelManifest {
     }
 
     /** Adds the programs that one table stands for. */
-    private void expand(TomlTable table, KernelInputs defaults) throws TomlException {
+    private void expand(TomlTable table, Optional<TomlTable> defaults) throws TomlException {
         table.checkKeys(KERNEL_KEYS, "a kernel");
         List<ProgramSources.Program> programs = new ProgramSources(table, filesLeft).programs();
-        KernelInputs inputs = KernelInputs.of(table, defaults);
-        MacroMatrix macros = inputs.macros();
+        List<TomlTable> tables =
+                Stream.concat(defaults.stream(), Stream.of(table)).toList();
+        KernelSpec common = KernelInputs.of(tables);
+        MacroMatrix macros = MacroMatrix.of(tables);
         if (macros.longestSuffix() > MAX_NAME_CHARACTERS) {
             throw table.error("the lists of define make names of more than " + MAX_NAME_CHARACTERS
                     + " characters; use fewer lists or shorter values");
@@ -201,8 +202,7 @@ public final class KernelManifest {
             throw table.error("patterns and define make more than " + MAX_KERNELS + " kernels, "
                     + size + " of them here; name fewer files or values");
         }
-        KernelSpec common = inputs.spec();
-        if (isExpanded || !defaults.equals(KernelInputs.NONE)) {
+        if (isExpanded || defaults.isPresent()) {
             expandedOptions += size
                     * (common.includeDirectories().size()
                             + common.options().size()
