@@ -13,14 +13,12 @@ import dev.granary.s3.BucketTier;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntConsumer;
@@ -47,17 +45,10 @@ final class ReadbackVerifier {
     private final AtomicInteger readCount = new AtomicInteger();
     private final AtomicLong lastReadNanos = new AtomicLong();
 
-    /** Creates a verifier of {@code bucket}. */
     ReadbackVerifier(BucketConfig bucket) {
         this(bucket, SILENCE, PAUSE);
     }
 
-    /**
-     * Creates a verifier of {@code bucket}.
-     *
-     * @param timeout the time without a readable entry after which the verification ends
-     * @param pause the time between two rounds
-     */
     ReadbackVerifier(BucketConfig bucket, Duration timeout, Duration pause) {
         this.bucket = bucket;
         this.timeout = timeout;
@@ -76,11 +67,9 @@ final class ReadbackVerifier {
     Map<Id, String> unreadable(Collection<Id> ids, IntConsumer progress)
             throws ConfigException, InterruptedException {
         lastReadNanos.set(System.nanoTime());
-        Map<Id, String> unreadable = round(new LinkedHashSet<>(ids), progress);
-        for (int round = 2;
-                round <= MAX_ROUNDS && !unreadable.isEmpty() && !isTimedOut();
-                round++) {
-            TimeUnit.NANOSECONDS.sleep(pause.toNanos());
+        Map<Id, String> unreadable = round(ids, progress);
+        for (int more = MAX_ROUNDS - 1; more > 0 && !unreadable.isEmpty() && !isTimedOut(); more--) {
+            Thread.sleep(pause);
             unreadable = round(unreadable.keySet(), progress);
         }
         return unreadable;

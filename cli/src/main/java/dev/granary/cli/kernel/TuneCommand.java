@@ -111,6 +111,8 @@ public final class TuneCommand extends OutputCommand {
             description = "how long to wait for uploads (default: ${DEFAULT-VALUE})")
     private int uploadLimit;
 
+    private @Nullable Duration least; // time of a launch
+
     @Override
     public Integer call() throws Exception {
         if (budget <= 0 || patience <= 0 || uploadLimit <= 0) {
@@ -153,8 +155,8 @@ public final class TuneCommand extends OutputCommand {
             report.field("from", chosen.from()).field("took:tookMillis", took);
             report.field("kernel:kernelId", kernel.getId().hash());
             if (!isShowing) {
-                PrimitiveSource source = kernelSource(granary, engine, tuned, kernel);
-                report.field("kernel from", Outcome.of(source));
+                OpenCl.expectLaunches(List.of(tuned.plan().geometry()));
+                report.field("kernel from", Outcome.of(granary.lookup(engine, kernel).source()));
                 if (isPublishing) {
                     granary.publish(tuned.descriptor().getId());
                     granary.publish(kernel.getId());
@@ -234,10 +236,9 @@ public final class TuneCommand extends OutputCommand {
         TuningSettings settings =
                 TuningSettings.of(Duration.ofSeconds(budget), order).patience(patience);
         try (ProgressLine progress = new ProgressLine(err(), "tuning", space.size())) {
-            BestTime best = new BestTime();
             PlanTuner tuner = PlanTuner.of(engine, engine.device().limits(), settings)
                     .listener((values, trial, counts) ->
-                            progress.at(counts.tried() - 1, best.after(trial) + ", " + values));
+                            progress.at(counts.tried() - 1, best(trial) + ", " + values));
             if (isAgain) {
                 TunedPlan plan = new TunedPlans(granary).tuneAgain(tuner, space);
                 return new Chosen(
@@ -252,14 +253,6 @@ public final class TuneCommand extends OutputCommand {
         }
     }
 
-    /** Gets the kernel through the cache, and returns its source. */
-    private static PrimitiveSource kernelSource(
-            Granary granary, OpenClEngine engine, TunedPlan tuned, KernelDescriptor kernel)
-            throws CompileException {
-        OpenCl.expectLaunches(List.of(tuned.plan().geometry()));
-        return granary.lookup(engine, kernel).source();
-    }
-
     /** Waits for stores and uploads. Returns false if some have not ended within the limit. */
     private boolean flush(Granary granary, KernelDescriptor kernel) {
         try (ProgressLine progress = new ProgressLine(err(), "publishing", 0).watching(granary)) {
@@ -268,16 +261,12 @@ public final class TuneCommand extends OutputCommand {
         }
     }
 
-    /** The least time of a launch so far, for the progress. */
-    private static final class BestTime {
-        private @Nullable Duration least;
-
-        String after(TuningTrial trial) {
-            if (trial.verdict() == Verdict.MEASURED
-                    && (least == null || trial.time().compareTo(least) < 0)) {
-                least = trial.time();
-            }
-            return least == null ? "none measured" : "best " + Units.time(least);
+    /** Returns the least time of a launch so far. */
+    private String best(TuningTrial trial) {
+        if (trial.verdict() == Verdict.MEASURED
+                && (least == null || trial.time().compareTo(least) < 0)) {
+            least = trial.time();
         }
+        return least == null ? "none measured" : "best " + Units.time(least);
     }
 }
