@@ -89,8 +89,7 @@ final class KernelEmitter {
     }
 
     private String describe(ScheduledLoop loop) {
-        return loop.index() + " < " + loop.extent()
-                + (loop.step() == 1 ? "" : " by " + loop.step())
+        return loop
                 + loops.bindings().entrySet().stream()
                         .filter(bound -> bound.getValue().equals(loop.index()))
                         .map(bound -> " (" + bound.getKey() + ")")

@@ -16,7 +16,6 @@ import dev.granary.cli.compiler.CompilerFiles.Response;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.UsageException;
-import dev.granary.gpu.Device;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
@@ -52,16 +51,11 @@ final class CompilerMain {
     /** The stack of the thread that calls drivers; compilers recurse with the source's nesting. */
     private static final long STACK_BYTES = 16L << 20;
 
-    /** The number of programs after which the driver's memory for them is released. */
-    private static final int PROGRAMS_PER_ENGINE = 64;
-
     private static final int GEOMETRIES = 4;
 
     private final String token;
     private final CompilerFiles files;
-    private @Nullable Device device;
-    private @Nullable KernelEngine engine;
-    private int programs;
+    private @Nullable KernelEngine engine; // once it is open
 
     private CompilerMain(String token, Path directory) {
         this.token = token;
@@ -130,8 +124,10 @@ final class CompilerMain {
                 .skip(GEOMETRIES)
                 .map(CompilerMain::geometry)
                 .toList());
-        device = new DeviceSelection(Backend.ofPath(arguments[2]), arguments[3]).one();
-        Target target = engine().target();
+        KernelEngine opened =
+                new DeviceSelection(Backend.ofPath(arguments[2]), arguments[3]).one().open();
+        engine = opened;
+        Target target = opened.target();
         return new Response(
                 Outcome.OPENED,
                 String.join(
@@ -154,7 +150,7 @@ final class CompilerMain {
     }
 
     private Response run(Request request) throws CompileException, RestoreException, IOException {
-        KernelEngine driver = engine();
+        KernelEngine driver = Objects.requireNonNull(engine);
         KernelDescriptor kernel = files.kernel(driver.target());
         KernelBinaries stored = files.stored();
         return switch (request) {
@@ -178,25 +174,12 @@ final class CompilerMain {
                     primitive.descriptor().name() + ": the driver returns no binaries", "");
         }
         files.write(
-                engine().target(),
+                primitive.descriptor().target(),
                 binaries,
                 primitive.compileTime(),
                 primitive.kernels(),
                 primitive.geometries());
         return new Response(Outcome.valueOf(primitive.origin().name()), "");
-    }
-
-    private KernelEngine engine() {
-        KernelEngine current = engine;
-        if (current == null || programs++ >= PROGRAMS_PER_ENGINE) {
-            if (current != null) {
-                current.close();
-            }
-            current = Objects.requireNonNull(device).open();
-            engine = current;
-            programs = 0;
-        }
-        return current;
     }
 
     /** Deletes the files of this process, as its parent may be gone. */

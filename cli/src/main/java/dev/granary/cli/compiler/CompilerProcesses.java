@@ -60,6 +60,9 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
     private static final int KEPT_CHARACTERS = 500;
     private static final long END_SECONDS = 2;
 
+    /** The number of programs after which a process ends, with the driver's memory for them. */
+    private static final int MAX_PROGRAMS = 64;
+
     private final Path directory;
     private final List<String> arguments = new ArrayList<>();
     private final Duration openLimit;
@@ -303,9 +306,9 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         }
     }
 
-    /** Keeps a process for the next request if it has responded to this one. */
+    /** Keeps a process for the next request if it has responded to this one and is not used up. */
     private void release(Worker worker) {
-        if (worker.isIdle) {
+        if (worker.isIdle && worker.programs < MAX_PROGRAMS) {
             idle.push(worker);
         } else {
             worker.close(0);
@@ -336,6 +339,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         private final Deque<String> lastLines = new ArrayDeque<>(); // guarded by itself
         private Target target = new Target(Backend.OPENCL, "none", "none", "none"); // until opened
         private boolean isIdle; // it has responded to the last request
+        private int programs;
 
         /** Starts a process with an empty directory, which no other process uses. */
         Worker(Path own) throws IOException {
@@ -386,6 +390,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
 
         void send(Request request) {
             isIdle = false;
+            programs++;
             synchronized (lastLines) {
                 lastLines.clear();
             }

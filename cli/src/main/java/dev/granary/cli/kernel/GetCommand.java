@@ -85,11 +85,11 @@ public final class GetCommand extends OutputCommand {
                     new ProgressLine(err(), "uploading", 0).watching(granary)) {
                 KernelRunner.flush(granary, () -> uploadLimit(granary), progress::passing);
             }
-            BucketFailures failures =
-                    new BucketFailures(config.buckets(), granary.statistics().layers(), published);
-            if (isBucketRequired) {
-                failures.probeUnproven();
-            }
+            BucketFailures failures = new BucketFailures(
+                    config.buckets(),
+                    granary.statistics().layers(),
+                    published,
+                    isBucketRequired);
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, buildLog.extent());
             failures.addTo(report);

@@ -48,16 +48,7 @@ public final class KernelManifest {
     private static final Set<String> DEFAULTS_KEYS =
             Set.of("include", "options", "define", "geometry", "tag", "extra-digest");
     private static final Set<String> KERNEL_KEYS = Set.of(
-            "name",
-            "source",
-            "include",
-            "options",
-            "define",
-            "entry",
-            "geometry",
-            "launch",
-            "tag",
-            "extra-digest");
+            "name source include options define entry geometry launch tag extra-digest".split(" "));
 
     // of each manifest read, by its identity: the manifests that lead to it, and itself
     private final Map<Path, List<Path>> chains = new HashMap<>();

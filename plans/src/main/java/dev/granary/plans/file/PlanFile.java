@@ -37,38 +37,14 @@ public final class PlanFile {
     /** The key of the parameters and constraints of a space of plans. */
     static final String SPACE = "space";
 
-    private static final Set<String> FILE_KEYS = Set.of(
-            "kernel",
-            "logic",
-            "array",
-            "loop",
-            "split",
-            "order",
-            "unroll",
-            "vectorize",
-            "bind",
-            "cache",
-            SPACE);
+    private static final Set<String> FILE_KEYS = keys("kernel logic array loop split order unroll"
+            + " vectorize bind cache space");
     private static final Set<String> ARRAY_KEYS = Set.of("name", "role", "type", "shape", "layout");
     private static final Set<String> LOOP_KEYS = Set.of("index", "iterations");
     private static final Set<String> SPLIT_KEYS = Set.of("index", "size", "inner");
-    private static final Set<String> CACHE_KEYS = Set.of(
-            "name",
-            "enabled",
-            "source",
-            "index",
-            "level",
-            "max-elements",
-            "trigger-index",
-            "trigger-level",
-            "layout",
-            "type",
-            "thrifty",
-            "location",
-            "double-buffer",
-            "double-buffer-location",
-            "vectorize",
-            "strategy");
+    private static final Set<String> CACHE_KEYS = keys("name enabled source index level"
+            + " max-elements trigger-index trigger-level layout type thrifty location"
+            + " double-buffer double-buffer-location vectorize strategy");
 
     private final TomlTable top;
     private final Map<String, KernelArray> arrays;
@@ -77,6 +53,10 @@ public final class PlanFile {
     PlanFile(TomlTable top) throws TomlException {
         this.top = top;
         this.arrays = arrays(top);
+    }
+
+    private static Set<String> keys(String names) {
+        return Set.of(names.split(" "));
     }
 
     /**

@@ -264,6 +264,12 @@ public final class LoopSchedule {
             return (count() - 1) * step;
         }
 
+        /** Returns a text such as {@code i < 127 by 16}. */
+        @Override
+        public String toString() {
+            return index + " < " + extent + (step == 1 ? "" : " by " + step);
+        }
+
         /** Returns true if the last iteration has fewer inner ones than the others. */
         public boolean hasTail() {
             return count() > 1 && extent % step != 0;

@@ -61,8 +61,7 @@ final class LoopDrawing {
                 .filter(bound -> bound.getValue().equals(loop.index()))
                 .map(bound -> bound.getKey() + "  ")
                 .collect(Collectors.joining());
-        return (axis.isEmpty() ? "for  " : axis) + loop.index() + " < " + loop.extent()
-                + (loop.step() == 1 ? "" : " by " + loop.step());
+        return (axis.isEmpty() ? "for  " : axis) + loop;
     }
 
     private String statement() {
