@@ -82,6 +82,18 @@ class StartTest {
     }
 
     @Test
+    @DisplayName("An upload to a port that refuses connections sends no request either")
+    void refusedUpload() throws Exception {
+        try (Granary granary = Granary.open(
+                node.config().bucket("s3://kernels?endpoint=http://127.0.0.1:1").build())) {
+            granary.primitive(engine, FakeDescriptor.of("a"));
+            granary.flush(TestNode.LONG);
+            LayerStatistics layer = granary.statistics().layers().getFirst();
+            assertEquals(0, layer.requests().orElseThrow().sent());
+        }
+    }
+
+    @Test
     @DisplayName("A layer that fails is told once, and when it works again")
     void again() throws Exception {
         bucket.behavior = FakeBucket.Behavior.IS_DOWN;

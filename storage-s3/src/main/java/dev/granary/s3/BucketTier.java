@@ -13,6 +13,7 @@ import dev.granary.cache.support.CheckResult;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.Connectivity;
+import dev.granary.s3.config.CredentialSources;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
@@ -132,8 +133,9 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
 
     /**
      * Makes the tier ready for its first request, which would wait for it otherwise: tries a
-     * connection to the endpoint or its proxy, loads the client library and obtains credentials.
-     * Sends no request. Takes some time, at most that of a connection and the credentials.
+     * connection to the endpoint or its proxy, searches for a source of credentials, and only then
+     * loads the client library and obtains credentials. Sends no request. Takes some time, at most
+     * that of a connection and the credentials.
      *
      * @return the reason why no request can be sent; empty if one can
      */
@@ -143,6 +145,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 .endpoint()
                 .flatMap(endpoint ->
                         Connectivity.obstacle(endpoint, config.connection().connectTimeout()))
+                .or(() -> CredentialSources.obstacle(config.connection()))
                 .or(store::open);
     }
 

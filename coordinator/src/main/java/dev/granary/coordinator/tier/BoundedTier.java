@@ -107,8 +107,10 @@ public final class BoundedTier implements Tier {
             failure = obstacle.get();
             return told(new LoadResult.Unavailable(obstacle.get()), System.nanoTime() - beginning);
         }
-        Deadline bounded = deadline.within(limit.getAsLong());
         long sent = System.nanoTime();
+        // the start is not charged, but the caller has waited for it
+        Deadline bounded = deadline.within(
+                Math.max(limit.getAsLong() / 2, limit.getAsLong() - (sent - beginning)));
         LoadResult result = call(
                 () -> loadNow(ids, bounded),
                 bounded,
@@ -190,6 +192,10 @@ public final class BoundedTier implements Tier {
      */
     @Override
     public StoreResult store(Entry entry) {
+        Optional<String> obstacle = start.flatMap(each -> each.obstacle(Deadline.NONE));
+        if (obstacle.isPresent()) {
+            return new StoreResult.Failed(obstacle.get());
+        }
         if (storeLimit.isEmpty()) {
             return tier.store(entry);
         }

@@ -12,13 +12,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/**
- * The usual programs for copies from buckets, with their fastest options. Programs that are not
- * installed are left out.
- */
+/** The usual programs for copies from buckets. Programs that are not installed are left out. */
 final class CopyTools {
     private static final List<String> RCLONE_OPTIONS =
-            List.of("--s3-no-check-bucket", "--config", "/dev/null", "--multi-thread-cutoff", "8M");
+            List.of("--s3-no-check-bucket", "--config", "/dev/null");
+    /** The label of rclone as it is installed, for the one object. */
+    static final String PEER = "rclone";
+
     private static final String REMOTE = "bench:";
 
     private final BucketWorkspace workplace;
@@ -32,8 +32,8 @@ final class CopyTools {
     }
 
     /**
-     * Returns the programs that fetch the one object. The fastest of them is the limit of this
-     * machine and server.
+     * Returns the programs that fetch the one object. The peer reads a large object in four
+     * streams; on the loopback interface one is faster.
      */
     List<DirectoryFiller> objectFillers() throws IOException {
         List<DirectoryFiller> fillers = new ArrayList<>();
@@ -42,12 +42,8 @@ final class CopyTools {
             workplace.tell("rclone is not installed and is left out");
         } else {
             fillers.add(new Tool(
-                    "rclone, 8 streams",
-                    rclone(
-                            "copyto",
-                            route.bucket() + "/" + BucketFiller.OBJECT,
-                            "--multi-thread-streams",
-                            "8"),
+                    PEER,
+                    rclone("copyto", route.bucket() + "/" + BucketFiller.OBJECT),
                     rcloneEnvironment()));
             fillers.add(new Tool(
                     "rclone, 1 stream",

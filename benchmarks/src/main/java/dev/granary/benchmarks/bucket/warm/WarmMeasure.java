@@ -22,9 +22,7 @@ import java.util.stream.Stream;
 
 /** Measure of filling a node over one route: the command, a running JVM, and the tools, in turn. */
 public final class WarmMeasure {
-    private static final double LIMIT_GOAL = 1.9;
-    // by the delay in milliseconds: the time of unpacked entries by rclone, divided by warm's
-    private static final Map<Integer, Double> LOOSE_GOALS = Map.of(20, 5.0, 80, 10.0);
+    private static final double RCLONE_GOAL = 1.9;
     private static final double BYTES_PER_REQUEST = 8 << 20;
     private static final int SPARE_REQUESTS = 10;
 
@@ -126,11 +124,12 @@ public final class WarmMeasure {
                 "warm-" + route.name(),
                 "warm, " + route.label() + "; medians of " + settings.rounds() + " rounds",
                 new ReportSection.Column("seconds", "s", 2),
-                new ReportSection.Column("limitRatio", "/ limit", 2),
+                new ReportSection.Column("rcloneRatio", "/ rclone", 2),
                 new ReportSection.Column("megabytesPerSecond", "MB/s", 0),
                 new ReportSection.Column("requests", "requests", 0));
-        Optional<DirectoryFiller> fastest = objects.stream()
-                .min((one, other) -> Double.compare(of(one).median(), of(other).median()));
+        Optional<DirectoryFiller> rclone = objects.stream()
+                .filter(tool -> tool.label().equals(CopyTools.PEER))
+                .findFirst();
         List<DirectoryFiller> rows = new ArrayList<>(List.of(command, running));
         rows.addAll(objects);
         rows.addAll(loose);
@@ -139,37 +138,27 @@ public final class WarmMeasure {
             section.row(
                     filler.label(),
                     median,
-                    ratio(filler, fastest),
+                    ratio(filler, rclone),
                     packBytes / 1e6 / median,
                     requests(filler));
         }
         section.goal(new Goal(
-                "warm / limit, " + route.label(),
+                "warm / rclone, " + route.label(),
                 Goal.Bound.AT_MOST,
-                LIMIT_GOAL,
-                ratio(command, fastest)));
+                RCLONE_GOAL,
+                ratio(command, rclone)));
         section.goal(new Goal(
-                "warm / limit, running JVM, " + route.label(),
+                "warm / rclone, running JVM, " + route.label(),
                 Goal.Bound.AT_MOST,
-                LIMIT_GOAL,
-                ratio(running, fastest)));
-        if (LOOSE_GOALS.containsKey(route.delayMillis())) {
-            double ratio = loose.isEmpty() ? Double.NaN : of(loose.getFirst()).ratioTo(of(command));
-            section.goal(new Goal(
-                    "loose objects by rclone / warm, " + route.label(),
-                    Goal.Bound.AT_LEAST,
-                    LOOSE_GOALS.get(route.delayMillis()),
-                    ratio));
-        }
+                RCLONE_GOAL,
+                ratio(running, rclone)));
         double mostRequests = packBytes / BYTES_PER_REQUEST + SPARE_REQUESTS;
         section.goal(new Goal(
                 "requests of warm, " + route.label(),
                 Goal.Bound.AT_MOST,
                 mostRequests,
                 requests(command)));
-        section.note("limit: the fastest tool for one object of the same bytes"
-                + fastest.map(tool -> ", here " + tool.label()).orElse(", none is installed")
-                + "; requests: "
+        section.note("rclone copies one object of the same bytes; requests: "
                 + (route.statistics().isPresent()
                         ? "as the proxy counts them"
                         : "as the command counts them"));
@@ -184,7 +173,7 @@ public final class WarmMeasure {
         return requests.getOrDefault(filler, new Sample()).median();
     }
 
-    private double ratio(DirectoryFiller filler, Optional<DirectoryFiller> fastest) {
-        return fastest.map(tool -> of(filler).ratioTo(of(tool))).orElse(Double.NaN);
+    private double ratio(DirectoryFiller filler, Optional<DirectoryFiller> rclone) {
+        return rclone.map(tool -> of(filler).ratioTo(of(tool))).orElse(Double.NaN);
     }
 }
