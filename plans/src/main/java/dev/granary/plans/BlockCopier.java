@@ -62,9 +62,8 @@ final class BlockCopier {
         if (cache.isLocal()) {
             openShared(cache, axes, 1);
         } else {
-            axes.forEach(axis -> out.open("for (int " + axis.index() + " = 0; " + axis.index()
-                    + " < " + Math.multiplyExact(axis.count(), axis.step()) + "; "
-                    + step(axis.index().name(), axis.step()) + ")"));
+            axes.forEach(axis -> out.openLoop(
+                    axis.index(), 0, Math.multiplyExact(axis.count(), axis.step()), axis.step()));
         }
         List<AffineIndex> position = offsets(cache);
         String limits = limits(block, position);
@@ -145,8 +144,8 @@ final class BlockCopier {
                     + ELEMENT + " += " + loops.groupItems() + ")");
         } else {
             String start = each == 1 ? ITEM : ITEM + " * " + each;
-            out.open("for (int " + ELEMENT + " = " + start + "; " + ELEMENT + " < min(" + start
-                    + " + " + each + ", " + all + "); " + step(ELEMENT, width) + ")");
+            String end = "min(" + start + " + " + each + ", " + all + ")";
+            out.openLoop(ELEMENT, start, end, width);
         }
         long inner = all;
         for (int i = 0; i < axes.size(); i++) {
@@ -157,10 +156,6 @@ final class BlockCopier {
             value += axis.step() == 1 ? "" : " * " + axis.step();
             out.line("const int " + axis.index() + " = " + value + ";");
         }
-    }
-
-    private static String step(String index, int step) {
-        return step == 1 ? "++" + index : index + " += " + step;
     }
 
     /** Returns the axes with several values, the one with the nearest neighbours innermost. */

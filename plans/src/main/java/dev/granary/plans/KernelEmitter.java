@@ -201,7 +201,7 @@ final class KernelEmitter {
             out.unindented("#pragma unroll");
         }
         String end = isUnrolled ? String.valueOf(loop.extent()) : tails.end(position, satisfied);
-        out.open(header(loop, end));
+        out.openLoop(loop.index(), 0, end, loop.step());
         List<PlacedCache> buffered = copied.stream()
                 .filter(cache -> loop.equals(cache.bufferedLoop()))
                 .toList();
@@ -220,12 +220,6 @@ final class KernelEmitter {
         out.close();
     }
 
-    private static String header(ScheduledLoop loop, String end) {
-        return "for (int " + loop.index() + " = 0; " + loop.index() + " < " + end + "; "
-                + (loop.step() == 1 ? "++" + loop.index() : loop.index() + " += " + loop.step())
-                + ")";
-    }
-
     /** Writes the innermost loop as vectors, and as a loop for an incomplete tile. */
     private void vectorized(int position, Set<PlanLoops.TailLimit> satisfied) {
         ScheduledLoop loop = loops.all().get(position);
@@ -240,7 +234,7 @@ final class KernelEmitter {
             out.open("if (" + complete + ")");
             statement.vector(out, names);
             out.closeAnd("else");
-            out.open(header(loop, tails.end(position, satisfied)));
+            out.openLoop(loop.index(), 0, tails.end(position, satisfied), loop.step());
             out.line(statement.scalar());
             out.close();
             out.close();

@@ -124,8 +124,9 @@ final class CompilerMain {
                 .skip(GEOMETRIES)
                 .map(CompilerMain::geometry)
                 .toList());
-        KernelEngine opened =
-                new DeviceSelection(Backend.ofPath(arguments[2]), arguments[3]).one().open();
+        KernelEngine opened = new DeviceSelection(Backend.ofPath(arguments[2]), arguments[3])
+                .one()
+                .open();
         engine = opened;
         Target target = opened.target();
         return new Response(

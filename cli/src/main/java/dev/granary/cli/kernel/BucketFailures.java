@@ -40,9 +40,7 @@ final class BucketFailures {
             Optional<String> failure = failure(layer, isTarget ? published : new Publications());
             // no failure: an upload may have replaced the damage
             Optional<String> suspicion = suspicion(layer);
-            if (isProbing
-                    && failure.isEmpty()
-                    && (!hasAnswered(layer) || suspicion.isPresent())) {
+            if (isProbing && failure.isEmpty() && (!hasAnswered(layer) || suspicion.isPresent())) {
                 failure = Places.problem(buckets.get(i));
             }
             isEmpty &= failure.isEmpty();
@@ -53,8 +51,8 @@ final class BucketFailures {
     }
 
     private static Optional<String> failure(LayerStatistics layer, Publications published) {
-        Optional<String> cause = layer.failure()
-                .or(() -> published.causes().keySet().stream().findFirst());
+        Optional<String> cause =
+                layer.failure().or(() -> published.causes().keySet().stream().findFirst());
         if (cause.isPresent()) {
             return cause.map(text -> text + counts(layer, published.failed()));
         }

@@ -86,10 +86,7 @@ public final class GetCommand extends OutputCommand {
                 KernelRunner.flush(granary, () -> uploadLimit(granary), progress::passing);
             }
             BucketFailures failures = new BucketFailures(
-                    config.buckets(),
-                    granary.statistics().layers(),
-                    published,
-                    isBucketRequired);
+                    config.buckets(), granary.statistics().layers(), published, isBucketRequired);
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, buildLog.extent());
             failures.addTo(report);

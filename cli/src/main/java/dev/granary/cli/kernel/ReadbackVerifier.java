@@ -68,7 +68,9 @@ final class ReadbackVerifier {
             throws ConfigException, InterruptedException {
         lastReadNanos.set(System.nanoTime());
         Map<Id, String> unreadable = round(ids, progress);
-        for (int more = MAX_ROUNDS - 1; more > 0 && !unreadable.isEmpty() && !isTimedOut(); more--) {
+        for (int more = MAX_ROUNDS - 1;
+                more > 0 && !unreadable.isEmpty() && !isTimedOut();
+                more--) {
             Thread.sleep(pause);
             unreadable = round(unreadable.keySet(), progress);
         }

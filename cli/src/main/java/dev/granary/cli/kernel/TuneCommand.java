@@ -156,7 +156,8 @@ public final class TuneCommand extends OutputCommand {
             report.field("kernel:kernelId", kernel.getId().hash());
             if (!isShowing) {
                 OpenCl.expectLaunches(List.of(tuned.plan().geometry()));
-                report.field("kernel from", Outcome.of(granary.lookup(engine, kernel).source()));
+                report.field(
+                        "kernel from", Outcome.of(granary.lookup(engine, kernel).source()));
                 if (isPublishing) {
                     granary.publish(tuned.descriptor().getId());
                     granary.publish(kernel.getId());
@@ -213,7 +214,9 @@ public final class TuneCommand extends OutputCommand {
                                         + Units.time(outcome.elapsed()) + ", seed "
                                         + outcome.seed()))
                 .line("           " + outcome.counts());
-        outcome.counts().byVerdict().forEach((verdict, count) -> report.data(verdict.toString(), count));
+        outcome.counts()
+                .byVerdict()
+                .forEach((verdict, count) -> report.data(verdict.toString(), count));
         report.data("seed", outcome.seed())
                 .data("elapsedMillis", outcome.elapsed())
                 .field("revision", tuned.descriptor().revision())

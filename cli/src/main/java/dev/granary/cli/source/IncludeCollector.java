@@ -54,7 +54,8 @@ final class IncludeCollector {
      */
     private record Location(Path path, Path place) {
         Location resolve(String name) {
-            return new Location(path.resolve(name).normalize(), place.resolve(name).normalize());
+            return new Location(
+                    path.resolve(name).normalize(), place.resolve(name).normalize());
         }
 
         Location directory() {

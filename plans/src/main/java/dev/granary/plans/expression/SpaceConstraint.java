@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
  * or tile_i * tile_j <= 1024}. Sums and products are of whole numbers of 64 bits. Immutable.
  */
 public final class SpaceConstraint {
-    private static final Pattern TOKEN = Pattern.compile(
-            "\\d{1,18}|[a-z][a-z0-9_]*|'[^']*'|<=|>=|==|!=|[-+*/%()<>]");
+    private static final Pattern TOKEN =
+            Pattern.compile("\\d{1,18}|[a-z][a-z0-9_]*|'[^']*'|<=|>=|==|!=|[-+*/%()<>]");
     private static final Set<String> CONDITIONS = Set.of("or", "<=", ">=", "==", "!=", "<", ">");
 
     private final String text;

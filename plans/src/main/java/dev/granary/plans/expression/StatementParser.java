@@ -63,7 +63,8 @@ public record StatementParser(Map<String, KernelArray> arrays) {
 
     private ValueExpression function(List<Expression> operands) {
         String name = operands.getFirst().token();
-        List<ValueExpression> values = operands.stream().skip(1).map(this::value).toList();
+        List<ValueExpression> values =
+                operands.stream().skip(1).map(this::value).toList();
         return switch (name + " of " + values.size()) {
             case "sqrt of 1" -> values.getFirst().sqrt();
             case "exp of 1" -> values.getFirst().exp();
@@ -86,8 +87,9 @@ public record StatementParser(Map<String, KernelArray> arrays) {
     }
 
     private ArrayAccess access(Expression element) {
-        String name =
-                element.operands().isEmpty() ? "" : element.operands().getFirst().token();
+        String name = element.operands().isEmpty()
+                ? ""
+                : element.operands().getFirst().token();
         KernelArray array = arrays.get(name);
         if (array == null || !element.token().equals("[]")) {
             throw failure("'" + (name.isEmpty() ? element.token() : name)

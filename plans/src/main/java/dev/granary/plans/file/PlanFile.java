@@ -37,8 +37,8 @@ public final class PlanFile {
     /** The key of the parameters and constraints of a space of plans. */
     static final String SPACE = "space";
 
-    private static final Set<String> FILE_KEYS = keys("kernel logic array loop split order unroll"
-            + " vectorize bind cache space");
+    private static final Set<String> FILE_KEYS =
+            keys("kernel logic array loop split order unroll" + " vectorize bind cache space");
     private static final Set<String> ARRAY_KEYS = Set.of("name", "role", "type", "shape", "layout");
     private static final Set<String> LOOP_KEYS = Set.of("index", "iterations");
     private static final Set<String> SPLIT_KEYS = Set.of("index", "size", "inner");
@@ -111,9 +111,8 @@ public final class PlanFile {
                                     .mapToInt(Math::toIntExact)
                                     .toArray()));
             ArrayLayout layout = layout(table);
-            KernelArray placed = layout == null
-                    ? array
-                    : table.checked("layout", () -> array.layout(layout));
+            KernelArray placed =
+                    layout == null ? array : table.checked("layout", () -> array.layout(layout));
             if (arrays.put(array.name(), placed) != null) {
                 throw table.error("name", "there are two arrays " + array.name());
             }
@@ -231,8 +230,7 @@ public final class PlanFile {
         KernelArray array = source == null ? arrays.get(name) : source.array();
         if (array == null) {
             throw table.error(
-                    "source",
-                    "there is no array or cache " + TomlFile.harmless(name) + " before");
+                    "source", "there is no array or cache " + TomlFile.harmless(name) + " before");
         }
         return new ArrayCache(
                 array,

@@ -141,8 +141,7 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
         long first = coordinate.constant();
         long last = coordinate.constant();
         for (Map.Entry<LoopIndex, Long> term : coordinate.terms().entrySet()) {
-            long reach = Math.multiplyExact(
-                    term.getValue(), extent(term.getKey()) - 1L);
+            long reach = Math.multiplyExact(term.getValue(), extent(term.getKey()) - 1L);
             first = Math.addExact(first, Math.min(0, reach));
             last = Math.addExact(last, Math.max(0, reach));
         }

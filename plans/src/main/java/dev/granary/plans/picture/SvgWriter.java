@@ -26,8 +26,7 @@ final class SvgWriter {
     void text(int x, int y, String words, int colour) {
         right = Math.max(right, x + width(words));
         String kind = colour < 0 ? "" : " class=\"c" + colour % LIGHT.size() + "\"";
-        text.append("<text x=\"%s\" y=\"%s\"%s>%s</text>\n"
-                .formatted(x, y, kind, escaped(words)));
+        text.append("<text x=\"%s\" y=\"%s\"%s>%s</text>\n".formatted(x, y, kind, escaped(words)));
     }
 
     /** Writes the outline of an array. */

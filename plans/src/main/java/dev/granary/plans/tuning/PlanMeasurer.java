@@ -31,7 +31,8 @@ final class PlanMeasurer implements AutoCloseable {
      * @param kernels its kernel
      * @param launches the number of launches of one sample
      */
-    record LoadedPlan(KernelPlan plan, LoadedKernels kernels, int launches) implements AutoCloseable {
+    record LoadedPlan(KernelPlan plan, LoadedKernels kernels, int launches)
+            implements AutoCloseable {
         LoadedPlan launches(int number) {
             return new LoadedPlan(plan, kernels, number);
         }

@@ -59,8 +59,7 @@ public final class PlanTuner {
      * @param limits the limits of the engine's device
      */
     public static PlanTuner of(KernelEngine engine, DeviceLimits limits, TuningSettings settings) {
-        return new PlanTuner(
-                engine, limits, settings, (_, _, _) -> {}, UNGUARDED, Ticker.SYSTEM);
+        return new PlanTuner(engine, limits, settings, (_, _, _) -> {}, UNGUARDED, Ticker.SYSTEM);
     }
 
     /** Returns this tuner with a receiver of the result of each plan. */
