@@ -90,7 +90,7 @@ class PlanTunerTest {
     }
 
     private static int count(TunedPlan tuned, Verdict verdict) {
-        return tuned.outcome().counts().byVerdict().get(verdict);
+        return tuned.outcome().counts().byVerdict().getOrDefault(verdict, 0);
     }
 
     private static TuningSettings settings() {
