@@ -3,7 +3,6 @@ package dev.granary.plans;
 import dev.granary.plans.ArrayCache.CopyStrategy;
 import dev.granary.plans.nest.IndexExpression.AffineIndex;
 import dev.granary.plans.nest.LoopIndex;
-import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -198,8 +197,7 @@ final class BlockCopier {
     /** Returns the loops, each iteration of which has a block of its own, for a comment. */
     static String multiples(PlacedCache cache) {
         return cache.multiples().stream()
-                .map(ScheduledLoop::index)
-                .map(LoopIndex::name)
+                .map(loop -> loop.index().name())
                 .collect(Collectors.joining(", "));
     }
 }

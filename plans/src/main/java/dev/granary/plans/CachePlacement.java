@@ -54,12 +54,12 @@ final class CachePlacement {
         if (source != null) {
             checkInside(cache, source, position, trigger);
         }
-        MemoryLocation memory = memory(source);
         MemoryLocation location =
                 Objects.requireNonNullElse(cache.location(), MemoryLocation.PRIVATE);
         Set<ScheduledLoop> covered = covered(position, location);
         ActiveBlock block = ActiveBlock.of(loops, cache.array(), covered);
         PlacedCache around = PlacedCache.copied(source);
+        MemoryLocation memory = around == null ? MemoryLocation.GLOBAL : around.location();
         if (around != null) {
             block = block.within(around.block(), loops);
         }
@@ -69,7 +69,10 @@ final class CachePlacement {
         ElementType type = Objects.requireNonNullElse(cache.elementType(), sourceType);
         ScheduledLoop buffered = cache.isDoubleBuffered() ? outside(trigger) : null;
         layout.strides(block.sizes()); // refuses coefficients that do not suit the block
-        List<Long> strides = strides(cache.array(), around);
+        // the distances of neighbours in the memory that is copied
+        List<Long> strides = around == null
+                ? cache.array().layout().strides(cache.array().shape())
+                : around.strides();
         boolean mayBeElided = cache.isThrifty()
                 && type == sourceType
                 && (cache.location() == null || location == memory)
@@ -91,12 +94,12 @@ final class CachePlacement {
                 location,
                 isElided,
                 hasSection
-                        ? ThriftySection.of(
+                        ? ThriftySection.condition(
                                 loops,
                                 block,
                                 strides,
                                 sizes -> isContiguous(strides, sizes, layout))
-                        : ThriftySection.NONE,
+                        : "",
                 buffered,
                 Objects.requireNonNullElse(cache.doubleBufferLocation(), MemoryLocation.PRIVATE),
                 cache.isVectorized(),
@@ -292,16 +295,6 @@ final class CachePlacement {
         ArrayLayout of = source == null ? cache.array().layout() : source.layout();
         // coefficients are those of the whole source, whose order has no name
         return of.order() == ArrayLayout.Order.COEFFICIENTS ? ArrayLayout.FIRST_MAJOR : of;
-    }
-
-    private static MemoryLocation memory(@Nullable PlacedCache source) {
-        PlacedCache copied = PlacedCache.copied(source);
-        return copied == null ? MemoryLocation.GLOBAL : copied.location();
-    }
-
-    /** Returns the distances of neighbours in the memory that a cache copies. */
-    private static List<Long> strides(KernelArray array, @Nullable PlacedCache copied) {
-        return copied == null ? array.layout().strides(array.shape()) : copied.strides();
     }
 
     /** Returns true if a block is in consecutive places of its source, in the cache's order. */

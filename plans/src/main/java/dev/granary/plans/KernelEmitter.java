@@ -170,7 +170,7 @@ final class KernelEmitter {
     /** Writes the loops inside of a cache twice: without it for its section, and with it. */
     private void sections(PlacedCache cache, Set<PlanLoops.TailLimit> satisfied) {
         decided.add(cache);
-        out.open("if (" + cache.section().condition() + ")");
+        out.open("if (" + cache.section() + ")");
         stages.leaveOut(cache);
         emit(cache.trigger(), new HashSet<>(satisfied));
         stages.use(cache);

@@ -106,7 +106,7 @@ public final class PopulateCommand extends OutputCommand {
             paramLabel = "I/N",
             converter = Converters.Part.class,
             description = "only part I of N: give each of N machines another I, from 1 to N")
-    private @Nullable Shard shard;
+    private Shard shard = Shard.WHOLE;
 
     @Option(
             names = "--fresh",
@@ -135,7 +135,6 @@ public final class PopulateCommand extends OutputCommand {
         if (junit != null && !Files.isDirectory(junit.toAbsolutePath().resolveSibling("."))) {
             throw new UsageException("there is no directory for --junit " + junit + "; create it");
         }
-        Shard part = shard == null ? Shard.WHOLE : shard;
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         // also deleted when a signal ends this process, after its compilers were killed
         try (TemporaryDirectory temporary = new TemporaryDirectory("granary-populate-")) {
@@ -143,13 +142,13 @@ public final class PopulateCommand extends OutputCommand {
             if (isFresh) {
                 config.directory(temporary.path().resolve("fresh"));
             }
-            return populate(config.build(), temporary.path(), threads, part, kernels);
+            return populate(config.build(), temporary.path(), threads, kernels);
         }
     }
 
     /** Compiles and publishes part of the kernels. */
     private int populate(
-            GranaryConfig config, Path temporary, int threads, Shard part, List<KernelSpec> all)
+            GranaryConfig config, Path temporary, int threads, List<KernelSpec> all)
             throws Exception {
         BucketConfig bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)
@@ -164,7 +163,7 @@ public final class PopulateCommand extends OutputCommand {
             throw new CommandFailedException(
                     bucket.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
-        List<KernelSpec> kernels = part.of(all);
+        List<KernelSpec> kernels = shard.of(all);
         Publications published = new Publications();
         GranaryBuilder builder = Granary.builder().config(config).published(published);
         if (!isUnpacked) {
@@ -212,9 +211,9 @@ public final class PopulateCommand extends OutputCommand {
             List<KernelResult> results = population.results();
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, buildLog.extent());
-            report.data("shard", part);
-            if (shard != null) {
-                report.line("part " + part + ": " + Units.count(kernels.size()) + " of "
+            report.data("shard", shard);
+            if (!shard.equals(Shard.WHOLE)) {
+                report.line("part " + shard + ": " + Units.count(kernels.size()) + " of "
                         + Units.plural(all.size(), "kernel"));
             }
             population.addTo(

@@ -77,7 +77,7 @@ final class ArrayDrawing {
                 y = below + GAP / 2;
             }
             out.text(x, y + HEADER - 8, label, -1);
-            out.array(x, y + HEADER, plane.width(), plane.height());
+            out.rectangle("array", x, y + HEADER, plane.width(), plane.height());
             for (int i = 0; i < caches.size(); i++) {
                 if (caches.get(i).array().equals(array.name())) {
                     blocks(caches.get(i), i, plane, x, y + HEADER);

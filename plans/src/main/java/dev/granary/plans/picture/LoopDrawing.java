@@ -35,6 +35,7 @@ final class LoopDrawing {
 
     /** Draws the loops, and returns the coordinate below them. */
     int draw() {
+        String logic = plan.schedule().nest().logic().toString();
         int[] tops = new int[caches.size()];
         for (int position = 0; position <= loops.size(); position++) {
             copies(position);
@@ -44,7 +45,7 @@ final class LoopDrawing {
                 }
             }
             boolean isLoop = position < loops.size();
-            line(position, isLoop ? header(loops.get(position)) : statement(), -1);
+            line(position, isLoop ? header(loops.get(position)) : logic, -1);
             if (isLoop) {
                 fetches(position);
             }
@@ -62,10 +63,6 @@ final class LoopDrawing {
                 .map(bound -> bound.getKey() + "  ")
                 .collect(Collectors.joining());
         return (axis.isEmpty() ? "for  " : axis) + loop;
-    }
-
-    private String statement() {
-        return plan.schedule().nest().logic().toString();
     }
 
     /** Draws the copies before a loop. */

@@ -29,18 +29,14 @@ final class SvgWriter {
         text.append("<text x=\"%s\" y=\"%s\"%s>%s</text>\n".formatted(x, y, kind, escaped(words)));
     }
 
-    /** Writes the outline of an array. */
-    void array(int x, int y, int width, int height) {
-        rectangle("array", x, y, width, height);
-    }
-
     /** Writes a filled or a dashed rectangle in the colour of a cache. */
     void block(int x, int y, int width, int height, int colour, boolean isFilled) {
         String kind = (isFilled ? "block c" : "outline c") + colour % LIGHT.size();
         rectangle(kind, x, y, width, height);
     }
 
-    private void rectangle(String kind, int x, int y, int width, int height) {
+    /** Writes a rectangle of a class of the style sheet. */
+    void rectangle(String kind, int x, int y, int width, int height) {
         text.append("<rect class=\"%s\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>\n"
                 .formatted(kind, x, y, width, height));
     }
