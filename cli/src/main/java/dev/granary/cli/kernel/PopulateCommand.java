@@ -147,8 +147,7 @@ public final class PopulateCommand extends OutputCommand {
     }
 
     /** Compiles and publishes part of the kernels. */
-    private int populate(
-            GranaryConfig config, Path temporary, int threads, List<KernelSpec> all)
+    private int populate(GranaryConfig config, Path temporary, int threads, List<KernelSpec> all)
             throws Exception {
         BucketConfig bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)
