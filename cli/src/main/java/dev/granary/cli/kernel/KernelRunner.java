@@ -34,12 +34,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
 
 /** Runner that gets the kernels of a manifest through the cache. */
 final class KernelRunner {
-    private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
-
     private final Granary granary;
     private final Engine<KernelDescriptor, ?> engine;
 
@@ -55,24 +52,6 @@ final class KernelRunner {
                 .map(Launch::geometry)
                 .distinct()
                 .toList();
-    }
-
-    /**
-     * Waits for uploads, until all are done, the limit has passed or this thread is interrupted.
-     *
-     * @param limitNanos the limit, which may change meanwhile
-     * @param progress receives the time that has passed, about every second
-     */
-    static void flush(Granary granary, LongSupplier limitNanos, Consumer<String> progress) {
-        long start = System.nanoTime();
-        while (!Thread.currentThread().isInterrupted()) {
-            long elapsed = System.nanoTime() - start;
-            long left = limitNanos.getAsLong() - elapsed;
-            if (granary.flush(Duration.ofNanos(Math.clamp(left, 0, PROGRESS_NANOS))) || left <= 0) {
-                return;
-            }
-            progress.accept(TimeUnit.NANOSECONDS.toSeconds(elapsed) + " s");
-        }
     }
 
     /**

@@ -41,7 +41,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 
 /**
  * {@code granary populate}: compiles the kernels that are not cached yet and publishes them, for
@@ -193,12 +192,13 @@ public final class PopulateCommand extends OutputCommand {
             obtained.forEach(result -> publishAgain(granary, position, result));
             try (ProgressLine progress =
                     new ProgressLine(err(), "publishing", 0).watching(granary)) {
-                KernelRunner.flush(
-                        granary,
-                        () -> TimeUnit.SECONDS.toNanos(uploadLimit),
-                        time -> progress.passing(
-                                Units.plural(published.stored() + published.present(), "entry")
-                                        + ", " + time));
+                for (int second = 0;
+                        second < uploadLimit && !granary.flush(Duration.ofSeconds(1));
+                        second++) {
+                    progress.passing(
+                            Units.plural(published.stored() + published.present(), "entry") + ", "
+                                    + second + " s");
+                }
             }
             Population population = new Population(bucket, position, published, obtained);
             ReadbackVerifier readback = new ReadbackVerifier(bucket);

@@ -12,10 +12,12 @@ import dev.granary.s3.BucketTier;
 
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -90,24 +92,22 @@ final class ReadbackVerifier {
             if (reader instanceof BucketTier tier) {
                 waits.watch(bucket.name(), tier.traffic()::quiet);
             }
-            Map<Id, Future<Optional<String>>> results = new LinkedHashMap<>();
-            ids.forEach(id -> results.put(id, threads.submit(() -> problem(id, reader, progress))));
+            List<Callable<Optional<String>>> reads = ids.stream()
+                    .<Callable<Optional<String>>>map(id -> () -> problem(id, reader, progress))
+                    .toList();
+            Iterator<Future<Optional<String>>> results =
+                    threads.invokeAll(reads).iterator();
             Map<Id, String> unreadable = new LinkedHashMap<>();
-            for (Map.Entry<Id, Future<Optional<String>>> result : results.entrySet()) {
-                cause(result.getValue()).ifPresent(cause -> unreadable.put(result.getKey(), cause));
+            for (Id id : ids) {
+                Future<Optional<String>> result = results.next();
+                Optional<String> cause = result.state() == Future.State.FAILED
+                        ? Optional.of(result.exceptionNow().toString())
+                        : result.resultNow();
+                cause.ifPresent(text -> unreadable.put(id, text));
             }
             return unreadable;
         } finally {
             threads.shutdownNow();
-        }
-    }
-
-    private static Optional<String> cause(Future<Optional<String>> result)
-            throws InterruptedException {
-        try {
-            return result.get();
-        } catch (ExecutionException e) {
-            return Optional.of(String.valueOf(e.getCause()));
         }
     }
 

@@ -237,9 +237,11 @@ public final class KernelManifest {
             KernelSpec earlier = kernels.get(equal);
             kernels.set(
                     equal,
-                    earlier.recorded(
+                    earlier.with(
                             earlier.name(),
-                            earlier.recorded().orElseThrow().withIds(inputs.ids())));
+                            earlier.sources(),
+                            earlier.options(),
+                            earlier.recorded().map(all -> all.withIds(inputs.ids()))));
             return;
         }
         String name = kernel.name();
@@ -248,7 +250,7 @@ public final class KernelManifest {
                 number++) {
             name = kernel.name() + "-" + number;
         }
-        add(table, kernel.recorded(name, inputs));
+        add(table, kernel.with(name, kernel.sources(), kernel.options(), kernel.recorded()));
     }
 
     private static List<Object> recordedInputs(KernelSpec kernel) {
