@@ -195,9 +195,8 @@ public final class PopulateCommand extends OutputCommand {
                 for (int second = 0;
                         second < uploadLimit && !granary.flush(Duration.ofSeconds(1));
                         second++) {
-                    progress.passing(
-                            Units.plural(published.stored() + published.present(), "entry") + ", "
-                                    + second + " s");
+                    progress.passing(Units.plural(published.stored() + published.present(), "entry")
+                            + ", " + second + " s");
                 }
             }
             Population population = new Population(bucket, position, published, obtained);
