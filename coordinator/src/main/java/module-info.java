@@ -21,5 +21,6 @@ module dev.granary.coordinator {
     exports dev.granary.coordinator.tier to
             dev.granary.cli;
     exports dev.granary.coordinator.toml to
-            dev.granary.cli;
+            dev.granary.cli,
+            dev.granary.plans;
 }

@@ -70,7 +70,7 @@ import java.util.Set;
             "The launcher ./granary of a source tree",
             "  demo               three machines that share real kernels through a bucket",
             "  test               build everything and run all tests",
-            "  bench              benchmarks: restore, memory, local, start, crash, bucket, plans",
+            "  bench              restore, memory, local, start, crash, bucket, plans",
             "  server             an S3 server: ceph, swift, embedded; delay, a proxy",
             "  conformance        the contract suite of object stores on an S3 server",
             "  mvn                Maven with the JDK that the launcher found",

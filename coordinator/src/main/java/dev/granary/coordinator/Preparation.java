@@ -92,8 +92,7 @@ public record Preparation(
                 Collections.shuffle(order);
                 Queue<D> claimed = new ConcurrentLinkedQueue<>();
                 int compilers = Runtime.getRuntime().availableProcessors();
-                inParallel(
-                        compilers, order, descriptor -> compile(engine, descriptor, claimed));
+                inParallel(compilers, order, descriptor -> compile(engine, descriptor, claimed));
                 inParallel(FINDERS, claimed, descriptor -> compile(engine, descriptor));
                 Throwable broken = failure.get();
                 if (broken == null) {

@@ -151,8 +151,7 @@ class FleetClaimsTest {
                 try (Granary granary = Granary.open(config)) {
                     fleet.requests();
                     granary.lookup(fleet.engine, FakeDescriptor.of("a"));
-                    assertTrue(
-                            fleet.requests().stream().noneMatch(each -> each.contains("claim")));
+                    assertTrue(fleet.requests().stream().noneMatch(each -> each.contains("claim")));
                 }
             }
         }

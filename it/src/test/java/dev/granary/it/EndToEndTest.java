@@ -130,7 +130,8 @@ class EndToEndTest {
             // an entry and its claim; none if a busy machine skips the bucket
             long puts = server.requests().put();
             assertTrue(
-                    puts <= 2 * TestManifests.COUNT && puts >= 2 * TestManifests.COUNT - skipped(ci),
+                    puts <= 2 * TestManifests.COUNT
+                            && puts >= 2 * TestManifests.COUNT - skipped(ci),
                     () -> puts + " PUT, " + ci);
             // One for the check; one for each miss, and one for packs; then one to read back each
             // entry, and one for packs again.

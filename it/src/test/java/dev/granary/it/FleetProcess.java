@@ -93,8 +93,7 @@ final class FleetProcess {
         @Override
         public Code create(Kernel kernel) {
             try {
-                Files.writeString(
-                        compiles, kernel.name() + "\n", UTF_8, StandardOpenOption.APPEND);
+                Files.writeString(compiles, kernel.name() + "\n", UTF_8, StandardOpenOption.APPEND);
                 Thread.sleep(millis);
             } catch (IOException e) {
                 throw new UncheckedIOException(e);

@@ -142,8 +142,9 @@ class FleetProcessTest {
                 assertEquals(kernels, end.get(1) + end.get(2));
             }
             assertEquals(kernels, compiles().size());
-            compiles().forEach((kernel, times) ->
-                    assertTrue(times <= 1 + kills, () -> kernel + ": " + times + " compiles"));
+            compiles()
+                    .forEach((kernel, times) -> assertTrue(
+                            times <= 1 + kills, () -> kernel + ": " + times + " compiles"));
         }
     }
 }

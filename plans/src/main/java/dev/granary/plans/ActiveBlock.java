@@ -33,11 +33,7 @@ record ActiveBlock(
      */
     record Limit(int dimension, AffineIndex base, int factor, long end) {
         Limit replace(LoopIndex index, AffineIndex value) {
-            return new Limit(
-                    dimension,
-                    base.replace(each -> each.equals(index) ? value : AffineIndex.of(each)),
-                    factor,
-                    end);
+            return new Limit(dimension, base.replace(index, value), factor, end);
         }
 
         /** Returns the condition as an expression of C. */
@@ -54,10 +50,7 @@ record ActiveBlock(
     /** Returns the block for another value of a loop outside of it. */
     ActiveBlock at(LoopIndex index, AffineIndex value) {
         return new ActiveBlock(
-                lower.stream()
-                        .map(each -> each.replace(
-                                one -> one.equals(index) ? value : AffineIndex.of(one)))
-                        .toList(),
+                lower.stream().map(each -> each.replace(index, value)).toList(),
                 sizes,
                 limits.stream().map(limit -> limit.replace(index, value)).toList(),
                 isDense);
@@ -124,12 +117,12 @@ record ActiveBlock(
                 }
                 lower.add(first.linear(_ -> true).add(AffineIndex.of(start)));
                 sizes.add(Math.toIntExact(end - start + 1));
-                if (coordinates.stream().distinct().count() == 1 && isAlone(first(coordinates))) {
-                    isDense &= Math.abs(factor(first(coordinates))) == 1
-                            || reach(first(coordinates)) == 0;
-                    addTails(limits, r, first(coordinates));
+                AffineIndex only = coordinates.getFirst();
+                if (coordinates.stream().allMatch(only::equals) && only.terms().size() == 1) {
+                    isDense &= Math.abs(factor(only)) == 1 || reach(only) == 0;
+                    addTails(limits, r, only);
                 } else {
-                    isDense &= first(coordinates).terms().isEmpty();
+                    isDense &= only.terms().isEmpty();
                     addRange(limits, r, coordinates, lower.getLast());
                 }
             }
@@ -142,10 +135,6 @@ record ActiveBlock(
             return coordinate.replace(dimension -> loops.schedule().nest().extent(dimension) == 1
                     ? AffineIndex.of(0)
                     : AffineIndex.of(dimension));
-        }
-
-        private static AffineIndex first(List<AffineIndex> coordinates) {
-            return coordinates.getFirst();
         }
 
         /** Returns the largest sum of the covered loops of a dimension. */
@@ -178,10 +167,6 @@ record ActiveBlock(
                 sum = sum.add(AffineIndex.of(Math.min(0, term.getValue() * reach(term.getKey()))));
             }
             return sum;
-        }
-
-        private boolean isAlone(AffineIndex coordinate) {
-            return coordinate.terms().size() == 1;
         }
 
         private static long factor(AffineIndex coordinate) {
@@ -217,11 +202,7 @@ record ActiveBlock(
             int extent = loops.schedule().nest().extent(dimension);
             long last = outside.stream().mapToLong(ScheduledLoop::last).sum() + reach(dimension);
             if (last >= extent) {
-                AffineIndex sum = outside.stream()
-                        .map(ScheduledLoop::index)
-                        .map(AffineIndex::of)
-                        .reduce(AffineIndex.of(0), AffineIndex::add);
-                limits.add(limit(r, sum, coordinate, extent));
+                limits.add(limit(r, PlanLoops.sum(outside), coordinate, extent));
             }
         }
 

@@ -3,11 +3,13 @@ package dev.granary.plans;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.KernelArray.ArrayLayout;
+import dev.granary.plans.nest.KernelArray.ArrayRole;
 import dev.granary.plans.nest.LoopIndex;
 
 import org.jspecify.annotations.Nullable;
 
 import java.util.Locale;
+import java.util.Objects;
 import java.util.stream.Stream;
 
 /**
@@ -52,33 +54,79 @@ public record ArrayCache(
      * @throws IllegalArgumentException if they exclude each other, or do not suit the array's role
      */
     public ArrayCache {
-        CacheArguments.check(
-                array,
-                Stream.of(index, level, maxElements)
-                        .filter(each -> each != null)
-                        .count(),
-                Stream.of(triggerIndex, triggerLevel)
-                        .filter(each -> each != null)
-                        .count());
-        CacheArguments.checkLocations(array, location, isDoubleBuffered, doubleBufferLocation);
-        if (level != null && triggerLevel != null && triggerLevel < level) {
-            throw new IllegalArgumentException("The cache of " + array + " has the trigger level "
-                    + triggerLevel + " inside of its level " + level
-                    + "; the trigger level must be at least the level");
+        requirePositive(array, "level", level);
+        requirePositive(array, "maximum of elements", maxElements);
+        requirePositive(array, "trigger level", triggerLevel);
+        String name = "The cache of " + array;
+        long places =
+                Stream.of(index, level, maxElements).filter(Objects::nonNull).count();
+        require(
+                places == 1,
+                name + " needs exactly one of index, level and maximum of elements; it has "
+                        + (places == 0 ? "none" : places));
+        require(
+                triggerIndex == null || triggerLevel == null,
+                name + " has a trigger index and a trigger level; at most one is possible");
+        boolean hasTrigger = triggerIndex != null || triggerLevel != null;
+        requireReadOnly(array, "trigger", hasTrigger);
+        require(
+                location != MemoryLocation.GLOBAL,
+                name + " cannot be in global memory, where the array is; use local or private");
+        require(
+                location != MemoryLocation.CONSTANT || array.role() == ArrayRole.CONSTANT,
+                "Only an array with the role constant can be in constant memory; " + array
+                        + " has the role " + array.role());
+        requireReadOnly(array, "double buffer", isDoubleBuffered);
+        require(
+                doubleBufferLocation == null || isDoubleBuffered,
+                name + " has a location of a double buffer, but no double buffer");
+        require(
+                doubleBufferLocation == null
+                        || doubleBufferLocation == MemoryLocation.LOCAL
+                        || doubleBufferLocation == MemoryLocation.PRIVATE,
+                "The double buffer of the cache of " + array
+                        + " can be in local or private memory, not in " + doubleBufferLocation);
+        require(
+                doubleBufferLocation != MemoryLocation.LOCAL || location == MemoryLocation.LOCAL,
+                "The double buffer of the cache of " + array + " cannot be in local memory, since"
+                        + " the cache is not: each work-item has a cache of its own");
+        require(
+                level == null || triggerLevel == null || triggerLevel >= level,
+                name + " has the trigger level " + triggerLevel + " inside of its level " + level
+                        + "; the trigger level must be at least the level");
+        boolean isPlain = source == null
+                && layout == null
+                && elementType == null
+                && !isDoubleBuffered
+                && !isVectorized
+                && strategy == null
+                && !hasTrigger;
+        require(
+                location != MemoryLocation.CONSTANT || isPlain,
+                name + " in constant memory is the array itself: it has no source cache, trigger,"
+                        + " layout, element type, double buffer, vectors or strategy");
+    }
+
+    private static void require(boolean isKept, String rule) {
+        if (!isKept) {
+            throw new IllegalArgumentException(rule);
         }
-        if (location == MemoryLocation.CONSTANT
-                && (source != null
-                        || layout != null
-                        || elementType != null
-                        || isDoubleBuffered
-                        || isVectorized
-                        || strategy != null
-                        || triggerIndex != null
-                        || triggerLevel != null)) {
-            throw new IllegalArgumentException("The cache of " + array + " in constant memory is"
-                    + " the array itself: it has no source cache, trigger, layout, element type,"
-                    + " double buffer, vectors or strategy");
-        }
+    }
+
+    private static void requirePositive(
+            KernelArray array, String argument, @Nullable Number value) {
+        require(
+                value == null || value.longValue() > 0,
+                "The " + argument + " of the cache of " + array + " must be positive, not "
+                        + value);
+    }
+
+    private static void requireReadOnly(KernelArray array, String argument, boolean isGiven) {
+        require(
+                !isGiven || array.role().isReadOnly(),
+                "Only an input or a constant can have a " + argument + ", since copies of one"
+                        + " element would differ after a write; " + array + " has the role "
+                        + array.role());
     }
 
     /** Returns a builder of a cache of an array. */
@@ -127,13 +175,13 @@ public record ArrayCache(
 
         /** Caches the block of the innermost loops, as many as {@code value}. */
         public Builder level(int value) {
-            level = (int) CacheArguments.positive(array, "level", value);
+            level = value;
             return this;
         }
 
         /** Caches the largest block that does not exceed that number of elements. */
         public Builder maxElements(long value) {
-            maxElements = CacheArguments.positive(array, "maximum of elements", value);
+            maxElements = value;
             return this;
         }
 
@@ -145,7 +193,7 @@ public record ArrayCache(
 
         /** Copies all blocks at once before the innermost loops, as many as {@code value}. */
         public Builder triggerLevel(int value) {
-            triggerLevel = (int) CacheArguments.positive(array, "trigger level", value);
+            triggerLevel = value;
             return this;
         }
 

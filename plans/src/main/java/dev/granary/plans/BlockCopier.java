@@ -3,7 +3,6 @@ package dev.granary.plans;
 import dev.granary.plans.ArrayCache.CopyStrategy;
 import dev.granary.plans.nest.IndexExpression.AffineIndex;
 import dev.granary.plans.nest.LoopIndex;
-import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -62,9 +61,8 @@ final class BlockCopier {
         if (cache.isLocal()) {
             openShared(cache, axes, 1);
         } else {
-            axes.forEach(axis -> out.open("for (int " + axis.index() + " = 0; " + axis.index()
-                    + " < " + Math.multiplyExact(axis.count(), axis.step()) + "; "
-                    + step(axis.index().name(), axis.step()) + ")"));
+            axes.forEach(axis -> out.openLoop(
+                    axis.index(), 0, Math.multiplyExact(axis.count(), axis.step()), axis.step()));
         }
         List<AffineIndex> position = offsets(cache);
         String limits = limits(block, position);
@@ -145,8 +143,8 @@ final class BlockCopier {
                     + ELEMENT + " += " + loops.groupItems() + ")");
         } else {
             String start = each == 1 ? ITEM : ITEM + " * " + each;
-            out.open("for (int " + ELEMENT + " = " + start + "; " + ELEMENT + " < min(" + start
-                    + " + " + each + ", " + all + "); " + step(ELEMENT, width) + ")");
+            String end = "min(" + start + " + " + each + ", " + all + ")";
+            out.openLoop(ELEMENT, start, end, width);
         }
         long inner = all;
         for (int i = 0; i < axes.size(); i++) {
@@ -157,10 +155,6 @@ final class BlockCopier {
             value += axis.step() == 1 ? "" : " * " + axis.step();
             out.line("const int " + axis.index() + " = " + value + ";");
         }
-    }
-
-    private static String step(String index, int step) {
-        return step == 1 ? "++" + index : index + " += " + step;
     }
 
     /** Returns the axes with several values, the one with the nearest neighbours innermost. */
@@ -203,8 +197,7 @@ final class BlockCopier {
     /** Returns the loops, each iteration of which has a block of its own, for a comment. */
     static String multiples(PlacedCache cache) {
         return cache.multiples().stream()
-                .map(ScheduledLoop::index)
-                .map(LoopIndex::name)
+                .map(loop -> loop.index().name())
                 .collect(Collectors.joining(", "));
     }
 }

@@ -5,6 +5,7 @@ import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.KernelArray.ArrayLayout;
+import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopSchedule.ScheduledLoop;
 
 import org.jspecify.annotations.Nullable;
@@ -53,12 +54,12 @@ final class CachePlacement {
         if (source != null) {
             checkInside(cache, source, position, trigger);
         }
-        MemoryLocation memory = memory(source);
         MemoryLocation location =
                 Objects.requireNonNullElse(cache.location(), MemoryLocation.PRIVATE);
         Set<ScheduledLoop> covered = covered(position, location);
         ActiveBlock block = ActiveBlock.of(loops, cache.array(), covered);
         PlacedCache around = PlacedCache.copied(source);
+        MemoryLocation memory = around == null ? MemoryLocation.GLOBAL : around.location();
         if (around != null) {
             block = block.within(around.block(), loops);
         }
@@ -68,7 +69,10 @@ final class CachePlacement {
         ElementType type = Objects.requireNonNullElse(cache.elementType(), sourceType);
         ScheduledLoop buffered = cache.isDoubleBuffered() ? outside(trigger) : null;
         layout.strides(block.sizes()); // refuses coefficients that do not suit the block
-        List<Long> strides = strides(cache.array(), around);
+        // the distances of neighbours in the memory that is copied
+        List<Long> strides = around == null
+                ? cache.array().layout().strides(cache.array().shape())
+                : around.strides();
         boolean mayBeElided = cache.isThrifty()
                 && type == sourceType
                 && (cache.location() == null || location == memory)
@@ -90,17 +94,17 @@ final class CachePlacement {
                 location,
                 isElided,
                 hasSection
-                        ? ThriftySection.of(
+                        ? ThriftySection.condition(
                                 loops,
                                 block,
                                 strides,
                                 sizes -> isContiguous(strides, sizes, layout))
-                        : ThriftySection.NONE,
+                        : "",
                 buffered,
                 Objects.requireNonNullElse(cache.doubleBufferLocation(), MemoryLocation.PRIVATE),
                 cache.isVectorized(),
                 Objects.requireNonNullElse(cache.strategy(), CopyStrategy.STRIPED));
-        CacheChecks.check(loops, result, covered);
+        check(result, covered);
         return result;
     }
 
@@ -234,6 +238,56 @@ final class CachePlacement {
                 .orElse(null);
     }
 
+    /** Checks the rules that keep work-items from each other's elements, and the sizes. */
+    private void check(PlacedCache cache, Set<ScheduledLoop> covered) {
+        PlacedCache source = cache.copiedSource();
+        if (source != null && source.location() == MemoryLocation.PRIVATE && cache.isLocal()) {
+            throw new IllegalArgumentException("The cache of " + cache.array() + " in local memory"
+                    + " cannot copy one in private memory: work-items read no private memory of"
+                    + " others");
+        }
+        ScheduledLoop loop = cache.bufferedLoop();
+        if (loop != null && source != null && loops.position(loop.index()) < source.position()) {
+            throw new IllegalArgumentException("The cache of " + cache.array() + " cannot be double"
+                    + " buffered along " + loop.index() + ": the cache that it copies has no"
+                    + " element of the next iteration; double buffer that one");
+        }
+        if (cache.position() == loops.count() && loops.schedule().vectorized().isPresent()) {
+            throw new IllegalArgumentException("The cache of " + cache.array() + " has room for one"
+                    + " element, but the innermost loop is vectorized; allow more elements");
+        }
+        try {
+            Math.toIntExact(Math.multiplyExact(cache.blocks(), cache.span()));
+        } catch (ArithmeticException e) {
+            throw new IllegalArgumentException(
+                    "The cache of " + cache.array() + " has 2^31 elements or more");
+        }
+        if (!cache.array().role().isReadOnly()) {
+            checkWrites(cache, covered);
+        }
+    }
+
+    /** Refuses blocks of a written array that contain elements of other work-items or groups. */
+    private void checkWrites(PlacedCache cache, Set<ScheduledLoop> covered) {
+        for (LoopIndex dimension : loops.schedule().nest().extents().keySet()) {
+            List<ScheduledLoop> all = loops.variable(dimension);
+            for (int outer = 0; outer < all.size(); outer++) {
+                for (ScheduledLoop inner : all.subList(outer + 1, all.size())) {
+                    if (covered.contains(all.get(outer))
+                            && !covered.contains(inner)
+                            && loops.isBound(inner)) {
+                        throw new IllegalArgumentException("The cache of " + cache.array()
+                                + " would contain elements that other work-items write, since "
+                                + inner.index() + " is bound and inside of the tiles of "
+                                + all.get(outer).index() + "; bind "
+                                + all.get(outer).index()
+                                + (cache.isLocal() ? "" : ", or use local memory"));
+                    }
+                }
+            }
+        }
+    }
+
     private static ArrayLayout layout(ArrayCache cache, @Nullable PlacedCache source) {
         if (cache.layout() != null) {
             return cache.layout();
@@ -241,16 +295,6 @@ final class CachePlacement {
         ArrayLayout of = source == null ? cache.array().layout() : source.layout();
         // coefficients are those of the whole source, whose order has no name
         return of.order() == ArrayLayout.Order.COEFFICIENTS ? ArrayLayout.FIRST_MAJOR : of;
-    }
-
-    private static MemoryLocation memory(@Nullable PlacedCache source) {
-        PlacedCache copied = PlacedCache.copied(source);
-        return copied == null ? MemoryLocation.GLOBAL : copied.location();
-    }
-
-    /** Returns the distances of neighbours in the memory that a cache copies. */
-    private static List<Long> strides(KernelArray array, @Nullable PlacedCache copied) {
-        return copied == null ? array.layout().strides(array.shape()) : copied.strides();
     }
 
     /** Returns true if a block is in consecutive places of its source, in the cache's order. */

@@ -65,10 +65,7 @@ record ElementPlaces(
                 space,
                 isArgument,
                 strides,
-                lower.stream()
-                        .map(each -> each.replace(
-                                one -> one.equals(index) ? value : AffineIndex.of(one)))
-                        .toList(),
+                lower.stream().map(each -> each.replace(index, value)).toList(),
                 multiples,
                 span);
     }

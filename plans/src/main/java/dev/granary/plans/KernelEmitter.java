@@ -89,8 +89,7 @@ final class KernelEmitter {
     }
 
     private String describe(ScheduledLoop loop) {
-        return loop.index() + " < " + loop.extent()
-                + (loop.step() == 1 ? "" : " by " + loop.step())
+        return loop
                 + loops.bindings().entrySet().stream()
                         .filter(bound -> bound.getValue().equals(loop.index()))
                         .map(bound -> " (" + bound.getKey() + ")")
@@ -171,7 +170,7 @@ final class KernelEmitter {
     /** Writes the loops inside of a cache twice: without it for its section, and with it. */
     private void sections(PlacedCache cache, Set<PlanLoops.TailLimit> satisfied) {
         decided.add(cache);
-        out.open("if (" + cache.section().condition() + ")");
+        out.open("if (" + cache.section() + ")");
         stages.leaveOut(cache);
         emit(cache.trigger(), new HashSet<>(satisfied));
         stages.use(cache);
@@ -202,7 +201,7 @@ final class KernelEmitter {
             out.unindented("#pragma unroll");
         }
         String end = isUnrolled ? String.valueOf(loop.extent()) : tails.end(position, satisfied);
-        out.open(header(loop, end));
+        out.openLoop(loop.index(), 0, end, loop.step());
         List<PlacedCache> buffered = copied.stream()
                 .filter(cache -> loop.equals(cache.bufferedLoop()))
                 .toList();
@@ -221,12 +220,6 @@ final class KernelEmitter {
         out.close();
     }
 
-    private static String header(ScheduledLoop loop, String end) {
-        return "for (int " + loop.index() + " = 0; " + loop.index() + " < " + end + "; "
-                + (loop.step() == 1 ? "++" + loop.index() : loop.index() + " += " + loop.step())
-                + ")";
-    }
-
     /** Writes the innermost loop as vectors, and as a loop for an incomplete tile. */
     private void vectorized(int position, Set<PlanLoops.TailLimit> satisfied) {
         ScheduledLoop loop = loops.all().get(position);
@@ -241,7 +234,7 @@ final class KernelEmitter {
             out.open("if (" + complete + ")");
             statement.vector(out, names);
             out.closeAnd("else");
-            out.open(header(loop, tails.end(position, satisfied)));
+            out.openLoop(loop.index(), 0, tails.end(position, satisfied), loop.step());
             out.line(statement.scalar());
             out.close();
             out.close();

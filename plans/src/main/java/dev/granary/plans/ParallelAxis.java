@@ -1,5 +1,6 @@
 package dev.granary.plans;
 
+import java.util.Arrays;
 import java.util.Locale;
 
 /** An axis of a launch that replaces a loop: one iteration for each work-group or work-item. */
@@ -37,12 +38,10 @@ public enum ParallelAxis {
 
     /** Returns the axis of work-groups or of work-items in a dimension. */
     static ParallelAxis of(boolean isItem, int dimension) {
-        return switch (dimension) {
-            case 0 -> isItem ? ITEM_X : GROUP_X;
-            case 1 -> isItem ? ITEM_Y : GROUP_Y;
-            case 2 -> isItem ? ITEM_Z : GROUP_Z;
-            default -> throw new IllegalArgumentException("There is no dimension " + dimension);
-        };
+        return Arrays.stream(values())
+                .filter(axis -> axis.isItem == isItem && axis.dimension == dimension)
+                .findFirst()
+                .orElseThrow();
     }
 
     /** Returns the name as plan files have it, such as {@code item-x}. */

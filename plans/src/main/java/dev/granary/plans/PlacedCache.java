@@ -24,7 +24,8 @@ import java.util.List;
  * @param type the type of the elements
  * @param location the memory
  * @param isElided true if the source is used in place of a copy
- * @param section the incomplete tiles in which the source is used in place of a copy
+ * @param section the condition of the incomplete tiles in which the source is used in place of a
+ *     copy; empty for none
  * @param bufferedLoop the loop whose next iteration's blocks are fetched; null for none
  * @param bufferLocation the memory of the next blocks
  * @param isVectorized true for copies by vectors
@@ -41,7 +42,7 @@ record PlacedCache(
         ElementType type,
         MemoryLocation location,
         boolean isElided,
-        ThriftySection section,
+        String section,
         @Nullable ScheduledLoop bufferedLoop,
         MemoryLocation bufferLocation,
         boolean isVectorized,

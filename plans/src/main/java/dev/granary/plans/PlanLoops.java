@@ -26,11 +26,15 @@ record PlanLoops(LoopSchedule schedule, SortedMap<ParallelAxis, LoopIndex> bindi
      */
     record TailLimit(List<ScheduledLoop> loops, int limit) {
         AffineIndex sum() {
-            return loops.stream()
-                    .map(ScheduledLoop::index)
-                    .map(AffineIndex::of)
-                    .reduce(AffineIndex.of(0), AffineIndex::add);
+            return PlanLoops.sum(loops);
         }
+    }
+
+    /** Returns the sum of the indices of some loops. */
+    static AffineIndex sum(List<ScheduledLoop> loops) {
+        return loops.stream()
+                .map(loop -> AffineIndex.of(loop.index()))
+                .reduce(AffineIndex.of(0), AffineIndex::add);
     }
 
     List<ScheduledLoop> all() {
@@ -98,9 +102,7 @@ record PlanLoops(LoopSchedule schedule, SortedMap<ParallelAxis, LoopIndex> bindi
 
     /** Returns a coordinate of the nest as a sum of loops. */
     AffineIndex expand(AffineIndex coordinate) {
-        return coordinate.replace(dimension -> variable(dimension).stream()
-                .map(loop -> AffineIndex.of(loop.index()))
-                .reduce(AffineIndex.of(0), AffineIndex::add));
+        return coordinate.replace(dimension -> sum(variable(dimension)));
     }
 
     /** Returns the conditions of a dimension, those of outer loops first. */

@@ -40,8 +40,13 @@ public record PlanReport(
     }
 
     static PlanReport of(KernelPlan plan, PlanLoops loops, List<PlacedCache> caches) {
-        CacheReporter reporter = CacheReporter.of(loops, caches);
-        List<CacheReport> reports = caches.stream().map(reporter::report).toList();
+        List<PlacedCache> copied =
+                caches.stream().filter(cache -> !cache.isElided()).toList();
+        KernelNames names = KernelNames.of(loops, copied);
+        TailGuards tails = new TailGuards(loops, copied);
+        List<CacheReport> reports = caches.stream()
+                .map(cache -> report(cache, loops, names, tails.isElided(cache)))
+                .toList();
         return new PlanReport(
                 plan.name(),
                 plan.geometry(),
@@ -55,36 +60,26 @@ public record PlanReport(
                 reports);
     }
 
-    /** The description of each cache, with its name in the kernel. */
-    private record CacheReporter(PlanLoops loops, KernelNames names, TailGuards tails) {
-        static CacheReporter of(PlanLoops loops, List<PlacedCache> caches) {
-            List<PlacedCache> copied =
-                    caches.stream().filter(cache -> !cache.isElided()).toList();
-            return new CacheReporter(
-                    loops, KernelNames.of(loops, copied), new TailGuards(loops, copied));
-        }
-
-        CacheReport report(PlacedCache cache) {
-            long buffer =
-                    cache.bufferElements(loops.groupItems()) * cache.type().bytes();
-            ScheduledLoop buffered = buffer == 0 ? null : cache.bufferedLoop();
-            PlacedCache copied = PlacedCache.copied(cache);
-            return new CacheReport(
-                    cache.array().name(),
-                    copied == null ? cache.array().name() : names.cache(copied),
-                    loops.count() - cache.position(),
-                    loops.count() - cache.trigger(),
-                    cache.block().sizes(),
-                    cache.block().lower(),
-                    cache.elements(),
-                    cache.location(),
-                    cache.bytes(),
-                    buffered == null ? null : buffered.index(),
-                    buffer,
-                    buffered == null ? null : cache.bufferLocation(),
-                    cache.isElided(),
-                    tails.isElided(cache));
-        }
+    private static CacheReport report(
+            PlacedCache cache, PlanLoops loops, KernelNames names, boolean isElidedInTails) {
+        long buffer = cache.bufferElements(loops.groupItems()) * cache.type().bytes();
+        ScheduledLoop buffered = buffer == 0 ? null : cache.bufferedLoop();
+        PlacedCache copied = PlacedCache.copied(cache);
+        return new CacheReport(
+                cache.array().name(),
+                copied == null ? cache.array().name() : names.cache(copied),
+                loops.count() - cache.position(),
+                loops.count() - cache.trigger(),
+                cache.block().sizes(),
+                cache.block().lower(),
+                cache.elements(),
+                cache.location(),
+                cache.bytes(),
+                buffered == null ? null : buffered.index(),
+                buffer,
+                buffered == null ? null : cache.bufferLocation(),
+                cache.isElided(),
+                isElidedInTails);
     }
 
     private static long bytes(List<CacheReport> caches, MemoryLocation location) {

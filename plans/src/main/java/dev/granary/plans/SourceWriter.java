@@ -36,6 +36,12 @@ final class SourceWriter {
         depth++;
     }
 
+    /** Opens a loop over an index. */
+    void openLoop(Object index, Object start, Object end, int step) {
+        open("for (int " + index + " = " + start + "; " + index + " < " + end + "; "
+                + (step == 1 ? "++" + index : index + " += " + step) + ")");
+    }
+
     void close() {
         depth--;
         line("}");

@@ -39,18 +39,15 @@ final class StatementEmitter {
         if (logic.operator() == UpdateOperator.SET) {
             return target.store(place, unwrapped(value(logic.value(), 1)), computed(isFloating));
         }
-        String symbol =
-                switch (logic.operator()) {
-                    case ADD -> "+=";
-                    case MULTIPLY -> "*=";
-                    case SET, MIN, MAX -> "";
-                };
-        if (!symbol.isEmpty()
+        // other operators of plan files are none of C
+        boolean isOfC = logic.operator() == UpdateOperator.ADD
+                || logic.operator() == UpdateOperator.MULTIPLY;
+        if (isOfC
                 && target.type() != ElementType.HALF
                 && target.type() != ElementType.INT8
                 && target.type().isFloating() == isFloating) {
-            return target.load(place) + " " + symbol + " " + unwrapped(value(logic.value(), 1))
-                    + ";";
+            return target.load(place) + " " + logic.operator() + " "
+                    + unwrapped(value(logic.value(), 1)) + ";";
         }
         return target.store(
                 place,
@@ -194,8 +191,7 @@ final class StatementEmitter {
     private static List<AffineIndex> at(
             List<AffineIndex> coordinates, LoopIndex index, long value) {
         return coordinates.stream()
-                .map(each -> each.replace(
-                        one -> one.equals(index) ? AffineIndex.of(value) : AffineIndex.of(one)))
+                .map(each -> each.replace(index, AffineIndex.of(value)))
                 .toList();
     }
 

@@ -56,10 +56,10 @@ class PlanRulesTest {
         refused(() -> a().level(1).index(KK).build(), "it has 2");
         refused(() -> a().level(1).maxElements(4).build(), "it has 2");
         refused(() -> a().index(KK).maxElements(4).level(1).build(), "it has 3");
-        refused(() -> a().level(0), "level of the cache of A must be positive, not 0");
-        refused(() -> a().level(-1), "not -1");
-        refused(() -> a().maxElements(0), "maximum of elements", "must be positive, not 0");
-        refused(() -> a().level(1).triggerLevel(0), "trigger level", "must be positive");
+        refused(() -> a().level(0).build(), "level of the cache of A must be positive, not 0");
+        refused(() -> a().level(-1).build(), "not -1");
+        refused(() -> a().maxElements(0).build(), "maximum of elements", "must be positive, not 0");
+        refused(() -> a().level(1).triggerLevel(0).build(), "trigger level", "must be positive");
         refused(() -> plan.cache(a().level(7).build()), "level 7", "number of loops, 6");
         refused(() -> plan.cache(a().level(2).triggerLevel(7).build()), "trigger level 7");
         refused(() -> plan.cache(a().index(LoopIndex.of("x")).build()), "There is no loop x");

@@ -81,8 +81,7 @@ public final class BucketClaims {
     /** Takes over the claim of a holder that seems to have ended. */
     public Result takeOver(Id id, Holder holder, String nonce, Duration expected) {
         byte[] content = content(nonce, expected, "compiling");
-        return result(
-                store.replaceIfMatch(layout.claim(id), holder.version(), content), id, nonce);
+        return result(store.replaceIfMatch(layout.claim(id), holder.version(), content), id, nonce);
     }
 
     /** Records that the compile of the caller has failed, so that nobody waits for it. */
@@ -109,14 +108,17 @@ public final class BucketClaims {
             case WriteResult.Done(String version) -> new Result.Mine(version);
             case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {
                 Result seen = read(id);
-                yield seen instanceof Result.Taken(Holder holder) && holder.nonce().equals(nonce)
+                yield seen instanceof Result.Taken(Holder holder)
+                                && holder.nonce().equals(nonce)
                         ? new Result.Mine(holder.version())
                         : seen;
             }
             case WriteResult.NotAllowed refused ->
                 new Result.Unavailable(refused.failure().toString());
-            case WriteResult.NotSent unsent -> new Result.Unavailable(unsent.failure().toString());
-            case WriteResult.Unknown lost -> new Result.Unavailable(lost.failure().toString());
+            case WriteResult.NotSent unsent ->
+                new Result.Unavailable(unsent.failure().toString());
+            case WriteResult.Unknown lost ->
+                new Result.Unavailable(lost.failure().toString());
         };
     }
 
@@ -125,8 +127,8 @@ public final class BucketClaims {
         if (!(store.get(layout.claim(id), MAX_BYTES) instanceof GetResult.Found found)) {
             return new Result.Unavailable("the claim cannot be read");
         }
-        Matcher content = CONTENT.matcher(
-                new String(found.bytes().toArray(ValueLayout.JAVA_BYTE), UTF_8));
+        Matcher content =
+                CONTENT.matcher(new String(found.bytes().toArray(ValueLayout.JAVA_BYTE), UTF_8));
         return content.matches()
                 ? new Result.Taken(new Holder(
                         content.group(1),

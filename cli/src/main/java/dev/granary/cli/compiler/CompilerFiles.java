@@ -19,31 +19,24 @@ import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.KernelDescriptor;
 
 import java.io.IOException;
-import java.io.OutputStream;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Base64;
 import java.util.List;
 
 /**
- * The files of one request to a compiler process and of its response: a recorded kernel, binaries
- * as an entry, and the text of a failure. The kernel is recorded with its texts, so that the
- * process compiles what the id was computed of, even if a source changes meanwhile.
+ * The files of a request to a compiler process and of its response: a recorded kernel, and binaries
+ * as an entry. The kernel is recorded with its texts, so that the process compiles what the id was
+ * computed of, even if a source changes meanwhile.
  *
  * @param directory the directory of the process
  */
 record CompilerFiles(Path directory) {
-    private static final int CHUNK = 1 << 20;
-    private static final String KERNEL = "kernel.toml";
-    private static final String STORED = "stored.entry";
-    private static final String RESPONSE = "response.entry";
-    private static final String FAILURE = "failure.txt";
-
-    /** A request to a compiler process, in one line; its kernel and binaries are files. */
+    /** A request to a compiler process, in one line. */
     enum Request {
         /** Compiles the kernel, from the binary if there is one, which is its SPIR-V. */
         COMPILE,
@@ -55,13 +48,13 @@ record CompilerFiles(Path directory) {
 
     /** The outcome of a request. */
     enum Outcome {
-        /** The device is open, and the entry has its target; sent once, before any request. */
+        /** The device is open; sent once, before any request, with the target. */
         OPENED,
-        // as in dev.granary.cache.Primitive.Origin
+        // as in dev.granary.cache.Primitive.Origin; the binaries are a file
         COMPILED,
         RESTORED,
         RECOMPILED,
-        /** The source does not compile. */
+        /** The source does not compile; the text has the reason in a line, then the log. */
         COMPILE_FAILED,
         /** The driver refuses the binaries. */
         RESTORE_REFUSED,
@@ -70,11 +63,36 @@ record CompilerFiles(Path directory) {
         /** The arguments select no device, or several. */
         MISUSED,
         /** Another failure. */
-        FAILED;
+        FAILED
+    }
 
-        boolean hasEntry() {
-            return compareTo(RECOMPILED) <= 0;
+    /**
+     * A response of a compiler process.
+     *
+     * @param text the message of a failure, or the parts of the target in lines
+     */
+    record Response(Outcome outcome, String text) {
+        /** Returns the response of a line. */
+        static Response parse(String line) {
+            String[] parts = line.split(" ", 2);
+            return new Response(
+                    Outcome.valueOf(parts[0]),
+                    new String(Base64.getDecoder().decode(parts[1]), UTF_8));
         }
+
+        /** Returns the response in one line. */
+        @Override
+        public String toString() {
+            return outcome + " " + Base64.getEncoder().encodeToString(text.getBytes(UTF_8));
+        }
+    }
+
+    private Path kernelFile() {
+        return directory.resolve("kernel.toml");
+    }
+
+    private Path binariesFile() {
+        return directory.resolve("binaries.entry");
     }
 
     /**
@@ -83,23 +101,22 @@ record CompilerFiles(Path directory) {
      * @param stored the binaries; none if the request has none
      */
     void writeRequest(KernelDescriptor descriptor, KernelBinaries stored) throws IOException {
-        Path kernel = directory.resolve(KERNEL);
-        Files.deleteIfExists(kernel);
-        new RecordingFile(kernel).add(List.of(descriptor), List.of());
+        Files.deleteIfExists(kernelFile());
+        new RecordingFile(kernelFile()).add(List.of(descriptor), List.of());
         if (descriptor.getId().isEmpty()) { // only the sender decides that
             Files.writeString(
-                    kernel, "extra-digest = \"of the sender\"\n", StandardOpenOption.APPEND);
+                    kernelFile(), "extra-digest = \"of the sender\"\n", StandardOpenOption.APPEND);
         }
-        Files.deleteIfExists(directory.resolve(STORED));
+        Files.deleteIfExists(binariesFile());
         if (!stored.isEmpty()) {
-            write(STORED, entry(descriptor.target(), stored, Duration.ZERO, List.of(), List.of()));
+            write(descriptor.target(), stored, Duration.ZERO, List.of(), List.of());
         }
     }
 
     /** Returns the kernel of the request. */
     KernelDescriptor kernel(Target target) throws IOException {
         try {
-            KernelSpec kernel = KernelManifest.read(directory.resolve(KERNEL)).getFirst();
+            KernelSpec kernel = KernelManifest.read(kernelFile()).getFirst();
             List<RecordedId> ids = kernel.recorded().map(RecordedInputs::ids).orElseThrow();
             return ids.isEmpty()
                     ? KernelSourceResolver.descriptor(kernel, target)
@@ -111,59 +128,35 @@ record CompilerFiles(Path directory) {
 
     /** Returns the binaries of the request; none if it has none. */
     KernelBinaries stored() throws IOException {
-        return Files.exists(directory.resolve(STORED))
-                ? read(STORED).binaries()
-                : KernelBinaries.none();
+        return Files.exists(binariesFile()) ? read().binaries() : KernelBinaries.none();
     }
 
-    void writeResponse(Entry entry) throws IOException {
-        write(RESPONSE, entry);
-    }
-
-    Entry response() throws IOException {
-        return read(RESPONSE);
-    }
-
-    void writeFailure(String text) throws IOException {
-        Files.writeString(directory.resolve(FAILURE), text);
-    }
-
-    String failure() throws IOException {
-        return new String(Files.readAllBytes(directory.resolve(FAILURE)), UTF_8);
-    }
-
-    /** Returns an entry that contains a program on its way; its id is of no use. */
-    static Entry entry(
+    /** Writes a program as an entry, whose id is of no use. */
+    void write(
             Target target,
             KernelBinaries binaries,
             Duration compileTime,
             List<String> kernels,
-            List<String> geometries) {
-        return Entry.of(
+            List<String> geometries)
+            throws IOException {
+        Entry entry = Entry.of(
                 Id.builder(target).field("kind", "response").build(),
                 binaries,
                 compileTime,
                 new EntryMetadata("", "", Instant.EPOCH, kernels, geometries, ""));
+        Files.write(
+                binariesFile(),
+                EntryFormat.encode(
+                        entry, EntryFormat.Compression.NONE, EntryFormat.WriteAttemptId.NONE));
     }
 
-    private void write(String name, Entry entry) throws IOException {
-        try (OutputStream out = Files.newOutputStream(directory.resolve(name))) {
-            for (MemorySegment part : EntryFormat.encodeParts(
-                    entry, EntryFormat.Compression.NONE, EntryFormat.WriteAttemptId.NONE)) {
-                for (long start = 0; start < part.byteSize(); start += CHUNK) {
-                    long length = Math.min(CHUNK, part.byteSize() - start);
-                    out.write(part.asSlice(start, length).toArray(ValueLayout.JAVA_BYTE));
-                }
-            }
-        }
-    }
-
-    private Entry read(String name) throws IOException {
-        MemorySegment bytes = MemorySegment.ofArray(Files.readAllBytes(directory.resolve(name)));
+    /** Reads a program. */
+    Entry read() throws IOException {
+        MemorySegment bytes = MemorySegment.ofArray(Files.readAllBytes(binariesFile()));
         if (EntryFormat.decode(bytes, EntryFormat.VerificationLevel.CHECKSUMS)
                 instanceof LoadResult.Hit hit) {
             return hit.entry();
         }
-        throw new IOException(name + " is damaged");
+        throw new IOException(binariesFile() + " is damaged");
     }
 }

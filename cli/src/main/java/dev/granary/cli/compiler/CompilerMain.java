@@ -8,13 +8,14 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.Target;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.cli.compiler.CompilerFiles.Outcome;
 import dev.granary.cli.compiler.CompilerFiles.Request;
+import dev.granary.cli.compiler.CompilerFiles.Response;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.UsageException;
-import dev.granary.gpu.Device;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
@@ -31,7 +32,6 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -51,16 +51,11 @@ final class CompilerMain {
     /** The stack of the thread that calls drivers; compilers recurse with the source's nesting. */
     private static final long STACK_BYTES = 16L << 20;
 
-    /** The number of programs after which the driver's memory for them is released. */
-    private static final int PROGRAMS_PER_ENGINE = 64;
-
     private static final int GEOMETRIES = 4;
 
     private final String token;
     private final CompilerFiles files;
-    private @Nullable Device device;
-    private @Nullable KernelEngine engine;
-    private int programs;
+    private @Nullable KernelEngine engine; // once it is open
 
     private CompilerMain(String token, Path directory) {
         this.token = token;
@@ -95,54 +90,53 @@ final class CompilerMain {
                 Request request = requests.take();
                 respond(() -> run(request));
             }
-        } catch (InterruptedException | IOException e) {
-            System.err.println("the compiler process cannot respond: " + e);
+        } catch (InterruptedException e) {
             Runtime.getRuntime().halt(1);
         }
     }
 
     /** Runs a step, whose failure is a response. */
-    private void respond(Callable<Outcome> step) throws IOException {
-        Outcome outcome;
-        String failure = "";
+    private void respond(Callable<Response> step) {
+        Response response;
         try {
-            outcome = step.call();
+            response = step.call();
         } catch (CompileException e) {
-            outcome = Outcome.COMPILE_FAILED;
-            failure = e.reason() + "\n" + e.buildLog();
+            response = new Response(Outcome.COMPILE_FAILED, e.reason() + "\n" + e.buildLog());
         } catch (RestoreException e) {
-            outcome = e.isMissingKernel() ? Outcome.MISSING_KERNEL : Outcome.RESTORE_REFUSED;
-            failure = String.valueOf(e.getMessage());
+            response = failure(
+                    e.isMissingKernel() ? Outcome.MISSING_KERNEL : Outcome.RESTORE_REFUSED, e);
         } catch (UsageException e) {
-            outcome = Outcome.MISUSED;
-            failure = String.valueOf(e.getMessage());
+            response = failure(Outcome.MISUSED, e);
         } catch (Throwable e) { // an error too: the parent waits for a response
-            outcome = Outcome.FAILED;
-            failure = e.getMessage() == null ? e.toString() : e.getMessage();
-        }
-        if (!outcome.hasEntry()) {
-            files.writeFailure(failure);
+            response = failure(Outcome.FAILED, e);
         }
         // a line of its own, whatever the driver has printed
-        System.out.print("\n" + token + outcome + "\n");
+        System.out.print("\n" + token + response + "\n");
         System.out.flush();
     }
 
-    private Outcome open(String[] arguments)
-            throws CommandFailedException, UsageException, IOException {
+    private static Response failure(Outcome outcome, Throwable e) {
+        return new Response(outcome, e.getMessage() == null ? e.toString() : e.getMessage());
+    }
+
+    private Response open(String[] arguments) throws CommandFailedException, UsageException {
         OpenCl.expectLaunches(Arrays.stream(arguments)
                 .skip(GEOMETRIES)
                 .map(CompilerMain::geometry)
                 .toList());
-        device = new DeviceSelection(Backend.ofPath(arguments[2]), arguments[3]).one();
-        // an entry has binaries
-        files.writeResponse(CompilerFiles.entry(
-                engine().target(),
-                KernelBinaries.of(new byte[1]),
-                Duration.ZERO,
-                List.of(),
-                List.of()));
-        return Outcome.OPENED;
+        KernelEngine opened = new DeviceSelection(Backend.ofPath(arguments[2]), arguments[3])
+                .one()
+                .open();
+        engine = opened;
+        Target target = opened.target();
+        return new Response(
+                Outcome.OPENED,
+                String.join(
+                        "\n",
+                        target.backend().path(),
+                        target.vendor(),
+                        target.device(),
+                        target.driver()));
     }
 
     /** Returns the geometry of a text as {@link Geometry#toString} returns it. */
@@ -156,8 +150,8 @@ final class CompilerMain {
         return new Geometry(sizes.getFirst(), sizes.getLast());
     }
 
-    private Outcome run(Request request) throws CompileException, RestoreException, IOException {
-        KernelEngine driver = engine();
+    private Response run(Request request) throws CompileException, RestoreException, IOException {
+        KernelEngine driver = Objects.requireNonNull(engine);
         KernelDescriptor kernel = files.kernel(driver.target());
         KernelBinaries stored = files.stored();
         return switch (request) {
@@ -173,33 +167,20 @@ final class CompilerMain {
         };
     }
 
-    private Outcome built(Primitive primitive) throws CompileException, IOException {
+    private Response built(Primitive primitive) throws CompileException, IOException {
         // first of all: this makes some drivers finish compiling
         KernelBinaries binaries = primitive.getBinaries(BinaryKind.KERNEL);
         if (binaries.isEmpty()) {
             throw new CompileException(
                     primitive.descriptor().name() + ": the driver returns no binaries", "");
         }
-        files.writeResponse(CompilerFiles.entry(
-                engine().target(),
+        files.write(
+                primitive.descriptor().target(),
                 binaries,
                 primitive.compileTime(),
                 primitive.kernels(),
-                primitive.geometries()));
-        return Outcome.valueOf(primitive.origin().name());
-    }
-
-    private KernelEngine engine() {
-        KernelEngine current = engine;
-        if (current == null || programs++ >= PROGRAMS_PER_ENGINE) {
-            if (current != null) {
-                current.close();
-            }
-            current = Objects.requireNonNull(device).open();
-            engine = current;
-            programs = 0;
-        }
-        return current;
+                primitive.geometries());
+        return new Response(Outcome.valueOf(primitive.origin().name()), "");
     }
 
     /** Deletes the files of this process, as its parent may be gone. */

@@ -15,6 +15,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cli.compiler.CompilerFiles.Outcome;
 import dev.granary.cli.compiler.CompilerFiles.Request;
+import dev.granary.cli.compiler.CompilerFiles.Response;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.UsageException;
@@ -40,7 +41,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
-import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedDeque;
@@ -56,10 +56,12 @@ import java.util.concurrent.TimeUnit;
  * and the program is compiled. The processes end when this process does, even if it is killed.
  */
 public final class CompilerProcesses implements Engine<KernelDescriptor, CompiledProgram> {
-    private static final Duration OPEN_LIMIT = Duration.ofMinutes(5);
     private static final int KEPT_LINES = 100;
     private static final int KEPT_CHARACTERS = 500;
     private static final long END_SECONDS = 2;
+
+    /** The number of programs after which a process ends, with the driver's memory for them. */
+    private static final int MAX_PROGRAMS = 64;
 
     private final Path directory;
     private final List<String> arguments = new ArrayList<>();
@@ -70,11 +72,17 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
     private final FrontEnd frontEnd = new FrontEnd(new ProcessFrontEnd());
 
     /**
-     * As {@link #start}.
+     * Starts the first process, which finds the device.
      *
+     * @param device the device
+     * @param geometries the geometries of all launches that are known; binaries cover them
      * @param openLimit the longest time until a process has opened the device
+     * @param limit the longest time of one compile
+     * @param directory the directory for files of the processes, which the caller deletes
+     * @throws CommandFailedException if the device cannot be opened, or no process can be started
+     * @throws UsageException if no device is selected, or several
      */
-    CompilerProcesses(
+    public CompilerProcesses(
             DeviceSelection device,
             Collection<Geometry> geometries,
             Duration openLimit,
@@ -98,22 +106,6 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         idle.push(first);
     }
 
-    /**
-     * Starts the first process, which finds the device.
-     *
-     * @param device the device
-     * @param geometries the geometries of all launches that are known; binaries cover them
-     * @param limit the longest time of one compile
-     * @param directory the directory for files of the processes, which the caller deletes
-     * @throws CommandFailedException if the device cannot be opened, or no process can be started
-     * @throws UsageException if no device is selected, or several
-     */
-    public static CompilerProcesses start(
-            DeviceSelection device, Collection<Geometry> geometries, Duration limit, Path directory)
-            throws CommandFailedException, UsageException, InterruptedException {
-        return new CompilerProcesses(device, geometries, OPEN_LIMIT, limit, directory);
-    }
-
     @Override
     public Target target() {
         return target;
@@ -121,7 +113,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
 
     @Override
     public CompiledProgram create(KernelDescriptor descriptor) throws CompileException {
-        return compile(descriptor, KernelBinaries.none());
+        return compile(Request.COMPILE, descriptor, KernelBinaries.none());
     }
 
     /** Compiles for Level Zero in two steps, each a request; a driver of OpenCL takes source. */
@@ -132,20 +124,11 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                 ? frontEnd.compile(
                         descriptor,
                         steps,
-                        module -> compile(descriptor, KernelBinaries.ofSegments(List.of(module))))
+                        module -> compile(
+                                Request.COMPILE,
+                                descriptor,
+                                KernelBinaries.ofSegments(List.of(module))))
                 : create(descriptor);
-    }
-
-    private CompiledProgram compile(KernelDescriptor descriptor, KernelBinaries intermediate)
-            throws CompileException {
-        CompiledProgram program =
-                program(descriptor, compiled(Request.COMPILE, descriptor, intermediate));
-        try {
-            requireCompatible(target, program.binaries());
-        } catch (CompilerProcessException e) {
-            throw e.asCompileException();
-        }
-        return program;
     }
 
     /** The compiler to SPIR-V of this machine, started by a compiler process. */
@@ -154,9 +137,8 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
 
         @Override
         public byte[] compile(KernelDescriptor descriptor) throws CompileException {
-            return compiled(Request.COMPILE_INTERMEDIATE, descriptor, KernelBinaries.none())
-                    .entry()
-                    .orElseThrow()
+            return CompilerProcesses.this
+                    .compile(Request.COMPILE_INTERMEDIATE, descriptor, KernelBinaries.none())
                     .binaries()
                     .toByteArrays()
                     .getFirst();
@@ -168,36 +150,16 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         }
     }
 
-    /** Returns the response to a request, which has an entry. */
-    private Response compiled(
+    private CompiledProgram compile(
             Request request, KernelDescriptor descriptor, KernelBinaries intermediate)
             throws CompileException {
-        Response response;
         try {
-            response = request(request, descriptor, intermediate);
+            return program(request, descriptor, intermediate);
         } catch (CompilerProcessException e) {
             throw e.asCompileException();
+        } catch (RestoreException e) {
+            throw new IllegalStateException(e);
         }
-        if (response.entry().isPresent()) {
-            return response;
-        }
-        if (response.outcome() != CompilerFiles.Outcome.COMPILE_FAILED) {
-            throw new IllegalStateException(response.failure());
-        }
-        String[] failure = response.failure().split("\n", 2);
-        throw new CompileException(failure[0], failure[1]);
-    }
-
-    private static CompiledProgram program(KernelDescriptor descriptor, Response response) {
-        Entry entry = response.entry().orElseThrow();
-        EntryMetadata metadata = entry.metadata().orElseThrow();
-        return new CompiledProgram(
-                descriptor,
-                Origin.valueOf(response.outcome().name()),
-                entry.binaries(),
-                entry.compileTime(),
-                metadata.kernels(),
-                metadata.geometries());
     }
 
     @Override
@@ -209,17 +171,72 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                     descriptor.name() + ": there are no binaries of kind " + kind);
         }
         try {
-            Response response = request(Request.RESTORE, descriptor, binaries);
-            if (response.entry().isPresent()) {
-                requireCompatible(target, response.entry().get().binaries());
-                return program(descriptor, response);
-            }
-            throw response.outcome() == CompilerFiles.Outcome.MISSING_KERNEL
-                    ? RestoreException.missingKernel(response.failure())
-                    : new RestoreException(response.failure());
-        } catch (CompilerProcessException e) {
+            return program(Request.RESTORE, descriptor, binaries);
+        } catch (CompilerProcessException | CompileException e) {
             throw new RestoreException(descriptor.name() + ": " + e.getMessage());
         }
+    }
+
+    /**
+     * Returns the program that a process compiles or restores.
+     *
+     * @param stored the binaries of the request; may be none
+     * @throws CompilerProcessException if no process can be started, or if it ends or does not
+     *     respond within the limit, or the program is not for the target
+     */
+    private CompiledProgram program(
+            Request request, KernelDescriptor descriptor, KernelBinaries stored)
+            throws CompilerProcessException, CompileException, RestoreException {
+        try {
+            Worker worker = acquire();
+            try {
+                worker.files.writeRequest(descriptor, stored);
+                worker.send(request);
+                Response response = worker.await(limit, CompilerProcessException.overdue(limit));
+                return switch (response.outcome()) {
+                    case COMPILED, RESTORED, RECOMPILED -> {
+                        CompiledProgram program = program(descriptor, response, worker.files);
+                        if (request != Request.COMPILE_INTERMEDIATE) {
+                            requireCompatible(target, program.binaries());
+                        }
+                        yield program;
+                    }
+                    case COMPILE_FAILED -> {
+                        String[] failure = response.text().split("\n", 2);
+                        throw new CompileException(failure[0], failure[1]);
+                    }
+                    case MISSING_KERNEL -> throw RestoreException.missingKernel(response.text());
+                    default -> {
+                        if (request == Request.RESTORE) {
+                            throw new RestoreException(response.text());
+                        }
+                        throw new IllegalStateException(response.text());
+                    }
+                };
+            } finally {
+                release(worker);
+            }
+        } catch (IOException e) {
+            throw new CompilerProcessException(
+                    Kind.CRASHED, "files for the compiler process cannot be used: " + e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new CompilerProcessException(Kind.CRASHED, "the command was interrupted");
+        }
+    }
+
+    private static CompiledProgram program(
+            KernelDescriptor descriptor, Response response, CompilerFiles files)
+            throws IOException {
+        Entry entry = files.read();
+        EntryMetadata metadata = entry.metadata().orElseThrow();
+        return new CompiledProgram(
+                descriptor,
+                Origin.valueOf(response.outcome().name()),
+                entry.binaries(),
+                entry.compileTime(),
+                metadata.kernels(),
+                metadata.geometries());
     }
 
     /** Refuses a compiled binary that its target cannot load: it must not be published. */
@@ -231,14 +248,6 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                     Kind.INCOMPATIBLE, "the compiled binary is not for this device: " + reason);
         }
     }
-
-    /**
-     * The response to a request.
-     *
-     * @param entry the program; empty if the request failed
-     * @param failure a message, and the build log behind its first line
-     */
-    record Response(Outcome outcome, Optional<Entry> entry, String failure) {}
 
     private Worker startWorker()
             throws CompilerProcessException, CommandFailedException, UsageException,
@@ -259,52 +268,20 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                             "the driver did not open the device within " + openLimit.toSeconds()
                                     + " s and was killed"));
             if (response.outcome() == Outcome.MISUSED) {
-                throw new UsageException(response.failure());
+                throw new UsageException(response.text());
             }
             if (response.outcome() != Outcome.OPENED) {
-                throw new CommandFailedException(response.failure());
+                throw new CommandFailedException(response.text());
             }
-            worker.target = response.entry().orElseThrow().id().target();
+            String[] parts = response.text().split("\n", -1);
+            worker.target = new Target(
+                    Backend.ofPath(parts[0]).orElseThrow(), parts[1], parts[2], parts[3]);
             isOpen = true;
             return worker;
         } finally {
             if (!isOpen) {
                 worker.close(0);
             }
-        }
-    }
-
-    /**
-     * Sends a request to a process.
-     *
-     * @param stored the binaries of the request; may be none
-     * @throws CompilerProcessException if no process can be started, or if it ends or does not
-     *     respond within the limit
-     */
-    Response request(Request request, KernelDescriptor kernel, KernelBinaries stored)
-            throws CompilerProcessException {
-        try {
-            Worker worker = acquire();
-            boolean isUsable = false;
-            try {
-                worker.files.writeRequest(kernel, stored);
-                worker.send(request);
-                Response response = worker.await(limit, CompilerProcessException.overdue(limit));
-                isUsable = true;
-                return response;
-            } finally {
-                if (isUsable) {
-                    idle.push(worker);
-                } else {
-                    worker.close(0);
-                }
-            }
-        } catch (IOException e) {
-            throw new CompilerProcessException(
-                    Kind.CRASHED, "files for the compiler process cannot be used: " + e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new CompilerProcessException(Kind.CRASHED, "the command was interrupted");
         }
     }
 
@@ -326,6 +303,15 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             return worker;
         } catch (CommandFailedException | UsageException e) {
             throw new CompilerProcessException(Kind.CRASHED, String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Keeps a process for the next request if it has responded to this one and is not used up. */
+    private void release(Worker worker) {
+        if (worker.isIdle && worker.programs < MAX_PROGRAMS) {
+            idle.push(worker);
+        } else {
+            worker.close(0);
         }
     }
 
@@ -352,6 +338,8 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         private final BlockingQueue<String> events = new LinkedBlockingQueue<>(); // outcomes
         private final Deque<String> lastLines = new ArrayDeque<>(); // guarded by itself
         private Target target = new Target(Backend.OPENCL, "none", "none", "none"); // until opened
+        private boolean isIdle; // it has responded to the last request
+        private int programs;
 
         /** Starts a process with an empty directory, which no other process uses. */
         Worker(Path own) throws IOException {
@@ -401,6 +389,8 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         }
 
         void send(Request request) {
+            isIdle = false;
+            programs++;
             synchronized (lastLines) {
                 lastLines.clear();
             }
@@ -434,15 +424,8 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                                     List.copyOf(lastLines)));
                 }
             }
-            try {
-                Outcome outcome = Outcome.valueOf(event);
-                return outcome.hasEntry()
-                        ? new Response(outcome, Optional.of(files.response()), "")
-                        : new Response(outcome, Optional.empty(), files.failure());
-            } catch (IOException | IllegalArgumentException e) {
-                throw new CompilerProcessException(
-                        Kind.CRASHED, "the response of the compiler process cannot be read: " + e);
-            }
+            isIdle = true;
+            return Response.parse(event);
         }
 
         /** Ends the input of the process, which ends at once if it is idle. */

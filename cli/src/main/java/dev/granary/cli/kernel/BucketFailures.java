@@ -10,50 +10,64 @@ import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 
-/** The failures of buckets during {@code get}, one line for each bucket. Not thread-safe. */
+/** The failures of buckets during {@code get}, one line for each bucket. */
 final class BucketFailures {
-    private final List<BucketConfig> buckets;
-    private final List<LayerStatistics> layers;
-    private final Map<Integer, String> lines = new TreeMap<>();
-    // not failures: an upload may have replaced the damage
-    private final Map<Integer, String> suspicions = new TreeMap<>();
+    private final List<String> lines = new ArrayList<>();
+    private boolean isEmpty = true;
 
     /**
-     * Creates the failures.
+     * Finds the failures.
      *
-     * @param buckets the buckets
-     * @param layers their statistics, in the same order
+     * @param layers the statistics of the buckets, in the same order
      * @param published the results of uploads to the first writable bucket
+     * @param isProbing true to send a request to each bucket without failures that has answered no
+     *     lookup, or only with damaged entries: a server that is not S3 may return something for
+     *     every name
      */
     BucketFailures(
-            List<BucketConfig> buckets, List<LayerStatistics> layers, Publications published) {
-        this.buckets = buckets;
-        this.layers = layers;
-        Optional<String> uploadFailure = published.causes().keySet().stream().findFirst();
+            List<BucketConfig> buckets,
+            List<LayerStatistics> layers,
+            Publications published,
+            boolean isProbing)
+            throws ConfigException {
         boolean isFirstWritable = true;
         for (int i = 0; i < layers.size(); i++) {
             LayerStatistics layer = layers.get(i);
             boolean isTarget = isFirstWritable && buckets.get(i).isWritable();
             isFirstWritable &= !isTarget;
-            Optional<String> cause =
-                    layer.failure().or(() -> isTarget ? uploadFailure : Optional.empty());
-            long damaged = layer.count(Counter.LAYER_DAMAGED);
-            long unanswered = layer.count(Counter.LAYER_UNAVAILABLE);
-            if (cause.isPresent()) {
-                lines.put(i, cause.get() + counts(layer, isTarget ? published.failed() : 0));
-            } else if (unanswered > 0 && !hasAnswered(layer)) {
-                lines.put(i, Units.plural(unanswered, "lookup") + " got no answer in time");
-            } else if (damaged > 0 && layer.count(Counter.LAYER_HITS) == 0) {
-                suspicions.put(
-                        i,
-                        Units.plural(damaged, "lookup")
-                                + " found a damaged entry, and none a sound one");
+            Optional<String> failure = failure(layer, isTarget ? published : new Publications());
+            // no failure: an upload may have replaced the damage
+            Optional<String> suspicion = suspicion(layer);
+            if (isProbing && failure.isEmpty() && (!hasAnswered(layer) || suspicion.isPresent())) {
+                failure = Places.problem(buckets.get(i));
             }
+            isEmpty &= failure.isEmpty();
+            failure.or(() -> suspicion)
+                    .ifPresent(line -> lines.add(
+                            layer.name() + ": " + line + "; granary doctor shows what to do"));
         }
+    }
+
+    private static Optional<String> failure(LayerStatistics layer, Publications published) {
+        Optional<String> cause =
+                layer.failure().or(() -> published.causes().keySet().stream().findFirst());
+        if (cause.isPresent()) {
+            return cause.map(text -> text + counts(layer, published.failed()));
+        }
+        long unanswered = layer.count(Counter.LAYER_UNAVAILABLE);
+        return unanswered > 0 && !hasAnswered(layer)
+                ? Optional.of(Units.plural(unanswered, "lookup") + " got no answer in time")
+                : Optional.empty();
+    }
+
+    private static Optional<String> suspicion(LayerStatistics layer) {
+        long damaged = layer.count(Counter.LAYER_DAMAGED);
+        return damaged > 0 && layer.count(Counter.LAYER_HITS) == 0
+                ? Optional.of(Units.plural(damaged, "lookup")
+                        + " found a damaged entry, and none a sound one")
+                : Optional.empty();
     }
 
     private static String counts(LayerStatistics layer, long failedUploads) {
@@ -76,32 +90,13 @@ final class BucketFailures {
                 || layer.count(Counter.LAYER_STORED) > 0;
     }
 
-    /**
-     * Sends one request to each bucket without failures that has answered no lookup, or only with
-     * damaged entries. A server that is not S3 may return something for every name.
-     */
-    void probeUnproven() throws ConfigException {
-        for (int i = 0; i < layers.size(); i++) {
-            if (!lines.containsKey(i)
-                    && (!hasAnswered(layers.get(i)) || suspicions.containsKey(i))) {
-                Optional<String> problem = Places.problem(buckets.get(i));
-                if (problem.isPresent()) {
-                    lines.put(i, problem.get());
-                }
-            }
-        }
-    }
-
     /** Returns true if no bucket has failed. */
     boolean isEmpty() {
-        return lines.isEmpty();
+        return isEmpty;
     }
 
     /** Reports each bucket that has failed, or has returned only damaged entries. */
     void addTo(Report report) {
-        Map<Integer, String> all = new TreeMap<>(suspicions);
-        all.putAll(lines);
-        all.forEach((layer, line) -> report.problem(
-                layers.get(layer).name() + ": " + line + "; granary doctor shows what to do"));
+        lines.forEach(report::problem);
     }
 }

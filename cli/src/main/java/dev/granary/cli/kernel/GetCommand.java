@@ -13,7 +13,6 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.opencl.OpenCl;
 
@@ -25,7 +24,6 @@ import picocli.CommandLine.Parameters;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 
 /**
  * {@code granary get}: gets every kernel of a manifest through the cache, as a node does. A bucket
@@ -39,10 +37,10 @@ public final class GetCommand extends OutputCommand {
     @Mixin
     private StoreOptions stores = new StoreOptions();
 
-    private static final long UPLOAD_NANOS = TimeUnit.MINUTES.toNanos(1);
+    private static final Duration UPLOAD_LIMIT = Duration.ofMinutes(1);
 
     /** Of the 10 s that a silent bucket may cost, the other 2 s are for closing connections. */
-    private static final long MAX_LOST_NANOS = TimeUnit.SECONDS.toNanos(8);
+    private static final Duration MAX_LOST = Duration.ofSeconds(8);
 
     @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
     private Path manifest = Path.of("");
@@ -84,13 +82,11 @@ public final class GetCommand extends OutputCommand {
             }
             try (ProgressLine progress =
                     new ProgressLine(err(), "uploading", 0).watching(granary)) {
-                KernelRunner.flush(granary, () -> uploadLimit(granary), progress::passing);
+                progress.passing("to the bucket");
+                flush(granary);
             }
-            BucketFailures failures =
-                    new BucketFailures(config.buckets(), granary.statistics().layers(), published);
-            if (isBucketRequired) {
-                failures.probeUnproven();
-            }
+            BucketFailures failures = new BucketFailures(
+                    config.buckets(), granary.statistics().layers(), published, isBucketRequired);
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, buildLog.extent());
             failures.addTo(report);
@@ -103,13 +99,14 @@ public final class GetCommand extends OutputCommand {
     }
 
     /**
-     * Returns the longest wait for uploads: 1 min if a bucket has answered, else what the lookups
-     * have left of {@link #MAX_LOST_NANOS}.
+     * Waits for uploads: as long as the lookups have left of {@link #MAX_LOST}, and a minute more
+     * if a bucket has answered.
      */
-    private static long uploadLimit(Granary granary) {
-        GranaryStatistics statistics = granary.statistics();
-        return statistics.layers().stream().anyMatch(BucketFailures::hasAnswered)
-                ? UPLOAD_NANOS
-                : MAX_LOST_NANOS - statistics.time(Counter.LAYER_TIME).toNanos();
+    private static void flush(Granary granary) {
+        Duration left = MAX_LOST.minus(granary.statistics().time(Counter.LAYER_TIME));
+        if (!granary.flush(left.isNegative() ? Duration.ZERO : left)
+                && granary.statistics().layers().stream().anyMatch(BucketFailures::hasAnswered)) {
+            granary.flush(UPLOAD_LIMIT);
+        }
     }
 }

@@ -50,7 +50,7 @@ final class JUnitReport {
                 .collect(Collectors.groupingBy(
                         result -> result.target().path(), LinkedHashMap::new, Collectors.toList()));
         xml.writeStartDocument("UTF-8", "1.0");
-        start("testsuites", Map.of("name", "granary populate"));
+        start("testsuites", "name", "granary populate");
         for (Map.Entry<String, List<KernelResult>> suite : suites.entrySet()) {
             Duration took = suite.getValue().stream()
                     .map(KernelResult::took)
@@ -58,12 +58,9 @@ final class JUnitReport {
             long failures = suite.getValue().stream()
                     .filter(result -> !result.outcome().isSuccess())
                     .count();
-            Map<String, String> attributes = new LinkedHashMap<>();
-            attributes.put("name", suite.getKey());
-            attributes.put("tests", String.valueOf(suite.getValue().size()));
-            attributes.put("failures", String.valueOf(failures));
-            attributes.put("time", seconds(took));
-            start("testsuite", attributes);
+            String tests = String.valueOf(suite.getValue().size());
+            start("testsuite", "name", suite.getKey(), "tests", tests);
+            attributes("failures", String.valueOf(failures), "time", seconds(took));
             for (KernelResult result : suite.getValue()) {
                 write(result);
             }
@@ -74,26 +71,26 @@ final class JUnitReport {
     }
 
     private void write(KernelResult result) throws XMLStreamException {
-        Map<String, String> attributes = new LinkedHashMap<>();
-        attributes.put("classname", result.target().path());
-        attributes.put("name", result.name());
-        attributes.put("time", seconds(result.took()));
-        start("testcase", attributes);
+        start("testcase", "classname", result.target().path(), "name", result.name());
+        attributes("time", seconds(result.took()));
         if (!result.outcome().isSuccess()) {
-            start(
-                    "failure",
-                    Map.of("type", result.outcome().toString(), "message", result.failure()));
+            start("failure", "type", result.outcome().toString(), "message", result.failure());
             xml.writeCharacters(valid(result.text(BuildLog.Extent.WHOLE)));
             xml.writeEndElement();
         }
         xml.writeEndElement();
     }
 
-    private void start(String element, Map<String, String> attributes) throws XMLStreamException {
+    private void start(String element, String... attributes) throws XMLStreamException {
         xml.writeCharacters("\n");
         xml.writeStartElement(element);
-        for (Map.Entry<String, String> attribute : attributes.entrySet()) {
-            xml.writeAttribute(attribute.getKey(), valid(attribute.getValue()));
+        attributes(attributes);
+    }
+
+    /** Writes attributes of the last started element: names and values in turns. */
+    private void attributes(String... namesAndValues) throws XMLStreamException {
+        for (int i = 0; i < namesAndValues.length; i += 2) {
+            xml.writeAttribute(namesAndValues[i], valid(namesAndValues[i + 1]));
         }
     }
 

@@ -22,10 +22,12 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
@@ -34,12 +36,10 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
-import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 
 /** Runner that gets the kernels of a manifest through the cache. */
 final class KernelRunner {
-    private static final long PROGRESS_NANOS = TimeUnit.SECONDS.toNanos(1);
-
     private final Granary granary;
     private final Engine<KernelDescriptor, ?> engine;
 
@@ -55,24 +55,6 @@ final class KernelRunner {
                 .map(Launch::geometry)
                 .distinct()
                 .toList();
-    }
-
-    /**
-     * Waits for uploads, until all are done, the limit has passed or this thread is interrupted.
-     *
-     * @param limitNanos the limit, which may change meanwhile
-     * @param progress receives the time that has passed, about every second
-     */
-    static void flush(Granary granary, LongSupplier limitNanos, Consumer<String> progress) {
-        long start = System.nanoTime();
-        while (!Thread.currentThread().isInterrupted()) {
-            long elapsed = System.nanoTime() - start;
-            long left = limitNanos.getAsLong() - elapsed;
-            if (granary.flush(Duration.ofNanos(Math.clamp(left, 0, PROGRESS_NANOS))) || left <= 0) {
-                return;
-            }
-            progress.accept(TimeUnit.NANOSECONDS.toSeconds(elapsed) + " s");
-        }
     }
 
     /**
@@ -96,9 +78,13 @@ final class KernelRunner {
         try {
             ExecutorCompletionService<KernelResult> completed =
                     new ExecutorCompletionService<>(threads);
-            List<Future<KernelResult>> tasks = new ArrayList<>();
-            for (KernelSpec kernel : kernels) {
-                tasks.add(completed.submit(() -> {
+            Map<Integer, Future<KernelResult>> tasks = new TreeMap<>(); // in order of the manifest
+            List<Integer> order =
+                    new ArrayList<>(IntStream.range(0, kernels.size()).boxed().toList());
+            Collections.shuffle(order); // machines with one manifest divide it by their claims
+            for (int i : order) {
+                KernelSpec kernel = kernels.get(i);
+                tasks.put(i, completed.submit(() -> {
                     progress.at(begun.getAndIncrement(), kernel.name());
                     return runOne(kernel);
                 }));
@@ -108,7 +94,7 @@ final class KernelRunner {
                 left -= task == null ? 0 : 1;
                 beat.accept(task == null ? Optional.empty() : Optional.of(task.get()));
             }
-            return tasks.stream().map(Future::resultNow).toList();
+            return tasks.values().stream().map(Future::resultNow).toList();
         } catch (ExecutionException e) {
             throw new IllegalStateException(e.getCause());
         } finally {

@@ -7,13 +7,13 @@ import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.plans.KernelPlan;
 import dev.granary.plans.PlanReport;
 import dev.granary.plans.PlanReport.CacheReport;
+import dev.granary.plans.file.PlanFile;
 import dev.granary.plans.picture.PlanPicture;
 
 import org.jspecify.annotations.Nullable;

@@ -41,7 +41,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 
 /**
  * {@code granary populate}: compiles the kernels that are not cached yet and publishes them, for
@@ -106,7 +105,7 @@ public final class PopulateCommand extends OutputCommand {
             paramLabel = "I/N",
             converter = Converters.Part.class,
             description = "only part I of N: give each of N machines another I, from 1 to N")
-    private @Nullable Shard shard;
+    private Shard shard = Shard.WHOLE;
 
     @Option(
             names = "--fresh",
@@ -135,7 +134,6 @@ public final class PopulateCommand extends OutputCommand {
         if (junit != null && !Files.isDirectory(junit.toAbsolutePath().resolveSibling("."))) {
             throw new UsageException("there is no directory for --junit " + junit + "; create it");
         }
-        Shard part = shard == null ? Shard.WHOLE : shard;
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         // also deleted when a signal ends this process, after its compilers were killed
         try (TemporaryDirectory temporary = new TemporaryDirectory("granary-populate-")) {
@@ -143,13 +141,12 @@ public final class PopulateCommand extends OutputCommand {
             if (isFresh) {
                 config.directory(temporary.path().resolve("fresh"));
             }
-            return populate(config.build(), temporary.path(), threads, part, kernels);
+            return populate(config.build(), temporary.path(), threads, kernels);
         }
     }
 
     /** Compiles and publishes part of the kernels. */
-    private int populate(
-            GranaryConfig config, Path temporary, int threads, Shard part, List<KernelSpec> all)
+    private int populate(GranaryConfig config, Path temporary, int threads, List<KernelSpec> all)
             throws Exception {
         BucketConfig bucket = config.buckets().stream()
                 .filter(BucketConfig::isWritable)
@@ -164,7 +161,7 @@ public final class PopulateCommand extends OutputCommand {
             throw new CommandFailedException(
                     bucket.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
-        List<KernelSpec> kernels = part.of(all);
+        List<KernelSpec> kernels = shard.of(all);
         Publications published = new Publications();
         GranaryBuilder builder = Granary.builder().config(config).published(published);
         if (!isUnpacked) {
@@ -195,12 +192,12 @@ public final class PopulateCommand extends OutputCommand {
             obtained.forEach(result -> publishAgain(granary, position, result));
             try (ProgressLine progress =
                     new ProgressLine(err(), "publishing", 0).watching(granary)) {
-                KernelRunner.flush(
-                        granary,
-                        () -> TimeUnit.SECONDS.toNanos(uploadLimit),
-                        time -> progress.passing(
-                                Units.plural(published.stored() + published.present(), "entry")
-                                        + ", " + time));
+                for (int second = 0;
+                        second < uploadLimit && !granary.flush(Duration.ofSeconds(1));
+                        second++) {
+                    progress.passing(Units.plural(published.stored() + published.present(), "entry")
+                            + ", " + second + " s");
+                }
             }
             Population population = new Population(bucket, position, published, obtained);
             ReadbackVerifier readback = new ReadbackVerifier(bucket);
@@ -212,9 +209,9 @@ public final class PopulateCommand extends OutputCommand {
             List<KernelResult> results = population.results();
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, buildLog.extent());
-            report.data("shard", part);
-            if (shard != null) {
-                report.line("part " + part + ": " + Units.count(kernels.size()) + " of "
+            report.data("shard", shard);
+            if (!shard.equals(Shard.WHOLE)) {
+                report.line("part " + shard + ": " + Units.count(kernels.size()) + " of "
                         + Units.plural(all.size(), "kernel"));
             }
             population.addTo(

@@ -32,6 +32,9 @@ import java.util.Set;
  * devices, and those of declared targets. Without any, the first device is selected.
  */
 final class PopulateEngines implements AutoCloseable {
+    /** The longest time until a driver has opened its device. */
+    private static final Duration OPEN_LIMIT = Duration.ofMinutes(5);
+
     private final List<DeviceSelection> devices;
     private final Optional<OfflineTargetOption.Declared> declared;
     private final List<Engine<KernelDescriptor, ?>> engines = new ArrayList<>();
@@ -95,7 +98,7 @@ final class PopulateEngines implements AutoCloseable {
         try {
             for (DeviceSelection selected : devices) {
                 CompilerProcesses engine =
-                        CompilerProcesses.start(selected, geometries, limit, directory);
+                        new CompilerProcesses(selected, geometries, OPEN_LIMIT, limit, directory);
                 if (targets.add(engine.target())) {
                     engines.add(engine);
                 } else {

@@ -12,15 +12,15 @@ import dev.granary.s3.BucketTier;
 
 import java.time.Duration;
 import java.util.Collection;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntConsumer;
@@ -47,17 +47,10 @@ final class ReadbackVerifier {
     private final AtomicInteger readCount = new AtomicInteger();
     private final AtomicLong lastReadNanos = new AtomicLong();
 
-    /** Creates a verifier of {@code bucket}. */
     ReadbackVerifier(BucketConfig bucket) {
         this(bucket, SILENCE, PAUSE);
     }
 
-    /**
-     * Creates a verifier of {@code bucket}.
-     *
-     * @param timeout the time without a readable entry after which the verification ends
-     * @param pause the time between two rounds
-     */
     ReadbackVerifier(BucketConfig bucket, Duration timeout, Duration pause) {
         this.bucket = bucket;
         this.timeout = timeout;
@@ -76,11 +69,11 @@ final class ReadbackVerifier {
     Map<Id, String> unreadable(Collection<Id> ids, IntConsumer progress)
             throws ConfigException, InterruptedException {
         lastReadNanos.set(System.nanoTime());
-        Map<Id, String> unreadable = round(new LinkedHashSet<>(ids), progress);
-        for (int round = 2;
-                round <= MAX_ROUNDS && !unreadable.isEmpty() && !isTimedOut();
-                round++) {
-            TimeUnit.NANOSECONDS.sleep(pause.toNanos());
+        Map<Id, String> unreadable = round(ids, progress);
+        for (int more = MAX_ROUNDS - 1;
+                more > 0 && !unreadable.isEmpty() && !isTimedOut();
+                more--) {
+            Thread.sleep(pause);
             unreadable = round(unreadable.keySet(), progress);
         }
         return unreadable;
@@ -99,24 +92,22 @@ final class ReadbackVerifier {
             if (reader instanceof BucketTier tier) {
                 waits.watch(bucket.name(), tier.traffic()::quiet);
             }
-            Map<Id, Future<Optional<String>>> results = new LinkedHashMap<>();
-            ids.forEach(id -> results.put(id, threads.submit(() -> problem(id, reader, progress))));
+            List<Callable<Optional<String>>> reads = ids.stream()
+                    .<Callable<Optional<String>>>map(id -> () -> problem(id, reader, progress))
+                    .toList();
+            Iterator<Future<Optional<String>>> results =
+                    threads.invokeAll(reads).iterator();
             Map<Id, String> unreadable = new LinkedHashMap<>();
-            for (Map.Entry<Id, Future<Optional<String>>> result : results.entrySet()) {
-                cause(result.getValue()).ifPresent(cause -> unreadable.put(result.getKey(), cause));
+            for (Id id : ids) {
+                Future<Optional<String>> result = results.next();
+                Optional<String> cause = result.state() == Future.State.FAILED
+                        ? Optional.of(result.exceptionNow().toString())
+                        : result.resultNow();
+                cause.ifPresent(text -> unreadable.put(id, text));
             }
             return unreadable;
         } finally {
             threads.shutdownNow();
-        }
-    }
-
-    private static Optional<String> cause(Future<Optional<String>> result)
-            throws InterruptedException {
-        try {
-            return result.get();
-        } catch (ExecutionException e) {
-            return Optional.of(String.valueOf(e.getCause()));
         }
     }
 

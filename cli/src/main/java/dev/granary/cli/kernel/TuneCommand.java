@@ -10,7 +10,6 @@ import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.coordinator.config.BucketConfig;
@@ -20,10 +19,12 @@ import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
+import dev.granary.plans.file.PlanFile;
 import dev.granary.plans.tuning.PlanSpace;
 import dev.granary.plans.tuning.PlanTuner;
 import dev.granary.plans.tuning.PlanTuner.TuningSettings;
 import dev.granary.plans.tuning.PlanTuner.TuningTrial;
+import dev.granary.plans.tuning.PlanTuner.Verdict;
 import dev.granary.plans.tuning.TunedPlan;
 import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 import dev.granary.plans.tuning.TunedPlans;
@@ -110,6 +111,8 @@ public final class TuneCommand extends OutputCommand {
             description = "how long to wait for uploads (default: ${DEFAULT-VALUE})")
     private int uploadLimit;
 
+    private @Nullable Duration least; // time of a launch
+
     @Override
     public Integer call() throws Exception {
         if (budget <= 0 || patience <= 0 || uploadLimit <= 0) {
@@ -152,8 +155,9 @@ public final class TuneCommand extends OutputCommand {
             report.field("from", chosen.from()).field("took:tookMillis", took);
             report.field("kernel:kernelId", kernel.getId().hash());
             if (!isShowing) {
-                PrimitiveSource source = kernelSource(granary, engine, tuned, kernel);
-                report.field("kernel from", Outcome.of(source));
+                OpenCl.expectLaunches(List.of(tuned.plan().geometry()));
+                report.field(
+                        "kernel from", Outcome.of(granary.lookup(engine, kernel).source()));
                 if (isPublishing) {
                     granary.publish(tuned.descriptor().getId());
                     granary.publish(kernel.getId());
@@ -209,13 +213,11 @@ public final class TuneCommand extends OutputCommand {
                                         + Units.plural(outcome.points(), "plan") + " in "
                                         + Units.time(outcome.elapsed()) + ", seed "
                                         + outcome.seed()))
-                .line("           " + outcome.counts())
-                .data("measured", outcome.counts().measured())
-                .data("slow", outcome.counts().slow())
-                .data("unsuitable", outcome.counts().unsuitable())
-                .data("refused", outcome.counts().refused())
-                .data("wrong", outcome.counts().wrong())
-                .data("seed", outcome.seed())
+                .line("           " + outcome.counts());
+        outcome.counts()
+                .byVerdict()
+                .forEach((verdict, count) -> report.data(verdict.toString(), count));
+        report.data("seed", outcome.seed())
                 .data("elapsedMillis", outcome.elapsed())
                 .field("revision", tuned.descriptor().revision())
                 .field("outcome:outcomeId", tuned.descriptor().getId().hash());
@@ -237,10 +239,9 @@ public final class TuneCommand extends OutputCommand {
         TuningSettings settings =
                 TuningSettings.of(Duration.ofSeconds(budget), order).patience(patience);
         try (ProgressLine progress = new ProgressLine(err(), "tuning", space.size())) {
-            BestTime best = new BestTime();
             PlanTuner tuner = PlanTuner.of(engine, engine.device().limits(), settings)
                     .listener((values, trial, counts) ->
-                            progress.at(counts.tried() - 1, best.after(trial) + ", " + values));
+                            progress.at(counts.tried() - 1, best(trial) + ", " + values));
             if (isAgain) {
                 TunedPlan plan = new TunedPlans(granary).tuneAgain(tuner, space);
                 return new Chosen(
@@ -255,14 +256,6 @@ public final class TuneCommand extends OutputCommand {
         }
     }
 
-    /** Gets the kernel through the cache, and returns its source. */
-    private static PrimitiveSource kernelSource(
-            Granary granary, OpenClEngine engine, TunedPlan tuned, KernelDescriptor kernel)
-            throws CompileException {
-        OpenCl.expectLaunches(List.of(tuned.plan().geometry()));
-        return granary.lookup(engine, kernel).source();
-    }
-
     /** Waits for stores and uploads. Returns false if some have not ended within the limit. */
     private boolean flush(Granary granary, KernelDescriptor kernel) {
         try (ProgressLine progress = new ProgressLine(err(), "publishing", 0).watching(granary)) {
@@ -271,16 +264,12 @@ public final class TuneCommand extends OutputCommand {
         }
     }
 
-    /** The least time of a launch so far, for the progress. */
-    private static final class BestTime {
-        private @Nullable Duration least;
-
-        String after(TuningTrial trial) {
-            if (trial instanceof TuningTrial.Measured(Duration time)
-                    && (least == null || time.compareTo(least) < 0)) {
-                least = time;
-            }
-            return least == null ? "none measured" : "best " + Units.time(least);
+    /** Returns the least time of a launch so far. */
+    private String best(TuningTrial trial) {
+        if (trial.verdict() == Verdict.MEASURED
+                && (least == null || trial.time().compareTo(least) < 0)) {
+            least = trial.time();
         }
+        return least == null ? "none measured" : "best " + Units.time(least);
     }
 }

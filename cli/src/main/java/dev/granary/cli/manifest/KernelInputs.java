@@ -22,39 +22,12 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 
-/**
- * The inputs that a table gives to each of its programs, beside their sources.
- *
- * @param spec a program without name and sources
- * @param macros the macros that make variants of it
- */
-record KernelInputs(KernelSpec spec, MacroMatrix macros) {
-    static final KernelInputs NONE = new KernelInputs(
-            new KernelSpec(
-                    "",
-                    "",
-                    List.of(),
-                    List.of(),
-                    List.of(),
-                    List.of(),
-                    List.of(),
-                    "",
-                    "",
-                    Optional.empty()),
-            MacroMatrix.NONE);
-
-    private static final Set<String> RECORDED_KEYS = Set.of(
-            "name",
-            "entry",
-            "source",
-            "header",
-            "include-directory",
-            "every-file-listed",
-            "options",
-            "launch",
-            "tag",
-            "extra-digest",
-            RecordedInputs.MARK);
+/** Reader of the tables of kernels: their inputs, beside names and sources of unrecorded ones. */
+final class KernelInputs {
+    private static final Set<String> RECORDED_KEYS = Set.of(("name entry source header"
+                    + " include-directory every-file-listed options launch tag extra-digest "
+                    + RecordedInputs.MARK)
+            .split(" "));
     private static final Set<String> GEOMETRY_KEYS = Set.of("global", "local");
     private static final Set<String> LAUNCH_KEYS = Set.of("kernel", "global", "local");
     private static final Set<String> HEADER_KEYS = Set.of("path", "file");
@@ -62,40 +35,50 @@ record KernelInputs(KernelSpec spec, MacroMatrix macros) {
             Set.of("id", "backend", "vendor", "device", "driver", "environment");
     private static final Pattern ID = Pattern.compile("[0-9a-f]{64}");
 
+    private KernelInputs() {}
+
     /**
-     * Returns the inputs of a table that inherits {@code defaults}: lists are extended, macros and
-     * other values replaced.
+     * Returns a program without name, sources and macros.
+     *
+     * @param tables the defaults if there are some, and the table of the kernel: later lists extend
+     *     earlier ones, other values replace them
      */
-    static KernelInputs of(TomlTable table, KernelInputs defaults) throws TomlException {
-        KernelSpec inherited = defaults.spec();
+    static KernelSpec of(List<TomlTable> tables) throws TomlException {
         List<Path> directories = new ArrayList<>();
-        for (String directory : table.texts("include")) {
-            directories.add(table.path("include", directory));
-        }
-        List<String> options = new ArrayList<>(inherited.options());
-        for (String option : options(table)) {
-            if (option.startsWith("-I")) {
-                directories.add(table.path("options", option.substring(2)));
-            } else {
-                options.add(option);
+        List<String> options = new ArrayList<>();
+        List<Launch> launches = List.of();
+        String tag = "";
+        String extraDigest = "";
+        for (TomlTable table : tables) {
+            List<Path> own = new ArrayList<>();
+            for (String directory : table.texts("include")) {
+                own.add(table.path("include", directory));
             }
+            for (String option : options(table)) {
+                if (option.startsWith("-I")) {
+                    own.add(table.path("options", option.substring(2)));
+                } else {
+                    options.add(option);
+                }
+            }
+            directories.addAll(0, own); // these are searched first
+            if (table.has("geometry") || table.has("launch")) {
+                launches = launches(table);
+            }
+            tag = Objects.requireNonNullElse(table.text("tag"), tag);
+            extraDigest = Objects.requireNonNullElse(table.text("extra-digest"), extraDigest);
         }
-        directories.addAll(inherited.includeDirectories());
-        boolean hasLaunches = table.has("geometry") || table.has("launch");
-        return new KernelInputs(
-                new KernelSpec(
-                        "",
-                        table.place(),
-                        List.of(),
-                        directories,
-                        options,
-                        table.texts("entry"),
-                        hasLaunches ? launches(table) : inherited.launches(),
-                        Objects.requireNonNullElse(table.text("tag"), inherited.tag()),
-                        Objects.requireNonNullElse(
-                                table.text("extra-digest"), inherited.extraDigest()),
-                        Optional.empty()),
-                MacroMatrix.of(table).over(defaults.macros()));
+        return new KernelSpec(
+                "",
+                tables.getLast().place(),
+                List.of(),
+                directories,
+                options,
+                tables.getLast().texts("entry"),
+                launches,
+                tag,
+                extraDigest,
+                Optional.empty());
     }
 
     private static List<String> options(TomlTable table) throws TomlException {

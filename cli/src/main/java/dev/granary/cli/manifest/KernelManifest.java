@@ -48,16 +48,7 @@ public final class KernelManifest {
     private static final Set<String> DEFAULTS_KEYS =
             Set.of("include", "options", "define", "geometry", "tag", "extra-digest");
     private static final Set<String> KERNEL_KEYS = Set.of(
-            "name",
-            "source",
-            "include",
-            "options",
-            "define",
-            "entry",
-            "geometry",
-            "launch",
-            "tag",
-            "extra-digest");
+            "name source include options define entry geometry launch tag extra-digest".split(" "));
 
     // of each manifest read, by its identity: the manifests that lead to it, and itself
     private final Map<Path, List<Path>> chains = new HashMap<>();
@@ -121,10 +112,9 @@ public final class KernelManifest {
                     file + " has no kernel: add a [[kernel]] table with name and source.");
         }
         Optional<TomlTable> defaults = top.table("defaults", "[defaults]");
-        KernelInputs inherited = KernelInputs.NONE;
         if (defaults.isPresent()) {
             defaults.get().checkKeys(DEFAULTS_KEYS, "[defaults]");
-            inherited = KernelInputs.of(defaults.get(), inherited);
+            KernelInputs.of(List.of(defaults.get())); // reports a mistake even if no kernel follows
         }
         for (String name : included) {
             include(top, name, chain);
@@ -133,7 +123,7 @@ public final class KernelManifest {
             if (table.has(RecordedInputs.MARK)) {
                 addRecorded(table, KernelInputs.recorded(table));
             } else {
-                expand(table, inherited);
+                expand(table, defaults);
             }
         }
     }
@@ -186,11 +176,13 @@ public final class KernelManifest {
     }
 
     /** Adds the programs that one table stands for. */
-    private void expand(TomlTable table, KernelInputs defaults) throws TomlException {
+    private void expand(TomlTable table, Optional<TomlTable> defaults) throws TomlException {
         table.checkKeys(KERNEL_KEYS, "a kernel");
         List<ProgramSources.Program> programs = new ProgramSources(table, filesLeft).programs();
-        KernelInputs inputs = KernelInputs.of(table, defaults);
-        MacroMatrix macros = inputs.macros();
+        List<TomlTable> tables =
+                Stream.concat(defaults.stream(), Stream.of(table)).toList();
+        KernelSpec common = KernelInputs.of(tables);
+        MacroMatrix macros = MacroMatrix.of(tables);
         if (macros.longestSuffix() > MAX_NAME_CHARACTERS) {
             throw table.error("the lists of define make names of more than " + MAX_NAME_CHARACTERS
                     + " characters; use fewer lists or shorter values");
@@ -201,8 +193,7 @@ public final class KernelManifest {
             throw table.error("patterns and define make more than " + MAX_KERNELS + " kernels, "
                     + size + " of them here; name fewer files or values");
         }
-        KernelSpec common = inputs.spec();
-        if (isExpanded || !defaults.equals(KernelInputs.NONE)) {
+        if (isExpanded || defaults.isPresent()) {
             expandedOptions += size
                     * (common.includeDirectories().size()
                             + common.options().size()
@@ -246,9 +237,11 @@ public final class KernelManifest {
             KernelSpec earlier = kernels.get(equal);
             kernels.set(
                     equal,
-                    earlier.recorded(
+                    earlier.with(
                             earlier.name(),
-                            earlier.recorded().orElseThrow().withIds(inputs.ids())));
+                            earlier.sources(),
+                            earlier.options(),
+                            earlier.recorded().map(all -> all.withIds(inputs.ids()))));
             return;
         }
         String name = kernel.name();
@@ -257,7 +250,7 @@ public final class KernelManifest {
                 number++) {
             name = kernel.name() + "-" + number;
         }
-        add(table, kernel.recorded(name, inputs));
+        add(table, kernel.with(name, kernel.sources(), kernel.options(), kernel.recorded()));
     }
 
     private static List<Object> recordedInputs(KernelSpec kernel) {

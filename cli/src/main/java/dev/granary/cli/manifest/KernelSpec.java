@@ -60,9 +60,4 @@ public record KernelSpec(
                 extraDigest,
                 newRecorded);
     }
-
-    /** Returns this recorded program under another name, with other inputs. */
-    KernelSpec recorded(String newName, RecordedInputs inputs) {
-        return with(newName, sources, options, Optional.of(inputs));
-    }
 }

@@ -9,40 +9,26 @@ import org.jspecify.annotations.Nullable;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
  * The macros of {@code define}, each with one value or a list of values. Each combination of the
- * values in lists is a variant of the program. Immutable.
+ * values in lists is a variant of the program.
  *
- * @param macros the values by macro, in the order of the file
+ * @param macros a variant for each value, by macro in the order of the file
  */
-record MacroMatrix(Map<String, Macro> macros) {
-    static final MacroMatrix NONE = new MacroMatrix(Map.of());
-
+record MacroMatrix(Map<String, List<Variant>> macros) {
     private static final String KEY = "define";
     private static final String EXAMPLE = "{ TILE = [8, 16], USE_HALF = true }";
     private static final int MAX_MACROS = 100;
     private static final int MAX_VALUE_CHARACTERS = 200;
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,99}");
     private static final Pattern CONTROL = Pattern.compile("[\\p{Cc}\\u2028\\u2029]");
-
-    /** Copies the map, in its order. */
-    MacroMatrix {
-        macros = Collections.unmodifiableMap(new LinkedHashMap<>(macros));
-    }
-
-    /**
-     * The values of a macro.
-     *
-     * @param values the build options by the value's text in names; none if it is not defined
-     * @param isList true if they are written as a list: the value then is part of the name of a
-     *     variant
-     */
-    record Macro(Map<String, List<String>> values, boolean isList) {}
 
     /**
      * A combination of values.
@@ -53,30 +39,38 @@ record MacroMatrix(Map<String, Macro> macros) {
      */
     record Variant(String suffix, List<String> options) {}
 
-    /** Returns the macros of {@code define} in a table. */
-    static MacroMatrix of(TomlTable table) throws TomlException {
-        Optional<TomlTable> define = table.table(KEY, EXAMPLE);
-        if (define.isEmpty()) {
-            return NONE;
-        }
-        Map<String, Macro> macros = new LinkedHashMap<>();
-        for (String name : define.get().keys()) {
-            if (!NAME.matcher(name).matches()) {
-                throw define.get()
-                        .error(
-                                name,
-                                "'" + TomlFile.harmless(name) + "' is not the name of a macro;"
-                                        + " write other definitions in options");
-            }
-            macros.put(name, macro(define.get(), name));
-            if (macros.size() > MAX_MACROS) {
-                throw define.get().error(name, "define has more than " + MAX_MACROS + " macros");
+    /** Returns the macros of tables, of which later ones replace the values of earlier ones. */
+    static MacroMatrix of(List<TomlTable> tables) throws TomlException {
+        Map<String, List<Variant>> macros = new LinkedHashMap<>();
+        for (TomlTable table : tables) {
+            Optional<TomlTable> define = table.table(KEY, EXAMPLE);
+            if (define.isPresent()) {
+                addTo(macros, define.get());
             }
         }
         return new MacroMatrix(macros);
     }
 
-    private static Macro macro(TomlTable define, String name) throws TomlException {
+    private static void addTo(Map<String, List<Variant>> macros, TomlTable define)
+            throws TomlException {
+        if (define.keys().size() > MAX_MACROS) {
+            throw define.error(
+                    define.keys().getLast(), "define has more than " + MAX_MACROS + " macros");
+        }
+        for (String name : define.keys()) {
+            if (!NAME.matcher(name).matches()) {
+                throw define.error(
+                        name,
+                        "'" + TomlFile.harmless(name) + "' is not the name of a macro; write other"
+                                + " definitions in options");
+            }
+            macros.put(name, variants(define, name));
+        }
+    }
+
+    /** Returns a variant for each value of a macro; only those of a list are in names. */
+    private static List<Variant> variants(TomlTable define, String name) throws TomlException {
+        boolean isList = define.value(name) instanceof List<?>;
         List<?> items = define.value(name) instanceof List<?> list
                 ? list
                 : Collections.singletonList(define.value(name));
@@ -84,18 +78,20 @@ record MacroMatrix(Map<String, Macro> macros) {
             throw define.error(
                     name, name + " has no value; remove it, or name one: " + name + " = [8]");
         }
-        Map<String, List<String>> values = new LinkedHashMap<>();
+        Set<String> texts = new LinkedHashSet<>();
+        List<Variant> variants = new ArrayList<>();
         for (Object item : items) {
             String text = text(define, name, item);
-            List<String> options = item instanceof Boolean isDefined
-                    ? isDefined ? List.of("-D" + name) : List.of()
-                    : List.of("-D" + name + "=" + text);
-            if (values.put(text, options) != null) {
+            if (!texts.add(text)) {
                 throw define.error(
                         name, name + " has the value '" + TomlFile.harmless(text) + "' twice");
             }
+            List<String> options = item instanceof Boolean isDefined
+                    ? isDefined ? List.of("-D" + name) : List.of()
+                    : List.of("-D" + name + "=" + text);
+            variants.add(new Variant(isList ? "-" + name + "=" + text : "", options));
         }
-        return new Macro(values, define.value(name) instanceof List<?>);
+        return variants;
     }
 
     private static String text(TomlTable define, String name, @Nullable Object value)
@@ -121,39 +117,26 @@ record MacroMatrix(Map<String, Macro> macros) {
         };
     }
 
-    /** Returns these macros and those of {@code defaults} that are not among them. */
-    MacroMatrix over(MacroMatrix defaults) {
-        Map<String, Macro> merged = new LinkedHashMap<>(defaults.macros);
-        merged.putAll(macros);
-        return new MacroMatrix(merged);
-    }
-
     /** Returns true if a macro has a list of values. */
     boolean hasLists() {
-        return macros.values().stream().anyMatch(Macro::isList);
+        return longestSuffix() > 0;
     }
 
     /** Returns the largest number of characters that a variant adds to a name. */
     int longestSuffix() {
-        int longest = 0;
-        for (Map.Entry<String, Macro> macro : macros.entrySet()) {
-            if (macro.getValue().isList()) {
-                longest += "-=".length()
-                        + macro.getKey().length()
-                        + macro.getValue().values().keySet().stream()
-                                .mapToInt(String::length)
-                                .max()
-                                .orElse(0);
-            }
-        }
-        return longest;
+        return macros.values().stream()
+                .mapToInt(each -> each.stream()
+                        .mapToInt(variant -> variant.suffix().length())
+                        .max()
+                        .orElse(0))
+                .sum();
     }
 
     /** Returns the number of variants, at most {@code Integer.MAX_VALUE}. */
     long size() {
         long size = 1;
-        for (Macro macro : macros.values()) {
-            size = Math.min(Integer.MAX_VALUE, size * macro.values().size());
+        for (List<Variant> variants : macros.values()) {
+            size = Math.min(Integer.MAX_VALUE, size * variants.size());
         }
         return size;
     }
@@ -163,22 +146,18 @@ record MacroMatrix(Map<String, Macro> macros) {
      * {@link #size}.
      */
     List<Variant> variants() {
-        List<Variant> variants = List.of(new Variant("", List.of()));
-        for (Map.Entry<String, Macro> macro : macros.entrySet()) {
+        List<Variant> all = List.of(new Variant("", List.of()));
+        for (List<Variant> values : macros.values()) {
             List<Variant> longer = new ArrayList<>();
-            for (Variant variant : variants) {
-                macro.getValue().values().forEach((text, more) -> {
+            for (Variant variant : all) {
+                for (Variant value : values) {
                     List<String> options = new ArrayList<>(variant.options());
-                    options.addAll(more);
-                    longer.add(new Variant(
-                            macro.getValue().isList()
-                                    ? variant.suffix() + "-" + macro.getKey() + "=" + text
-                                    : variant.suffix(),
-                            options));
-                });
+                    options.addAll(value.options());
+                    longer.add(new Variant(variant.suffix() + value.suffix(), options));
+                }
             }
-            variants = longer;
+            all = longer;
         }
-        return variants;
+        return all;
     }
 }

@@ -17,7 +17,6 @@ import java.nio.file.Path;
 import java.nio.file.PathMatcher;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -112,7 +111,7 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
         List<Path> sources = new ArrayList<>();
         for (String text : texts) {
             if (isPattern(text)) {
-                Set<Path> added = new LinkedHashSet<>(matches(pattern(text)));
+                Set<Path> added = matches(pattern(text));
                 added.removeIf(file -> !named.add(file));
                 sources.addAll(added);
             } else {
@@ -137,10 +136,17 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
      * @param base the directory below which files are searched: the path before the first wildcard
      * @param parts the parts after it
      */
-    private record Pattern(String text, Path base, List<String> parts) {}
+    private record Pattern(String text, Path base, List<Part> parts) {}
+
+    /** A part of a pattern between slashes. */
+    private record Part(String text, PathMatcher glob) {
+        static Part of(String text) {
+            return new Part(text, FileSystems.getDefault().getPathMatcher("glob:" + text));
+        }
+    }
 
     private Pattern pattern(String text) throws TomlException {
-        List<String> parts = new ArrayList<>();
+        List<Part> parts = new ArrayList<>();
         Path base = table.path(SOURCE, text.startsWith("/") ? "/" : "");
         try {
             for (String part : text.split("/", -1)) {
@@ -156,8 +162,7 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
                 } else if (part.equals("..")) {
                     throw new PatternSyntaxException("'..' follows a wildcard", text, -1);
                 } else {
-                    glob(part); // reports a wrong one, whether or not a file is compared with it
-                    parts.add(part);
+                    parts.add(Part.of(part));
                 }
             }
         } catch (InvalidPathException e) {
@@ -168,34 +173,17 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
                     "the pattern '" + TomlFile.harmless(text) + "' is wrong: "
                             + TomlFile.harmless(String.valueOf(e.getDescription())));
         }
-        if (parts.getLast().equals(ANY_DEPTH)) {
-            parts.add("*"); // every file at any depth
+        if (parts.getLast().text().equals(ANY_DEPTH)) {
+            parts.add(Part.of("*")); // every file at any depth
         }
         return new Pattern(text, base.normalize(), parts);
     }
 
-    private static PathMatcher glob(String part) {
-        return FileSystems.getDefault().getPathMatcher("glob:" + part);
-    }
-
     /** Returns the regular files that match, sorted by path; at least one. */
-    private List<Path> matches(Pattern pattern) throws TomlException {
-        Set<Path> found = Set.of(pattern.base());
+    private Set<Path> matches(Pattern pattern) throws TomlException {
+        Set<Path> files = new TreeSet<>();
         try {
-            for (String part : pattern.parts()) {
-                Set<Path> next = new TreeSet<>();
-                PathMatcher glob = glob(part);
-                for (Path directory : found) {
-                    if (part.equals(ANY_DEPTH)) {
-                        addTree(directory, next);
-                    } else {
-                        entries(directory, part.startsWith(".")).stream()
-                                .filter(entry -> glob.matches(entry.getFileName()))
-                                .forEach(next::add);
-                    }
-                }
-                found = next;
-            }
+            collect(pattern.base(), pattern.parts(), files);
         } catch (IOException e) {
             throw table.error(
                     SOURCE,
@@ -209,7 +197,6 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
                     "patterns reach more than " + MAX_FILES + " files, here" + below
                             + "; name a smaller directory");
         }
-        List<Path> files = found.stream().filter(Files::isRegularFile).toList();
         if (files.isEmpty()) {
             throw table.error(
                     SOURCE, "no file matches '" + TomlFile.harmless(pattern.text()) + "'" + below);
@@ -217,34 +204,40 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
         return files;
     }
 
-    private void addTree(Path directory, Set<Path> found) throws IOException {
-        if (found.add(directory)) {
-            for (Path entry : entries(directory, false)) {
-                if (Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS)) {
-                    addTree(entry, found);
-                }
-            }
+    /** Adds the files below a directory that match the parts; none if it is not a directory. */
+    private void collect(Path directory, List<Part> parts, Set<Path> files) throws IOException {
+        Part part = parts.getFirst();
+        List<Part> rest = parts.subList(1, parts.size());
+        boolean isAnyDepth = part.text().equals(ANY_DEPTH);
+        if (isAnyDepth) {
+            collect(directory, rest, files);
         }
-    }
-
-    /** Returns either the hidden or the other entries of a directory; none if it is not one. */
-    private List<Path> entries(Path directory, boolean isHidden) throws IOException {
-        List<Path> entries = new ArrayList<>();
         if (filesLeft.get() < 0 || !Files.isDirectory(directory)) {
-            return entries;
+            return;
         }
-        try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory)) {
-            for (Path entry : stream) {
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
+            for (Path entry : entries) {
                 if (filesLeft.decrementAndGet() < 0) {
-                    break;
+                    return;
                 }
-                if (isHidden == entry.getFileName().toString().startsWith(".")) {
-                    entries.add(entry);
+                Path name = entry.getFileName();
+                if (name.toString().startsWith(".") != part.text().startsWith(".")) {
+                    continue;
+                }
+                if (isAnyDepth) {
+                    if (Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS)) {
+                        collect(entry, parts, files);
+                    }
+                } else if (part.glob().matches(name)) {
+                    if (!rest.isEmpty()) {
+                        collect(entry, rest, files);
+                    } else if (Files.isRegularFile(entry)) {
+                        files.add(entry);
+                    }
                 }
             }
         } catch (DirectoryIteratorException e) {
             throw e.getCause();
         }
-        return entries;
     }
 }

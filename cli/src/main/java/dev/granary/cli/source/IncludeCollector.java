@@ -38,7 +38,7 @@ final class IncludeCollector {
     private static final int MAX_FILES = 10_000;
 
     private final SourceFileReader reader;
-    private final List<Root> roots = new ArrayList<>();
+    private final List<Location> roots = new ArrayList<>();
     private final KernelDescriptor.Builder builder;
     private final Map<String, Path> headers = new LinkedHashMap<>();
     private final Deque<PendingFile> toScan = new ArrayDeque<>();
@@ -46,29 +46,26 @@ final class IncludeCollector {
     private boolean hasUnseen; // a file that was not collected may be included
 
     /**
-     * A directory that is searched for included files.
+     * A directory that is searched for included files, or a file in it.
      *
-     * @param directory its path on this machine
+     * @param path its path on this machine
      * @param place its path in the compiler's tree, relative to the source; the same on every
      *     machine
      */
-    private record Root(Path directory, Path place) {
-        IncludedFile file(String name) {
-            return new IncludedFile(
-                    directory.resolve(name).normalize(), place.resolve(name).normalize());
+    private record Location(Path path, Path place) {
+        Location resolve(String name) {
+            return new Location(
+                    path.resolve(name).normalize(), place.resolve(name).normalize());
+        }
+
+        Location directory() {
+            Path parent = place.getParent();
+            return new Location(parentOf(path), parent == null ? Path.of("") : parent);
         }
     }
 
     /** A text whose includes are still to be collected, and the directory of its file. */
-    private record PendingFile(Root directory, String text) {}
-
-    /** A file, and its path in the tree that the compiler gets. */
-    private record IncludedFile(Path file, Path place) {
-        Root directory() {
-            Path parent = place.getParent();
-            return new Root(parentOf(file), parent == null ? Path.of("") : parent);
-        }
-    }
+    private record PendingFile(Location directory, String text) {}
 
     /**
      * Creates a collector for a kernel, whose own directory and include directories it searches.
@@ -83,7 +80,7 @@ final class IncludeCollector {
         this.hasUnseen =
                 kernel.options().stream().anyMatch(option -> option.startsWith("-include"));
         Path sourceDirectory = parentOf(kernel.sources().getFirst());
-        roots.add(new Root(sourceDirectory, Path.of("")));
+        roots.add(new Location(sourceDirectory, Path.of("")));
         kernel.sources().stream()
                 .map(IncludeCollector::parentOf)
                 .distinct()
@@ -101,8 +98,8 @@ final class IncludeCollector {
     }
 
     private void addRoot(Path directory) {
-        Path sourceDirectory = roots.getFirst().directory();
-        roots.add(new Root(
+        Path sourceDirectory = roots.getFirst().path();
+        roots.add(new Location(
                 directory,
                 directory.startsWith(sourceDirectory)
                         ? sourceDirectory.relativize(directory)
@@ -138,30 +135,30 @@ final class IncludeCollector {
             IncludeDirectives directives = IncludeDirectives.of(pending.text());
             hasComputedInclude |= directives.hasComputed();
             for (String name : directives.names()) {
-                for (IncludedFile found : find(pending.directory(), name)) {
+                for (Location found : find(pending.directory(), name)) {
                     add(found);
                 }
             }
         }
     }
 
-    private void add(IncludedFile found) throws IOException {
+    private void add(Location found) throws IOException {
         if (!headers.containsKey(found.place().toString())) {
-            String text = reader.text(found.file());
+            String text = reader.text(found.path());
             builder.header(found.place().toString(), text);
-            headers.put(found.place().toString(), found.file());
+            headers.put(found.place().toString(), found.path());
             toScan.add(new PendingFile(found.directory(), text));
         }
     }
 
-    private List<IncludedFile> find(Root includer, String name) {
+    private List<Location> find(Location includer, String name) {
         if (!isRelative(name)) {
             hasUnseen = true; // not in the tree that the compiler gets
             return List.of();
         }
-        Stream<Root> searched = Stream.concat(Stream.of(includer), roots.stream());
-        return searched.map(root -> root.file(name))
-                .filter(found -> Files.isRegularFile(found.file()))
+        Stream<Location> searched = Stream.concat(Stream.of(includer), roots.stream());
+        return searched.map(root -> root.resolve(name))
+                .filter(found -> Files.isRegularFile(found.path()))
                 .toList();
     }
 
@@ -175,13 +172,13 @@ final class IncludeCollector {
 
     private void collectAll() throws IOException {
         int files = 0;
-        for (Root root : roots) {
-            for (Path file : filesBelow(root.directory())) {
+        for (Location root : roots) {
+            for (Path file : filesBelow(root.path())) {
                 if (++files > MAX_FILES) {
                     throw new IOException("there are more than " + MAX_FILES
                             + " files in the include directories; name smaller ones");
                 }
-                add(root.file(root.directory().relativize(file).toString()));
+                add(root.resolve(root.path().relativize(file).toString()));
             }
         }
     }

@@ -58,8 +58,12 @@ class CompilerProcessesTest {
     }
 
     private static CompilerProcesses start() throws Exception {
-        return CompilerProcesses.start(
-                DeviceSelection.ANY, List.of(Geometry.of(1024).local(64)), LIMIT, directory());
+        return new CompilerProcesses(
+                DeviceSelection.ANY,
+                List.of(Geometry.of(1024).local(64)),
+                LIMIT,
+                LIMIT,
+                directory());
     }
 
     /** Returns a directory that is deleted when this process ends. */
@@ -212,8 +216,8 @@ class CompilerProcessesTest {
     @Test
     @DisplayName("A compiler that hangs is killed after the limit")
     void hang() throws Exception {
-        try (CompilerProcesses engine = CompilerProcesses.start(
-                DeviceSelection.ANY, List.of(), Duration.ofSeconds(1), directory())) {
+        try (CompilerProcesses engine = new CompilerProcesses(
+                DeviceSelection.ANY, List.of(), LIMIT, Duration.ofSeconds(1), directory())) {
             CompileException failure = assertThrows(
                     CompileException.class,
                     () -> engine.create(program(engine, HardPrograms.endless()).build()));
@@ -232,9 +236,10 @@ class CompilerProcessesTest {
     void noDevice() {
         UsageException failure = assertThrows(
                 UsageException.class,
-                () -> CompilerProcesses.start(
+                () -> new CompilerProcesses(
                         new DeviceSelection(Optional.of(Backend.OPENCL), "abacus"),
                         List.of(),
+                        LIMIT,
                         LIMIT,
                         directory()));
         assertTrue(failure.toString().contains("no device name contains 'abacus'"));

@@ -7,13 +7,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 
 import dev.granary.cli.Cli;
-import dev.granary.cli.plan.PlanFile;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.plans.ArrayCache;
 import dev.granary.plans.ArrayCache.CopyStrategy;
 import dev.granary.plans.ArrayCache.MemoryLocation;
 import dev.granary.plans.KernelPlan;
 import dev.granary.plans.ParallelAxis;
+import dev.granary.plans.file.PlanFile;
 import dev.granary.plans.nest.ElementType;
 import dev.granary.plans.nest.KernelArray;
 import dev.granary.plans.nest.KernelArray.ArrayLayout;

@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 
 import dev.granary.cli.Cli;
-import dev.granary.cli.plan.PlanFile;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.plans.KernelPlan;
+import dev.granary.plans.file.PlanFile;
 import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.tuning.PlanSpace;
 import dev.granary.s3.contract.Fault;
@@ -154,7 +154,7 @@ class TuneCommandTest {
         wrong("tile = [2, 4]", "tile = [2.5]", "a value must be a whole number, true");
         wrong("tile = [2, 4]", "tile = [2, 2]", "tile has two values that are equal");
         wrong("tile = [2, 4]", "tile = []", "The parameter tile needs values");
-        wrong("tile >= 4 or", "tile >= or", "a parameter or a number is missing");
+        wrong("tile >= 4 or", "tile >= or", "'or' in place of a name or a number");
         wrong("tile >= 4 or", "tile >= 40, tole < 1 or", "The constraint");
         wrong("[\"tile >= 4 or item == ''\"", "[\"tile > 4\"", "satisfies its constraints");
         wrong("[space]\n", "[space]\nwere = 1\n", "unknown key 'were'; a space has parameter");

@@ -30,8 +30,8 @@ import java.util.stream.Stream;
  *     directory is not touched
  * @param eviction the eviction policy of the local tier
  * @param primitiveCacheCapacity the largest number of primitives in memory
- * @param claimWait the longest wait of a lookup for another process or machine that compiles the same
- *     id; zero: no wait
+ * @param claimWait the longest wait of a lookup for another process or machine that compiles the
+ *     same id; zero: no wait
  * @param bucketWait the initial time budget of lookups for each bucket; if it is used up, the
  *     bucket is skipped
  * @param flushLimit the longest wait of {@code close} for uploads; the next process does the rest

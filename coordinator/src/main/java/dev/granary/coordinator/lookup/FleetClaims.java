@@ -91,8 +91,8 @@ public final class FleetClaims {
             EventDispatcher events) {
         return layer.bucket()
                 .filter(_ -> !limit.isZero())
-                .map(bucket -> new FleetClaims(
-                        layer, bucket, compileTimes, limit, counters, events));
+                .map(bucket ->
+                        new FleetClaims(layer, bucket, compileTimes, limit, counters, events));
     }
 
     /**
@@ -170,11 +170,10 @@ public final class FleetClaims {
         long expected = expectedNanos(holder);
         long limitNanos = Math.min(
                 limit.toNanos(),
-                expected == 0
-                        ? UNKNOWN_WAIT.toNanos()
-                        : 2 * expected + PUBLICATION.toNanos());
+                expected == 0 ? UNKNOWN_WAIT.toNanos() : 2 * expected + PUBLICATION.toNanos());
         // a claim without an entry may have been left long ago
-        long end = time.nanos() + limitNanos - holder.age().orElse(Duration.ZERO).toNanos();
+        long end =
+                time.nanos() + limitNanos - holder.age().orElse(Duration.ZERO).toNanos();
         long pause = Math.clamp(expected / 8, MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
         EventSpan span = events.begin(EventKind.WAIT);
         long start = time.nanos();

@@ -23,8 +23,9 @@ import java.util.stream.Stream;
 
 /**
  * One lookup below the memory: the local tier, the claim of this machine, the layers in their
- * order, the claim of another machine, and the compiler. Each step returns what it found, or nothing: a failure is a counted
- * miss. The lookup has the claim of its machine until write-behind gets it. Used once, by one thread.
+ * order, the claim of another machine, and the compiler. Each step returns what it found, or
+ * nothing: a failure is a counted miss. The lookup has the claim of its machine until write-behind
+ * gets it. Used once, by one thread.
  */
 final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
     private final LookupContext context;

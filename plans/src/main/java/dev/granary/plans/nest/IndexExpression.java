@@ -103,6 +103,11 @@ public sealed interface IndexExpression permits LoopIndex, IndexExpression.Affin
             return sum;
         }
 
+        /** Returns this sum with one index replaced. */
+        public AffineIndex replace(LoopIndex index, AffineIndex value) {
+            return replace(each -> each.equals(index) ? value : of(each));
+        }
+
         /** Returns the terms of the indices that satisfy a condition, without the constant. */
         public AffineIndex linear(Predicate<LoopIndex> condition) {
             TreeMap<LoopIndex, Long> some = new TreeMap<>(terms);

@@ -37,9 +37,10 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
      * @throws IllegalArgumentException if it does not, a name is used twice, or there are not 1 to
      *     32 loops
      */
-    public LoopNest {
-        PlanNames.checkKernel(name);
-        extents = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(extents));
+    public LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, NestLogic logic) {
+        this.name = PlanNames.checkKernel(name);
+        this.extents = Collections.unmodifiableSequencedMap(new LinkedHashMap<>(extents));
+        this.logic = logic;
         if (extents.isEmpty() || extents.size() > MAX_LOOPS) {
             throw new IllegalArgumentException("The nest " + name + " has "
                     + (extents.isEmpty() ? "no" : extents.size()) + " loops; 1 to " + MAX_LOOPS
@@ -51,10 +52,10 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
                         + " iterations; 1 to " + MAX_ITERATIONS + " are possible");
             }
         });
-        checkNames(name, extents, logic);
-        accesses(logic).forEach(new BoundsChecker(extents)::check);
-        checkRoles(logic);
-        checkOrder(extents, logic);
+        checkNames();
+        checkBounds();
+        checkRoles();
+        checkOrder();
     }
 
     /**
@@ -117,7 +118,7 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
 
     /** Returns the elements of an array that an iteration uses, the target first. */
     public List<ArrayAccess> accesses(KernelArray array) {
-        return accesses(logic)
+        return accesses()
                 .filter(access -> access.array().equals(array))
                 .distinct()
                 .toList();
@@ -130,12 +131,21 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
 
     /** Returns true if each iteration writes an element of its own. */
     public boolean isInjective() {
-        return isInjective(extents, logic);
+        return extents.entrySet().stream()
+                .filter(loop -> loop.getValue() > 1)
+                .allMatch(loop -> isAloneInTarget(loop.getKey()));
     }
 
     /** Returns the smallest and the largest value of a coordinate in all iterations. */
     public Range range(AffineIndex coordinate) {
-        return new BoundsChecker(extents).range(coordinate);
+        long first = coordinate.constant();
+        long last = coordinate.constant();
+        for (Map.Entry<LoopIndex, Long> term : coordinate.terms().entrySet()) {
+            long reach = Math.multiplyExact(term.getValue(), extent(term.getKey()) - 1L);
+            first = Math.addExact(first, Math.min(0, reach));
+            last = Math.addExact(last, Math.max(0, reach));
+        }
+        return new Range(first, last);
     }
 
     /**
@@ -146,17 +156,17 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
      */
     public record Range(long first, long last) {}
 
-    private static Stream<ArrayAccess> accesses(NestLogic logic) {
+    private Stream<ArrayAccess> accesses() {
         return Stream.concat(Stream.of(logic.target()), logic.value().accesses());
     }
 
-    private static void checkNames(String name, Map<LoopIndex, Integer> extents, NestLogic logic) {
+    private void checkNames() {
         Set<String> names = new HashSet<>(Set.of(name));
         for (LoopIndex index : extents.keySet()) {
             checkUnique(names, "index", index.name());
         }
         for (KernelArray array :
-                new LinkedHashSet<>(accesses(logic).map(ArrayAccess::array).toList())) {
+                new LinkedHashSet<>(accesses().map(ArrayAccess::array).toList())) {
             checkUnique(names, "array", array.name());
         }
     }
@@ -168,7 +178,28 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
         }
     }
 
-    private static void checkRoles(NestLogic logic) {
+    private void checkBounds() {
+        accesses().forEach(access -> {
+            for (int r = 0; r < access.coordinates().size(); r++) {
+                AffineIndex coordinate = access.coordinates().get(r);
+                for (LoopIndex index : coordinate.terms().keySet()) {
+                    if (!extents.containsKey(index)) {
+                        throw new IllegalArgumentException(
+                                "The index " + index + " of " + access + " has no loop");
+                    }
+                }
+                Range range = range(coordinate);
+                int size = access.array().shape().get(r);
+                if (range.first() < 0 || range.last() >= size) {
+                    throw new IllegalArgumentException("The coordinate " + coordinate + " of "
+                            + access + " is " + range.first() + " to " + range.last()
+                            + ", but the array has 0 to " + (size - 1));
+                }
+            }
+        });
+    }
+
+    private void checkRoles() {
         KernelArray target = logic.target().array();
         if (target.role().isReadOnly()) {
             throw new IllegalArgumentException("The statement writes the array " + target
@@ -188,7 +219,7 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
         }
     }
 
-    private static void checkOrder(SequencedMap<LoopIndex, Integer> extents, NestLogic logic) {
+    private void checkOrder() {
         List<ArrayAccess> reads = logic.value()
                 .accesses()
                 .filter(access -> access.array().equals(logic.target().array()))
@@ -201,32 +232,19 @@ public record LoopNest(String name, SequencedMap<LoopIndex, Integer> extents, Ne
             }
         }
         boolean isOrdered = logic.operator() == UpdateOperator.SET || !reads.isEmpty();
-        if (isOrdered && !isInjective(extents, logic)) {
+        if (isOrdered && !isInjective()) {
             throw new IllegalArgumentException("Several iterations may write one element "
                     + logic.target() + ": the result would depend on the order of the loops;"
                     + " accumulate, or use each index alone in a coordinate of the target");
         }
     }
 
-    private static boolean isInjective(Map<LoopIndex, Integer> extents, NestLogic logic) {
-        return extents.entrySet().stream()
-                .filter(loop -> loop.getValue() > 1)
-                .allMatch(loop -> logic.target().coordinates().stream()
-                        .anyMatch(coordinate -> isAlone(extents, loop.getKey(), coordinate)));
-    }
-
     /** Returns true if a coordinate of the target depends on this dimension and on no other. */
     public boolean isAloneInTarget(LoopIndex dimension) {
         return logic.target().coordinates().stream()
-                .anyMatch(coordinate -> isAlone(extents, dimension, coordinate));
-    }
-
-    private static boolean isAlone(
-            Map<LoopIndex, Integer> extents, LoopIndex dimension, AffineIndex coordinate) {
-        return coordinate.factor(dimension) != 0
-                && coordinate.terms().keySet().stream()
-                        .allMatch(index -> index.equals(dimension)
-                                || Objects.requireNonNull(extents.get(index)) == 1);
+                .anyMatch(coordinate -> coordinate.factor(dimension) != 0
+                        && coordinate.terms().keySet().stream()
+                                .allMatch(index -> index.equals(dimension) || extent(index) == 1));
     }
 
     /**

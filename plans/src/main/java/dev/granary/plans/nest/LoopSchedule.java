@@ -109,7 +109,8 @@ public final class LoopSchedule {
         for (LoopIndex index : indices) {
             ScheduledLoop loop = loop(index);
             for (ScheduledLoop outer : changed) {
-                if (outer.dimension().equals(loop.dimension()) && isInside(outer.index(), index)) {
+                if (outer.dimension().equals(loop.dimension())
+                        && loops.indexOf(outer) > loops.indexOf(loop)) {
                     throw new IllegalArgumentException("The loop " + outer.index()
                             + " is inside of the tiles of " + index + " and must follow it");
                 }
@@ -117,11 +118,6 @@ public final class LoopSchedule {
             changed.add(loop);
         }
         return new LoopSchedule(nest, changed, unrolled, vectorized).checkVector();
-    }
-
-    /** Returns true if {@code inner} follows {@code outer} among the loops of its dimension. */
-    private boolean isInside(LoopIndex inner, LoopIndex outer) {
-        return order().indexOf(inner) > order().indexOf(outer);
     }
 
     /**
@@ -262,6 +258,12 @@ public final class LoopSchedule {
         /** Returns the largest value of the index. */
         public int last() {
             return (count() - 1) * step;
+        }
+
+        /** Returns a text such as {@code i < 127 by 16}. */
+        @Override
+        public String toString() {
+            return index + " < " + extent + (step == 1 ? "" : " by " + step);
         }
 
         /** Returns true if the last iteration has fewer inner ones than the others. */

@@ -76,8 +76,8 @@ final class ArrayDrawing {
                 x = left;
                 y = below + GAP / 2;
             }
-            out.text(x, y + HEADER - 8, label);
-            out.array(x, y + HEADER, plane.width(), plane.height());
+            out.text(x, y + HEADER - 8, label, -1);
+            out.rectangle("array", x, y + HEADER, plane.width(), plane.height());
             for (int i = 0; i < caches.size(); i++) {
                 if (caches.get(i).array().equals(array.name())) {
                     blocks(caches.get(i), i, plane, x, y + HEADER);
@@ -124,11 +124,7 @@ final class ArrayDrawing {
         int toY = scaled(row + block.rows(), plane.rows(), plane.height());
         int width = Math.max(THINNEST, toX - fromX);
         int height = Math.max(THINNEST, toY - fromY);
-        if (isFilled) {
-            out.block(x + fromX, y + fromY, width, height, colour);
-        } else {
-            out.outline(x + fromX, y + fromY, width, height, colour);
-        }
+        out.block(x + fromX, y + fromY, width, height, colour, isFilled);
     }
 
     private static long value(AffineIndex sum, Map<LoopIndex, Long> at) {

@@ -35,6 +35,7 @@ final class LoopDrawing {
 
     /** Draws the loops, and returns the coordinate below them. */
     int draw() {
+        String logic = plan.schedule().nest().logic().toString();
         int[] tops = new int[caches.size()];
         for (int position = 0; position <= loops.size(); position++) {
             copies(position);
@@ -44,17 +45,14 @@ final class LoopDrawing {
                 }
             }
             boolean isLoop = position < loops.size();
-            line(position, isLoop ? header(loops.get(position)) : statement(), -1);
+            line(position, isLoop ? header(loops.get(position)) : logic, -1);
             if (isLoop) {
                 fetches(position);
             }
         }
         for (int i = 0; i < tops.length; i++) {
-            if (caches.get(i).isElided()) {
-                out.outline(left + i * BAR, tops[i], BAR_WIDTH, y - tops[i], i);
-            } else {
-                out.block(left + i * BAR, tops[i], BAR_WIDTH, y - tops[i], i);
-            }
+            boolean isFilled = !caches.get(i).isElided();
+            out.block(left + i * BAR, tops[i], BAR_WIDTH, y - tops[i], i, isFilled);
         }
         return y;
     }
@@ -64,12 +62,7 @@ final class LoopDrawing {
                 .filter(bound -> bound.getValue().equals(loop.index()))
                 .map(bound -> bound.getKey() + "  ")
                 .collect(Collectors.joining());
-        return (axis.isEmpty() ? "for  " : axis) + loop.index() + " < " + loop.extent()
-                + (loop.step() == 1 ? "" : " by " + loop.step());
-    }
-
-    private String statement() {
-        return plan.schedule().nest().logic().toString();
+        return (axis.isEmpty() ? "for  " : axis) + loop;
     }
 
     /** Draws the copies before a loop. */
@@ -107,11 +100,7 @@ final class LoopDrawing {
 
     private void line(int depth, String words, int colour) {
         int x = left + caches.size() * BAR + INDENT * depth + INDENT;
-        if (colour < 0) {
-            out.text(x, y + LINE - 6, words);
-        } else {
-            out.text(x, y + LINE - 6, words, colour);
-        }
+        out.text(x, y + LINE - 6, words, colour);
         y += LINE;
     }
 }

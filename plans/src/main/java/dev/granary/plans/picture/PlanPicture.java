@@ -26,7 +26,7 @@ public final class PlanPicture {
         List<CacheReport> caches = plan.report().caches();
         for (int i = 0; i < caches.size(); i++) {
             y += LINE;
-            out.block(MARGIN, y - 11, 12, 12, i);
+            out.block(MARGIN, y - 11, 12, 12, i, true);
             out.text(MARGIN + LINE, y, legend(caches.get(i)), i);
         }
         return out.picture(

@@ -22,35 +22,21 @@ final class SvgWriter {
         return words.length() * CHARACTER;
     }
 
-    /** Writes a line of text, whose base is at {@code y}. */
-    void text(int x, int y, String words) {
-        right = Math.max(right, x + width(words));
-        text.append("<text x=\"%s\" y=\"%s\">%s</text>\n".formatted(x, y, escaped(words)));
-    }
-
-    /** Writes a line of text in the colour of a cache. */
+    /** Writes a line of text, whose base is at {@code y}; a negative colour is that of arrays. */
     void text(int x, int y, String words, int colour) {
         right = Math.max(right, x + width(words));
-        text.append("<text x=\"%s\" y=\"%s\" class=\"c%s\">%s</text>\n"
-                .formatted(x, y, colour % LIGHT.size(), escaped(words)));
+        String kind = colour < 0 ? "" : " class=\"c" + colour % LIGHT.size() + "\"";
+        text.append("<text x=\"%s\" y=\"%s\"%s>%s</text>\n".formatted(x, y, kind, escaped(words)));
     }
 
-    /** Writes the outline of an array. */
-    void array(int x, int y, int width, int height) {
-        rectangle("array", x, y, width, height);
+    /** Writes a filled or a dashed rectangle in the colour of a cache. */
+    void block(int x, int y, int width, int height, int colour, boolean isFilled) {
+        String kind = (isFilled ? "block c" : "outline c") + colour % LIGHT.size();
+        rectangle(kind, x, y, width, height);
     }
 
-    /** Writes a filled rectangle in the colour of a cache. */
-    void block(int x, int y, int width, int height, int colour) {
-        rectangle("block c" + colour % LIGHT.size(), x, y, width, height);
-    }
-
-    /** Writes a dashed rectangle in the colour of a cache. */
-    void outline(int x, int y, int width, int height, int colour) {
-        rectangle("outline c" + colour % LIGHT.size(), x, y, width, height);
-    }
-
-    private void rectangle(String kind, int x, int y, int width, int height) {
+    /** Writes a rectangle of a class of the style sheet. */
+    void rectangle(String kind, int x, int y, int width, int height) {
         text.append("<rect class=\"%s\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>\n"
                 .formatted(kind, x, y, width, height));
     }

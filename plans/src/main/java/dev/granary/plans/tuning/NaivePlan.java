@@ -14,10 +14,8 @@ import java.util.Set;
  * 64, all other loops inside, and no caches.
  */
 final class NaivePlan {
-    private static final List<ParallelAxis> GROUPS =
-            List.of(ParallelAxis.GROUP_X, ParallelAxis.GROUP_Y, ParallelAxis.GROUP_Z);
-    private static final List<ParallelAxis> ITEMS =
-            List.of(ParallelAxis.ITEM_X, ParallelAxis.ITEM_Y, ParallelAxis.ITEM_Z);
+    /** The axes of work-groups, then those of work-items. */
+    private static final List<ParallelAxis> AXES = List.of(ParallelAxis.values());
 
     /** Work-items in each of one, two and three dimensions; their product is 64. */
     private static final List<Integer> SIDES = List.of(64, 8, 4);
@@ -28,7 +26,7 @@ final class NaivePlan {
         // the last dimensions are usually those of consecutive elements
         List<LoopIndex> parallel = nest.extents().sequencedKeySet().reversed().stream()
                 .filter(nest::isAloneInTarget)
-                .limit(GROUPS.size())
+                .limit(SIDES.size())
                 .toList();
         if (parallel.isEmpty()) {
             return KernelPlan.of(nest.schedule());
@@ -41,8 +39,8 @@ final class NaivePlan {
         KernelPlan plan = KernelPlan.of(schedule);
         for (int axis = 0; axis < parallel.size(); axis++) {
             LoopIndex index = parallel.get(axis);
-            plan = plan.bind(index, GROUPS.get(axis))
-                    .bind(schedule.loopsOf(index).getLast().index(), ITEMS.get(axis));
+            plan = plan.bind(index, AXES.get(axis))
+                    .bind(schedule.loopsOf(index).getLast().index(), AXES.get(SIDES.size() + axis));
         }
         return plan;
     }

@@ -5,13 +5,16 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.granary.cache.Sha256;
 import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 import dev.granary.plans.tuning.PlanTuner.TrialCounts;
+import dev.granary.plans.tuning.PlanTuner.Verdict;
 import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * The stored form of a {@link TuningOutcome}: lines of text in a fixed order, each a name and a
@@ -35,11 +38,9 @@ final class OutcomeText {
         line(text, "ratio-ppb", outcome.ratioPpb());
         line(text, "spread-ppb", outcome.spreadPpb());
         line(text, "rounds", outcome.rounds());
-        line(text, "measured", outcome.counts().measured());
-        line(text, "slow", outcome.counts().slow());
-        line(text, "unsuitable", outcome.counts().unsuitable());
-        line(text, "refused", outcome.counts().refused());
-        line(text, "wrong", outcome.counts().wrong());
+        outcome.counts()
+                .byVerdict()
+                .forEach((verdict, count) -> line(text, verdict.toString(), count));
         line(text, "points", outcome.points());
         line(text, "seed", outcome.seed());
         line(text, "elapsed-nanos", outcome.elapsed().toNanos());
@@ -83,12 +84,7 @@ final class OutcomeText {
                 number(lines, "ratio-ppb"),
                 number(lines, "spread-ppb"),
                 count(lines, "rounds"),
-                new TrialCounts(
-                        count(lines, "measured"),
-                        count(lines, "slow"),
-                        count(lines, "unsuitable"),
-                        count(lines, "refused"),
-                        count(lines, "wrong")),
+                counts(lines),
                 count(lines, "points"),
                 number(lines, "seed"),
                 Duration.ofNanos(number(lines, "elapsed-nanos")));
@@ -108,6 +104,14 @@ final class OutcomeText {
 
     private static long number(Iterator<String> lines, String name) {
         return Long.parseLong(value(lines, name));
+    }
+
+    private static TrialCounts counts(Iterator<String> lines) {
+        Map<Verdict, Integer> counts = new EnumMap<>(Verdict.class);
+        for (Verdict verdict : Verdict.values()) {
+            counts.put(verdict, count(lines, verdict.toString()));
+        }
+        return new TrialCounts(counts);
     }
 
     private static int count(Iterator<String> lines, String name) {

@@ -7,6 +7,7 @@ import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.LoadedKernels;
 import dev.granary.plans.KernelPlan;
 
 import org.jspecify.annotations.Nullable;
@@ -22,6 +23,25 @@ final class PlanMeasurer implements AutoCloseable {
     private static final long SAMPLE_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
 
     private static final int MAX_LAUNCHES = 500;
+
+    /**
+     * A plan whose kernel is ready to launch.
+     *
+     * @param plan the plan
+     * @param kernels its kernel
+     * @param launches the number of launches of one sample
+     */
+    record LoadedPlan(KernelPlan plan, LoadedKernels kernels, int launches)
+            implements AutoCloseable {
+        LoadedPlan launches(int number) {
+            return new LoadedPlan(plan, kernels, number);
+        }
+
+        @Override
+        public void close() {
+            kernels.close();
+        }
+    }
 
     private final KernelEngine engine;
     private final DeviceLimits limits;

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Sha256;
 import dev.granary.plans.KernelPlan;
+import dev.granary.plans.expression.SpaceConstraint;
 import dev.granary.plans.nest.LoopNest;
 
 import org.jspecify.annotations.Nullable;
@@ -117,7 +118,7 @@ public final class PlanSpace {
          *     of a parameter
          */
         public Builder where(String constraint) {
-            SpaceConstraint parsed = SpaceConstraint.parse(constraint);
+            SpaceConstraint parsed = new SpaceConstraint(constraint);
             for (String name : parsed.names()) {
                 if (!parameters.containsKey(name)) {
                     throw new IllegalArgumentException("The constraint \"" + constraint
@@ -229,7 +230,7 @@ public final class PlanSpace {
     }
 
     private boolean isAllowed(PlanParameters values) {
-        return constraints.stream().allMatch(constraint -> constraint.holds(values));
+        return constraints.stream().allMatch(constraint -> constraint.holds(values.values()));
     }
 
     private long combinations() {

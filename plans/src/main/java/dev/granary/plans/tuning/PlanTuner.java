@@ -2,11 +2,7 @@ package dev.granary.plans.tuning;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Engine;
-import dev.granary.cache.KernelBinaries;
-import dev.granary.cache.RestoreException;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
 import dev.granary.cache.support.Ticker;
@@ -18,23 +14,28 @@ import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 
 import java.time.Duration;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /**
  * A tuner of plans for the device of an engine. It compiles and runs the plans of a space, compares
  * their results with those of the naive plan, and measures them. Thread-safe; concurrent tunings
- * disturb the measurements of each other.
- *
- * <p>To a cache it is an engine that creates {@link TunedPlan}s: compiling is tuning, and restoring
- * is reading an outcome. The compiled kernels of the trials are not cached. Closing it leaves the
- * engine open.
+ * disturb the measurements of each other. The compiled kernels of the trials are not cached.
  */
-public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
+public final class PlanTuner {
+    /** A record of trials that records nothing. */
+    static final Function<Sha256, Optional<Runnable>> UNGUARDED = _ -> Optional.of(() -> {});
+
     private final KernelEngine engine;
     private final DeviceLimits limits;
     private final TuningSettings settings;
     private final TuningProgress progress;
-    private final TrialGuard guard;
+    private final Function<Sha256, Optional<Runnable>> guard;
     private final Ticker clock;
 
     PlanTuner(
@@ -42,7 +43,7 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
             DeviceLimits limits,
             TuningSettings settings,
             TuningProgress progress,
-            TrialGuard guard,
+            Function<Sha256, Optional<Runnable>> guard,
             Ticker clock) {
         this.engine = engine;
         this.limits = limits;
@@ -58,8 +59,7 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
      * @param limits the limits of the engine's device
      */
     public static PlanTuner of(KernelEngine engine, DeviceLimits limits, TuningSettings settings) {
-        return new PlanTuner(
-                engine, limits, settings, (_, _, _) -> {}, TrialGuard.NONE, Ticker.SYSTEM);
+        return new PlanTuner(engine, limits, settings, (_, _, _) -> {}, UNGUARDED, Ticker.SYSTEM);
     }
 
     /** Returns this tuner with a receiver of the result of each plan. */
@@ -67,17 +67,19 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
         return new PlanTuner(engine, limits, settings, receiver, guard, clock);
     }
 
-    /** Returns this tuner with a record of the plans that are being tried. */
-    public PlanTuner guard(TrialGuard record) {
+    /**
+     * Returns this tuner with a record of the plans that are being tried. Drivers abort the process
+     * on some kernels, or never return. A plan during whose trial a process ended is not tried by
+     * the next one.
+     *
+     * @param record takes the SHA-256 of the source of a plan, and returns the action that ends its
+     *     trial; empty if the plan must not be tried
+     */
+    PlanTuner guard(Function<Sha256, Optional<Runnable>> record) {
         return new PlanTuner(engine, limits, settings, progress, record, clock);
     }
 
-    /** Returns the limits of the device. */
-    public DeviceLimits limits() {
-        return limits;
-    }
-
-    @Override
+    /** Returns the target of the device. */
     public Target target() {
         return engine.target();
     }
@@ -89,43 +91,32 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
      *     results
      * @throws IllegalArgumentException if the descriptor is for another target
      */
-    @Override
     public TunedPlan create(TuningDescriptor descriptor) throws CompileException {
-        requireTarget(descriptor);
+        engine.requireTarget(descriptor);
         return TunedPlan.of(descriptor, tune(descriptor.space()));
     }
 
     private TuningOutcome tune(PlanSpace space) throws CompileException {
         KernelPlan naive = space.naive();
-        PlanMeasurer measurer;
-        try (TrialGuard.Trial _ = guard.begin(sourceHash(naive))
+        Runnable end = guard.apply(sourceHash(naive))
                 .orElseThrow(() -> new CompileException(
                         "The naive plan of " + naive.name() + " is not tried: " + TuningRun.ENDED,
-                        ""))) {
+                        ""));
+        PlanMeasurer measurer;
+        try {
             measurer = new PlanMeasurer(engine, limits, naive, settings.seed(), clock);
+        } finally {
+            end.run();
         }
         try (measurer) {
             return new TuningRun(space, settings, measurer, progress, guard, clock).run();
         }
     }
 
-    @Override
-    public TunedPlan create(TuningDescriptor descriptor, KernelBinaries binaries, BinaryKind kind)
-            throws RestoreException {
-        requireTarget(descriptor);
-        if (kind != BinaryKind.KERNEL) {
-            throw new RestoreException("An outcome of a tuning is no " + kind);
-        }
-        return TunedPlan.restore(descriptor, binaries);
-    }
-
     /** Returns the SHA-256 of the source of a plan. */
     static Sha256 sourceHash(KernelPlan plan) {
         return Sha256.of(plan.source().getBytes(UTF_8));
     }
-
-    @Override
-    public void close() {}
 
     /**
      * The limits of a tuning.
@@ -184,121 +175,79 @@ public final class PlanTuner implements Engine<TuningDescriptor, TunedPlan> {
         void tried(PlanParameters values, TuningTrial trial, TrialCounts counts);
     }
 
-    /** The result of trying one plan. */
-    public sealed interface TuningTrial {
-        /**
-         * The plan gave the right results, and was measured several times.
-         *
-         * @param time the median time of a launch
-         */
-        record Measured(Duration time) implements TuningTrial {}
-
+    /** The verdict on a plan that was tried. */
+    public enum Verdict {
+        /** The plan gave the right results, and was measured several times. */
+        MEASURED,
         /**
          * The plan gave the right results, but its first launch took more than twice the time of
          * the best plan, so that it was not measured further.
-         *
-         * @param time the time of that launch
          */
-        record Slow(Duration time) implements TuningTrial {}
+        SLOW,
+        /** The values have no plan, or the plan exceeds a limit of the device. */
+        UNSUITABLE,
+        /** The driver refused to compile or to launch the kernel. */
+        REFUSED,
+        /** The results differ from those of the naive plan. */
+        WRONG;
 
-        /**
-         * The values have no plan, or the plan exceeds a limit of the device.
-         *
-         * @param reason the rule or limit
-         */
-        record Unsuitable(String reason) implements TuningTrial {}
-
-        /**
-         * The driver refused to compile or to launch the kernel.
-         *
-         * @param reason the message of the driver, one line
-         */
-        record Refused(String reason) implements TuningTrial {}
-
-        /**
-         * The results differ from those of the naive plan.
-         *
-         * @param difference the first element that differs
-         */
-        record Wrong(String difference) implements TuningTrial {}
+        @Override
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT);
+        }
     }
 
     /**
-     * The number of plans with each result.
+     * The result of trying one plan.
      *
-     * @param measured right results, measured several times
-     * @param slow right results, but too slow for further measurements
-     * @param unsuitable no plan, or beyond a limit of the device
-     * @param refused not compiled or launched by the driver
-     * @param wrong results that differ from those of the naive plan
+     * @param verdict the verdict
+     * @param time the median time of a launch, or that of the first one of a slow plan; else zero
+     * @param reason the rule, the limit, the driver's message or the first element that differs;
+     *     empty if the results are right
      */
-    public record TrialCounts(int measured, int slow, int unsuitable, int refused, int wrong) {
-        static final TrialCounts NONE = new TrialCounts(0, 0, 0, 0, 0);
+    public record TuningTrial(Verdict verdict, Duration time, String reason) {}
+
+    /**
+     * The number of plans with each verdict.
+     *
+     * @param byVerdict the numbers of all verdicts
+     */
+    public record TrialCounts(Map<Verdict, Integer> byVerdict) {
+        static final TrialCounts NONE = new TrialCounts(Map.of());
 
         /**
-         * Checks the numbers.
+         * Copies the numbers, with zeros for the verdicts that are absent.
          *
          * @throws IllegalArgumentException if one is negative
          */
         public TrialCounts {
-            if (Math.min(Math.min(measured, slow), Math.min(Math.min(unsuitable, refused), wrong))
-                    < 0) {
+            EnumMap<Verdict, Integer> all = new EnumMap<>(Verdict.class);
+            for (Verdict verdict : Verdict.values()) {
+                all.put(verdict, byVerdict.getOrDefault(verdict, 0));
+            }
+            if (Collections.min(all.values()) < 0) {
                 throw new IllegalArgumentException("A number of plans is negative");
             }
+            byVerdict = Collections.unmodifiableMap(all);
         }
 
         /** Returns the number of plans that were tried. */
         public int tried() {
-            return measured + slow + unsuitable + refused + wrong;
+            return byVerdict.values().stream().mapToInt(Integer::intValue).sum();
         }
 
-        TrialCounts plus(TuningTrial trial) {
-            return switch (trial) {
-                case TuningTrial.Measured _ ->
-                    new TrialCounts(measured + 1, slow, unsuitable, refused, wrong);
-                case TuningTrial.Slow _ ->
-                    new TrialCounts(measured, slow + 1, unsuitable, refused, wrong);
-                case TuningTrial.Unsuitable _ ->
-                    new TrialCounts(measured, slow, unsuitable + 1, refused, wrong);
-                case TuningTrial.Refused _ ->
-                    new TrialCounts(measured, slow, unsuitable, refused + 1, wrong);
-                case TuningTrial.Wrong _ ->
-                    new TrialCounts(measured, slow, unsuitable, refused, wrong + 1);
-            };
+        TrialCounts plus(Verdict verdict) {
+            Map<Verdict, Integer> more = new EnumMap<>(byVerdict);
+            more.merge(verdict, 1, Integer::sum);
+            return new TrialCounts(more);
         }
 
         /** Returns text such as {@code 40 measured, 3 slow, 12 unsuitable, 0 refused, 0 wrong}. */
         @Override
         public String toString() {
-            return measured + " measured, " + slow + " slow, " + unsuitable + " unsuitable, "
-                    + refused + " refused, " + wrong + " wrong";
+            return byVerdict.entrySet().stream()
+                    .map(count -> count.getValue() + " " + count.getKey())
+                    .collect(Collectors.joining(", "));
         }
-    }
-
-    /**
-     * A record of the plans that are being tried. Drivers abort the process on some kernels, or
-     * never return. A plan during whose trial a process ended is not tried by the next one.
-     */
-    @FunctionalInterface
-    public interface TrialGuard {
-        /** A guard that records nothing. */
-        TrialGuard NONE = _ -> Optional.of(() -> {});
-
-        /** A trial that is under way. */
-        @FunctionalInterface
-        interface Trial extends AutoCloseable {
-            /** Ends the trial, which the process survived. */
-            @Override
-            void close();
-        }
-
-        /**
-         * Records that a plan is tried until the result is closed.
-         *
-         * @param source the SHA-256 of the generated source
-         * @return empty if a process ended during the trial of this plan, so that it must not be
-         *     tried
-         */
-        Optional<Trial> begin(Sha256 source);
     }
 }

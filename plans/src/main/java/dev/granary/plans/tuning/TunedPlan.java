@@ -42,7 +42,7 @@ public record TunedPlan(
      * @throws RestoreException if they are no outcome, its point is not in the space, or the plan
      *     of the point has another source
      */
-    public static TunedPlan restore(TuningDescriptor descriptor, KernelBinaries binaries)
+    static TunedPlan restore(TuningDescriptor descriptor, KernelBinaries binaries)
             throws RestoreException {
         if (binaries.count() != 1) {
             throw new RestoreException(

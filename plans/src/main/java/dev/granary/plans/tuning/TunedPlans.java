@@ -120,8 +120,7 @@ public final class TunedPlans {
 
     /** Tunes without the plans during whose trial a process ended. */
     private TunedPlan tune(PlanTuner tuner, TuningDescriptor descriptor) throws CompileException {
-        return tuner.guard(source ->
-                        granary.beginTrial(descriptor.getId(), source).map(end -> end::run))
+        return tuner.guard(source -> granary.beginTrial(descriptor.getId(), source))
                 .create(descriptor);
     }
 
@@ -176,10 +175,8 @@ public final class TunedPlans {
     }
 
     private static Outcomes reader(TuningDescriptor key) {
-        return new Outcomes(key.target(), TunedPlans::refuse);
-    }
-
-    private static TunedPlan refuse(TuningDescriptor descriptor) {
-        throw new IllegalStateException("A search tunes nothing: " + descriptor);
+        return new Outcomes(key.target(), descriptor -> {
+            throw new IllegalStateException("A search tunes nothing: " + descriptor);
+        });
     }
 }

@@ -2,16 +2,20 @@ package dev.granary.plans.tuning;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.RestoreException;
+import dev.granary.cache.Sha256;
 import dev.granary.cache.support.Ticker;
 import dev.granary.gpu.DriverException;
 import dev.granary.plans.KernelPlan;
+import dev.granary.plans.tuning.PlanMeasurer.LoadedPlan;
 import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 import dev.granary.plans.tuning.PlanTuner.TrialCounts;
-import dev.granary.plans.tuning.PlanTuner.TrialGuard;
 import dev.granary.plans.tuning.PlanTuner.TuningProgress;
 import dev.granary.plans.tuning.PlanTuner.TuningSettings;
 import dev.granary.plans.tuning.PlanTuner.TuningTrial;
+import dev.granary.plans.tuning.PlanTuner.Verdict;
 import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
+
+import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -21,6 +25,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 
 /**
  * One tuning: the plans in the order of the seed, each compiled, checked and measured; then the
@@ -46,7 +51,7 @@ final class TuningRun {
     private final TuningSettings settings;
     private final PlanMeasurer measurer;
     private final TuningProgress progress;
-    private final TrialGuard guard;
+    private final Function<Sha256, Optional<Runnable>> guard;
     private final Ticker clock;
     private final long start;
     private final List<Candidate> best = new ArrayList<>(); // fastest first
@@ -59,7 +64,7 @@ final class TuningRun {
             TuningSettings settings,
             PlanMeasurer measurer,
             TuningProgress progress,
-            TrialGuard guard,
+            Function<Sha256, Optional<Runnable>> guard,
             Ticker clock) {
         this.space = space;
         this.settings = settings;
@@ -88,7 +93,7 @@ final class TuningRun {
                 }
                 PlanParameters values = space.point(number);
                 TuningTrial trial = attempt(values);
-                counts = counts.plus(trial);
+                counts = counts.plus(trial.verdict());
                 progress.tried(values, trial, counts);
             }
             if (best.isEmpty()) {
@@ -124,14 +129,16 @@ final class TuningRun {
         try {
             plan = space.plan(values);
         } catch (IllegalArgumentException | ArithmeticException e) {
-            return failed(new TuningTrial.Unsuitable(String.valueOf(e.getMessage())), firstLine(e));
+            return failed(Verdict.UNSUITABLE, e.getMessage());
         }
-        Optional<TrialGuard.Trial> trial = guard.begin(PlanTuner.sourceHash(plan));
-        if (trial.isEmpty()) {
-            return failed(new TuningTrial.Refused(ENDED), ENDED);
+        Optional<Runnable> end = guard.apply(PlanTuner.sourceHash(plan));
+        if (end.isEmpty()) {
+            return failed(Verdict.REFUSED, ENDED);
         }
-        try (TrialGuard.Trial _ = trial.get()) {
+        try {
             return attempt(values, plan);
+        } finally {
+            end.get().run();
         }
     }
 
@@ -140,28 +147,28 @@ final class TuningRun {
         try {
             loaded = measurer.load(plan);
         } catch (IllegalArgumentException e) {
-            return failed(new TuningTrial.Unsuitable(String.valueOf(e.getMessage())), firstLine(e));
+            return failed(Verdict.UNSUITABLE, e.getMessage());
         } catch (CompileException | RestoreException | DriverException e) {
-            return failed(new TuningTrial.Refused(firstLine(e)), firstLine(e));
+            return failed(Verdict.REFUSED, e.getMessage());
         }
         boolean isKept = false;
         try {
             String difference = measurer.check(loaded);
             if (difference != null) {
-                return failed(new TuningTrial.Wrong(difference), difference);
+                return failed(Verdict.WRONG, difference);
             }
             long first = measurer.sample(loaded);
             if (!best.isEmpty() && first > SLOW * best.getFirst().nanos()) {
-                return new TuningTrial.Slow(Duration.ofNanos(first));
+                return new TuningTrial(Verdict.SLOW, Duration.ofNanos(first), "");
             }
             LoadedPlan calibrated = measurer.calibrated(loaded);
             long[] samples = new long[SAMPLES];
             Arrays.setAll(samples, _ -> measurer.sample(calibrated));
             long nanos = median(samples);
             isKept = keep(new Candidate(values, calibrated, nanos));
-            return new TuningTrial.Measured(Duration.ofNanos(nanos));
+            return new TuningTrial(Verdict.MEASURED, Duration.ofNanos(nanos), "");
         } catch (DriverException e) {
-            return failed(new TuningTrial.Refused(firstLine(e)), firstLine(e));
+            return failed(Verdict.REFUSED, e.getMessage());
         } finally {
             if (!isKept) {
                 loaded.close();
@@ -169,13 +176,12 @@ final class TuningRun {
         }
     }
 
-    private TuningTrial failed(TuningTrial trial, String cause) {
-        firstFailure = firstFailure.isEmpty() ? cause : firstFailure;
-        return trial;
-    }
-
-    private static String firstLine(Exception e) {
-        return String.valueOf(e.getMessage()).lines().findFirst().orElse("");
+    private TuningTrial failed(Verdict verdict, @Nullable String message) {
+        String reason = String.valueOf(message);
+        if (firstFailure.isEmpty()) {
+            firstFailure = reason.lines().findFirst().orElse("");
+        }
+        return new TuningTrial(verdict, Duration.ZERO, reason);
     }
 
     /** Keeps a plan if it is among the best; returns false if it is not. */

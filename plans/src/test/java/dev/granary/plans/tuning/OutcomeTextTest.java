@@ -19,6 +19,7 @@ import dev.granary.cache.fuzz.FuzzTarget;
 import dev.granary.cache.fuzz.Fuzzer;
 import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 import dev.granary.plans.tuning.PlanTuner.TrialCounts;
+import dev.granary.plans.tuning.PlanTuner.Verdict;
 import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 import dev.granary.testing.TestSeed;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.SplittableRandom;
 
 /** Tests of stored outcomes: their bytes, their plans, and their order. */
@@ -45,7 +47,12 @@ class OutcomeTextTest {
                 ratio,
                 spread,
                 9,
-                new TrialCounts(5, 4, 3, 2, 1),
+                new TrialCounts(Map.of(
+                        Verdict.MEASURED, 5,
+                        Verdict.SLOW, 4,
+                        Verdict.UNSUITABLE, 3,
+                        Verdict.REFUSED, 2,
+                        Verdict.WRONG, 1)),
                 SPACE.size(),
                 -7,
                 Duration.ofSeconds(3));

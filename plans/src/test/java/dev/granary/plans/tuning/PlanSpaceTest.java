@@ -81,9 +81,9 @@ class PlanSpaceTest {
         refused("has the name c, which is no parameter", () -> points("c < 1"));
         refused("a comparison such as <= is missing", () -> points("a + b"));
         refused("unknown character in column 3", () -> points("a & b == 1"));
-        refused("unexpected b", () -> points("a < 1 b"));
-        refused(") is missing", () -> points("(a + 1 < 2"));
-        refused("a parameter or a number is missing", () -> points("a <"));
+        refused("'b' after its end", () -> points("a < 1 b"));
+        refused("an end where more is needed", () -> points("(a + 1 < 2"));
+        refused("an end where more is needed", () -> points("a <"));
         refused("is compared or computed as a number", () -> points("memory < 1"));
         refused("zero", () -> points("a / (b - b) == 1"));
         refused("satisfies its constraints", () -> points("a > 100"));

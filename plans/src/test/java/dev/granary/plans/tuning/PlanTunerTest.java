@@ -2,7 +2,6 @@ package dev.granary.plans.tuning;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -28,9 +27,9 @@ import dev.granary.plans.nest.LoopIndex;
 import dev.granary.plans.nest.LoopNest;
 import dev.granary.plans.tuning.PlanSpace.PlanParameters;
 import dev.granary.plans.tuning.PlanTuner.TrialCounts;
-import dev.granary.plans.tuning.PlanTuner.TrialGuard;
 import dev.granary.plans.tuning.PlanTuner.TuningSettings;
 import dev.granary.plans.tuning.PlanTuner.TuningTrial;
+import dev.granary.plans.tuning.PlanTuner.Verdict;
 import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 import dev.granary.plans.tuning.TunedPlan.TuningOutcome;
 import dev.granary.testing.TestSeed;
@@ -47,6 +46,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 
 /** Tests of the tuner on PoCL. */
@@ -85,6 +85,14 @@ class PlanTunerTest {
                 .create(TuningDescriptor.of(space, engine.target()));
     }
 
+    private TuningTrial trial(String values) {
+        return Objects.requireNonNull(trials.get(values), values);
+    }
+
+    private static int count(TunedPlan tuned, Verdict verdict) {
+        return tuned.outcome().counts().byVerdict().getOrDefault(verdict, 0);
+    }
+
     private static TuningSettings settings() {
         return TuningSettings.of(LONG, TestSeed.VALUE);
     }
@@ -103,10 +111,8 @@ class PlanTunerTest {
         assertEquals(space.size(), order.size());
         TuningOutcome outcome = tuned.outcome();
         assertEquals(space.size(), outcome.counts().tried());
-        assertEquals(
-                space.size(), outcome.counts().measured() + outcome.counts().slow());
-        assertInstanceOf(
-                TuningTrial.Measured.class, trials.get(outcome.parameters().toString()));
+        assertEquals(space.size(), count(tuned, Verdict.MEASURED) + count(tuned, Verdict.SLOW));
+        assertEquals(Verdict.MEASURED, trial(outcome.parameters().toString()).verdict());
         assertEquals(space.plan(outcome.parameters()), tuned.plan());
         assertEquals(space.size(), outcome.points());
         assertTrue(outcome.ratioPpb() > 0 && outcome.spreadPpb() >= 0);
@@ -132,7 +138,7 @@ class PlanTunerTest {
                             tried.add(values.toString());
                             clock.pass(Duration.ofSeconds(1));
                         },
-                        TrialGuard.NONE,
+                        PlanTuner.UNGUARDED,
                         clock)
                 .create(TuningDescriptor.of(space, engine.target()));
         return tried;
@@ -157,7 +163,7 @@ class PlanTunerTest {
                         limits,
                         settings(),
                         (_, _, _) -> {},
-                        TrialGuard.NONE,
+                        PlanTuner.UNGUARDED,
                         clock)
                 .create(TuningDescriptor.of(space, engine.target()))
                 .outcome();
@@ -187,16 +193,24 @@ class PlanTunerTest {
                 .plans(PlanTunerTest::ofKind);
         TunedPlan tuned = tune(space, settings(), beyond);
         assertEquals("right", tuned.outcome().parameters().text("kind"));
-        assertInstanceOf(TuningTrial.Measured.class, trials.get("kind=right"));
-        TuningTrial.Wrong wrong =
-                assertInstanceOf(TuningTrial.Wrong.class, trials.get("kind=wrong"));
-        assertTrue(wrong.difference().contains(" of C is "), wrong::toString);
-        assertEquals(new TuningTrial.Unsuitable("there is none"), trials.get("kind=none"));
-        assertInstanceOf(TuningTrial.Refused.class, trials.get("kind=items"));
-        TuningTrial.Unsuitable memory =
-                assertInstanceOf(TuningTrial.Unsuitable.class, trials.get("kind=memory"));
+        assertEquals(Verdict.MEASURED, trial("kind=right").verdict());
+        TuningTrial wrong = trial("kind=wrong");
+        assertEquals(Verdict.WRONG, wrong.verdict());
+        assertTrue(wrong.reason().contains(" of C is "), wrong::toString);
+        assertEquals(
+                new TuningTrial(Verdict.UNSUITABLE, Duration.ZERO, "there is none"),
+                trial("kind=none"));
+        assertEquals(Verdict.REFUSED, trial("kind=items").verdict());
+        TuningTrial memory = trial("kind=memory");
+        assertEquals(Verdict.UNSUITABLE, memory.verdict());
         assertTrue(memory.reason().contains("bytes of local memory"), memory::toString);
-        assertEquals(new TrialCounts(1, 0, 2, 1, 1), tuned.outcome().counts());
+        assertEquals(
+                new TrialCounts(Map.of(
+                        Verdict.MEASURED, 1,
+                        Verdict.UNSUITABLE, 2,
+                        Verdict.REFUSED, 1,
+                        Verdict.WRONG, 1)),
+                tuned.outcome().counts());
     }
 
     private static KernelPlan ofKind(PlanParameters values) {
@@ -254,7 +268,7 @@ class PlanTunerTest {
                         engine.device().limits(),
                         new TuningSettings(budget, TestSeed.VALUE, 1, patience),
                         (_, _, _) -> clock.pass(Duration.ofSeconds(10)),
-                        TrialGuard.NONE,
+                        PlanTuner.UNGUARDED,
                         clock)
                 .create(TuningDescriptor.of(space, engine.target()));
     }
@@ -287,7 +301,7 @@ class PlanTunerTest {
                 PlanSpace space = PlanSpace.of(nest)
                         .parameter("one", 1)
                         .plans(_ -> KernelPlan.of(nest.schedule()));
-                assertEquals(1, tune(space, settings()).outcome().counts().measured());
+                assertEquals(1, count(tune(space, settings()), Verdict.MEASURED));
             }
         }
         assertEquals(64, TuningProducts.tiles(96).naive().report().groupItems());

@@ -1,4 +1,4 @@
-package dev.granary.cli.plan;
+package dev.granary.plans.file;
 
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
@@ -26,15 +26,11 @@ final class PlanSpaceReader {
     // the values as the file has them, by the name of their parameter and their text
     private final Map<String, Map<String, Object>> values = new LinkedHashMap<>();
 
-    private PlanSpaceReader(TomlTable top) {
+    PlanSpaceReader(TomlTable top) {
         this.top = top;
     }
 
-    static PlanSpace read(TomlTable top) throws TomlException {
-        return new PlanSpaceReader(top).space();
-    }
-
-    private PlanSpace space() throws TomlException {
+    PlanSpace space() throws TomlException {
         TomlTable space = top.table(PlanFile.SPACE, "[space]")
                 .orElseThrow(() -> new TomlException(top.file()
                         + ": there is no table [space] with the parameters of the plans."));
@@ -53,11 +49,7 @@ final class PlanSpaceReader {
         for (String constraint : space.texts("where")) {
             space.checked("where", () -> builder.where(constraint));
         }
-        try {
-            return builder.plans(this::plan);
-        } catch (IllegalArgumentException e) {
-            throw top.error(PlanFile.SPACE, message(e));
-        }
+        return top.checked(PlanFile.SPACE, () -> builder.plans(this::plan));
     }
 
     /** Returns the values of a parameter by their texts. */
@@ -92,11 +84,9 @@ final class PlanSpaceReader {
     /** Checks that each {@code "$name"} is a parameter, and that each parameter is used. */
     private void checkUses() throws TomlException {
         Set<String> used = new LinkedHashSet<>();
-        for (String key : top.keys()) {
-            if (!key.equals(PlanFile.SPACE)) {
-                collect(Objects.requireNonNull(top.value(key)), used);
-            }
-        }
+        top.keys().stream()
+                .filter(key -> !key.equals(PlanFile.SPACE))
+                .forEach(key -> collect(Objects.requireNonNull(top.value(key)), used));
         for (String name : used) {
             if (!values.containsKey(name)) {
                 throw top.error(
@@ -127,19 +117,13 @@ final class PlanSpaceReader {
     /** Returns the plan of the file with these values. */
     private KernelPlan plan(PlanParameters point) {
         Map<String, Object> chosen = new LinkedHashMap<>();
-        point.values()
-                .forEach((name, text) -> chosen.put(
-                        name,
-                        Objects.requireNonNull(
-                                Objects.requireNonNull(values.get(name)).get(text))));
+        values.forEach((name, texts) ->
+                chosen.put(name, Objects.requireNonNull(texts.get(point.text(name)))));
         try {
             return new PlanFile(top.with(chosen)).plan();
         } catch (TomlException e) {
-            throw new IllegalArgumentException(message(e), e);
+            throw new IllegalArgumentException(
+                    TomlFile.harmless(String.valueOf(e.getMessage())), e);
         }
-    }
-
-    private static String message(Exception e) {
-        return TomlFile.harmless(String.valueOf(e.getMessage()));
     }
 }

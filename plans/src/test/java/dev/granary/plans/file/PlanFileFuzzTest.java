@@ -1,4 +1,4 @@
-package dev.granary.cli.plan;
+package dev.granary.plans.file;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
