@@ -38,7 +38,9 @@ class ConstantPromiseTest {
     private final ConstantTensorCaches caches =
             new ConstantTensorCaches(ConstantLimits.NONE, System::nanoTime, Duration.ofDays(1));
     private final ConstantTensorCache cache = caches.of(EngineKind.GPU, 0);
-    private final ExecutorService threads = Executors.newCachedThreadPool();
+    // a thread for each lookup: one that has promised the tensor must not look it up again
+    private final ExecutorService threads =
+            Executors.newThreadPerTaskExecutor(Thread.ofPlatform().factory());
 
     @AfterEach
     void nothingLeaks() {
