@@ -37,6 +37,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Tests of {@link KernelRunner}. */
 class KernelRunnerTest {
@@ -92,7 +93,7 @@ class KernelRunnerTest {
     }
 
     /** An engine whose second compile waits until the first program is in the bucket. */
-    private record PatientEngine(TestFleet fleet, TestTicker ticker)
+    private record PatientEngine(TestFleet fleet, TestTicker ticker, AtomicInteger compiles)
             implements Engine<KernelDescriptor, CompiledProgram> {
         @Override
         public Target target() {
@@ -101,7 +102,7 @@ class KernelRunnerTest {
 
         @Override
         public CompiledProgram create(KernelDescriptor descriptor) {
-            if (descriptor.name().equals("second")) {
+            if (compiles.getAndIncrement() > 0) { // in any order
                 Await.holds(() -> !fleet.keys("/p/").isEmpty());
             } else {
                 ticker.pass(Pulse.PUBLISH_INTERVAL);
@@ -132,7 +133,7 @@ class KernelRunnerTest {
         TestTicker ticker = new TestTicker();
         try (TestFleet fleet = new TestFleet(directory);
                 Granary granary = fleet.openInPacks("ci");
-                PatientEngine engine = new PatientEngine(fleet, ticker)) {
+                PatientEngine engine = new PatientEngine(fleet, ticker, new AtomicInteger())) {
             List<KernelSpec> kernels = new ArrayList<>();
             for (String name : List.of("first", "second")) {
                 Path source = Files.writeString(
