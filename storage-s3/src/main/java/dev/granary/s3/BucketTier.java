@@ -242,7 +242,6 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      * conditions each machine has its claim, and compiles.
      */
     public Optional<BucketClaims> claims() {
-        requireOpen();
         return config.access() == S3Access.READ
                         || capabilities
                                 .peek()

@@ -171,9 +171,11 @@ public final class FleetClaims {
         long limitNanos = Math.min(
                 limit.toNanos(),
                 expected == 0 ? UNKNOWN_WAIT.toNanos() : 2 * expected + PUBLICATION.toNanos());
-        // a claim without an entry may have been left long ago
-        long end =
-                time.nanos() + limitNanos - holder.age().orElse(Duration.ZERO).toNanos();
+        // a claim without an entry may have been left long ago: any age, if the server errs
+        Duration longest = Duration.ofNanos(limitNanos);
+        Duration age = holder.age().orElse(Duration.ZERO);
+        long end = time.nanos() + limitNanos
+                - (age.compareTo(longest) < 0 ? age : longest).toNanos();
         long pause = Math.clamp(expected / 8, MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
         EventSpan span = events.begin(EventKind.WAIT);
         long start = time.nanos();
