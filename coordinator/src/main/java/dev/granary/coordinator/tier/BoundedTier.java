@@ -101,7 +101,8 @@ public final class BoundedTier implements Tier {
             return SKIPPED;
         }
         long beginning = System.nanoTime();
-        Optional<String> obstacle = start.flatMap(each -> each.obstacle(deadline));
+        Deadline startLimit = deadline.within(LayerStart.LOOKUP_WAIT.toNanos());
+        Optional<String> obstacle = start.flatMap(each -> each.obstacle(startLimit));
         if (obstacle.isPresent()) {
             failure = obstacle.get();
             return told(new LoadResult.Unavailable(obstacle.get()), System.nanoTime() - beginning);

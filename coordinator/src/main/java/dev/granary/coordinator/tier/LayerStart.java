@@ -19,7 +19,7 @@ import java.util.function.Supplier;
  */
 final class LayerStart {
     /** The longest wait of a lookup for the start. */
-    private static final Duration WAIT = Duration.ofSeconds(2);
+    static final Duration LOOKUP_WAIT = Duration.ofSeconds(2);
 
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(30);
 
@@ -58,11 +58,10 @@ final class LayerStart {
         }
     }
 
-    /** Returns the reason why the layer cannot be used now, after a limited wait for its start. */
+    /** Returns the reason why the layer cannot be used now, after a wait for its start. */
     Optional<String> obstacle(Deadline deadline) {
         try {
-            Optional<String> obstacle =
-                    current().get(deadline.within(WAIT.toNanos()).left(), TimeUnit.NANOSECONDS);
+            Optional<String> obstacle = current().get(deadline.left(), TimeUnit.NANOSECONDS);
             if (obstacle.isPresent()) {
                 retryLater();
             }
