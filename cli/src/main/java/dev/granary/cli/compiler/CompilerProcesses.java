@@ -424,8 +424,14 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                                     List.copyOf(lastLines)));
                 }
             }
-            isIdle = true;
-            return Response.parse(event);
+            try {
+                Response response = Response.parse(event);
+                isIdle = true;
+                return response;
+            } catch (IllegalArgumentException | ArrayIndexOutOfBoundsException e) {
+                throw new CompilerProcessException( // the driver has printed into the line
+                        Kind.CRASHED, "the response of the compiler process cannot be read: " + e);
+            }
         }
 
         /** Ends the input of the process, which ends at once if it is idle. */
