@@ -221,6 +221,9 @@ public final class Granary implements AutoCloseable {
      */
     <D extends PrimitiveDescriptor, P extends Primitive> Optional<LookupResult<P>> lookupUnclaimed(
             Engine<D, P> engine, D descriptor) throws CompileException {
+        if (context.fleet().isEmpty()) {
+            return Optional.of(lookup(engine, descriptor)); // shared with other threads
+        }
         requireOpen();
         return memory.find(descriptor, () -> context.findUnclaimed(engine, descriptor));
     }
