@@ -66,7 +66,7 @@ public final class BucketClaims {
     }
 
     /**
-     * Claims an entry that nobody has claimed.
+     * Creates the claim on an entry, unless there is one.
      *
      * @param nonce the random name of the caller, for this claim alone
      * @param expected the time that the compile is expected to take; zero if unknown
@@ -84,7 +84,7 @@ public final class BucketClaims {
         return result(store.replaceIfMatch(layout.claim(id), holder.version(), content), id, nonce);
     }
 
-    /** Records that the compile of the caller has failed, so that nobody waits for it. */
+    /** Records that the compile of the caller has failed, which ends the waits for it. */
     public void fail(Id id, Result.Mine claim, String nonce) {
         store.replaceIfMatch(
                 layout.claim(id), claim.version(), content(nonce, Duration.ZERO, "failed"));

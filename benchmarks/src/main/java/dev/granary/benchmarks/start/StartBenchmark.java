@@ -141,18 +141,13 @@ public final class StartBenchmark extends BenchmarkCommand {
                 boolean hasCredentials = state != BucketState.NO_CREDENTIALS;
                 URI endpoint = endpoints.get(state);
                 for (boolean isArchived : new boolean[] {false, true}) {
+                    List<String> flags = isArchived ? program.archiveFlags() : List.of();
                     (isArchived ? figures.archived : figures.plain)
-                            .add(program.run(
-                                            isArchived,
-                                            hasCredentials,
-                                            endpoint,
-                                            1,
-                                            COMPILE_MILLIS,
-                                            0)
+                            .add(program.run(flags, hasCredentials, endpoint, 1, COMPILE_MILLIS, 0)
                                     .openAndLookup());
                     (isArchived ? figures.laterArchived : figures.laterPlain)
                             .add(program.run(
-                                            isArchived,
+                                            flags,
                                             hasCredentials,
                                             endpoint,
                                             1,
@@ -217,7 +212,7 @@ public final class StartBenchmark extends BenchmarkCommand {
             workspace.say("end: " + state.label);
             List<Double> seconds = new ArrayList<>();
             for (int round = 0; round < rounds; round++) {
-                seconds.add(program.run(false, true, endpoints.get(state), KERNELS_AT_END, 1, 0)
+                seconds.add(program.run(List.of(), true, endpoints.get(state), KERNELS_AT_END, 1, 0)
                         .close());
             }
             section.row(state.label, median(seconds));

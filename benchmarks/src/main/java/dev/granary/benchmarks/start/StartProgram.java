@@ -17,8 +17,8 @@ import dev.granary.coordinator.config.GranaryConfigBuilder;
 import java.time.Duration;
 
 /**
- * A program with an engine of its own, which compiles each kernel in the time that it is told.
- * Prints the nanoseconds of opening with the first lookup, of that lookup, and of closing.
+ * A program with an engine of its own, whose compiles take a given time. Prints the nanoseconds of
+ * opening with the first lookup, of that lookup, and of closing.
  */
 final class StartProgram {
     private static final Target TARGET = new Target(new Backend("sleep"), "bench", "sleep", "1");

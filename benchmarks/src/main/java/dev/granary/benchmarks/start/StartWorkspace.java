@@ -68,32 +68,21 @@ final class StartWorkspace extends Workspace {
             this.credentials = credentials;
         }
 
+        /** Returns the flags of a JVM that uses the archive. */
+        List<String> archiveFlags() {
+            return List.of("-XX:AOTCache=" + archive);
+        }
+
         /**
          * Runs the program.
          *
+         * @param flags the flags of its JVM
          * @param endpoint the server; null for no bucket
          * @param kernels the number of kernels
          * @param compileMillis the time for each
          * @param pauseMillis the time between opening and the first lookup
          */
         Times run(
-                boolean isArchived,
-                boolean hasCredentials,
-                @Nullable URI endpoint,
-                int kernels,
-                int compileMillis,
-                int pauseMillis)
-                throws IOException, InterruptedException {
-            return run(
-                    isArchived ? List.of("-XX:AOTCache=" + archive) : List.of(),
-                    hasCredentials,
-                    endpoint,
-                    kernels,
-                    compileMillis,
-                    pauseMillis);
-        }
-
-        private Times run(
                 List<String> flags,
                 boolean hasCredentials,
                 @Nullable URI endpoint,

@@ -79,7 +79,7 @@ public final class FleetClaims {
     }
 
     /**
-     * Returns the claims in a layer; empty if it is no bucket, or nobody wants to wait.
+     * Returns the claims in a bucket; empty for another layer, or if the longest wait is zero.
      *
      * @param limit the longest wait
      */
@@ -174,8 +174,8 @@ public final class FleetClaims {
         // a claim without an entry may have been left long ago: any age, if the server errs
         Duration longest = Duration.ofNanos(limitNanos);
         Duration age = holder.age().orElse(Duration.ZERO);
-        long end = time.nanos() + limitNanos
-                - (age.compareTo(longest) < 0 ? age : longest).toNanos();
+        long end =
+                time.nanos() + limitNanos - (age.compareTo(longest) < 0 ? age : longest).toNanos();
         long pause = Math.clamp(expected / 8, MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
         EventSpan span = events.begin(EventKind.WAIT);
         long start = time.nanos();
