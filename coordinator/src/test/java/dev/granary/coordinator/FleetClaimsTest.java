@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
 import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.s3.BucketClaims;
@@ -15,6 +16,8 @@ import dev.granary.testing.Await;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -138,6 +141,31 @@ class FleetClaimsTest {
             compiling.get();
             assertEquals(PrimitiveSource.BUCKET, waiting.get().source());
             assertEquals(1, fleet.engine.compiles.get());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "",
+                "no claim",
+                "claim 1\n0123456789abcdef\n999999999\ncompiling\n",
+                "claim 1\n0123456789abcdef\n99999999999999999999\ncompiling\n",
+                "claim 1\n0123456789abcdef\n0\nfailed\n"
+            })
+    @DisplayName("A claim of any content delays a lookup by two waits at most, and it compiles")
+    void hostile(String content) throws Exception {
+        FakeDescriptor kernel = FakeDescriptor.of("hostile");
+        fleet.put("c/" + kernel.getId().hash().hex(), content);
+        GranaryConfig config =
+                fleet.config("machine").claimWait(Duration.ofMillis(200)).build();
+        try (fleet;
+                Granary granary = Granary.open(config)) {
+            assertEquals(
+                    PrimitiveSource.COMPILED,
+                    granary.lookup(fleet.engine, kernel).source());
+            assertTrue(granary.flush(TestNode.LONG));
+            assertEquals(1, fleet.keys("/e/").size(), "it is published all the same");
         }
     }
 

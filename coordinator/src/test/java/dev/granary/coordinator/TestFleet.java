@@ -112,6 +112,13 @@ public final class TestFleet implements AutoCloseable {
         return BucketTier.open(s3());
     }
 
+    /** Overwrites an object of the target, whose key ends with {@code name}. */
+    void put(String name, String content) {
+        try (ObjectStore store = ObjectStoreFactory.open(s3())) {
+            store.put("ci/v2/" + NAMESPACE + "/" + name, content.getBytes(UTF_8));
+        }
+    }
+
     public static List<FakeDescriptor> kernels(int count) {
         return IntStream.range(0, count)
                 .mapToObj(i -> FakeDescriptor.of("kernel " + i))
