@@ -101,14 +101,13 @@ public final class BoundedTier implements Tier {
             return SKIPPED;
         }
         long beginning = System.nanoTime();
-        Deadline startLimit = deadline.within(LayerStart.LOOKUP_WAIT.toNanos());
-        Optional<String> obstacle = start.flatMap(each -> each.obstacle(startLimit));
+        Optional<String> obstacle = start.flatMap(each -> each.lookupObstacle(deadline));
         if (obstacle.isPresent()) {
             failure = obstacle.get();
             return told(new LoadResult.Unavailable(obstacle.get()), System.nanoTime() - beginning);
         }
         long sent = System.nanoTime();
-        // the start is not charged, but the caller has waited for it
+        // the caller has waited for the start
         Deadline bounded = deadline.within(
                 Math.max(limit.getAsLong() / 2, limit.getAsLong() - (sent - beginning)));
         LoadResult result = call(
@@ -117,7 +116,9 @@ public final class BoundedTier implements Tier {
                 true,
                 LoadResult.Unavailable::new,
                 LoadResult.Unavailable::new);
-        long nanos = System.nanoTime() - sent;
+        // a layer that answers is not charged for its start
+        long nanos =
+                System.nanoTime() - (result instanceof LoadResult.Unavailable ? beginning : sent);
         budget.charge(nanos);
         return told(result, nanos);
     }

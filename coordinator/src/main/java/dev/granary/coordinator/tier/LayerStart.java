@@ -18,8 +18,8 @@ import java.util.function.Supplier;
  * of a second. A layer that cannot be reached is tried again every half minute. Thread-safe.
  */
 final class LayerStart {
-    /** The longest wait of a lookup for the start. */
-    static final Duration LOOKUP_WAIT = Duration.ofSeconds(2);
+    /** How long lookups wait for a start, from its beginning. */
+    private static final Duration LOOKUP_WAIT = Duration.ofSeconds(2);
 
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(30);
 
@@ -56,6 +56,18 @@ final class LayerStart {
         } catch (Throwable e) { // no thread: the first lookup does it
             next.complete(Optional.empty());
         }
+    }
+
+    /**
+     * Returns the reason why a lookup cannot use the layer now. The wait is one for all lookups: a
+     * start that hangs would otherwise delay each of them.
+     */
+    Optional<String> lookupObstacle(Deadline deadline) {
+        return obstacle(deadline.within(waitLeft()));
+    }
+
+    private synchronized long waitLeft() {
+        return Math.max(0, LOOKUP_WAIT.toNanos() - (nanos.getAsLong() - beginning));
     }
 
     /** Returns the reason why the layer cannot be used now, after a wait for its start. */

@@ -8,6 +8,7 @@ import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 import java.time.Duration;
 import java.util.Optional;
@@ -21,11 +22,9 @@ class LayerStartTest {
 
     private final AtomicLong now = new AtomicLong();
 
-    @Test
-    @DisplayName("a load waits for the start, until its deadline at the latest")
-    void waits() throws Exception {
-        CountDownLatch go = new CountDownLatch(1);
-        LayerStart start = new LayerStart(
+    /** Returns a start that ends when {@code go} is open. */
+    private LayerStart waiting(CountDownLatch go) {
+        return new LayerStart(
                 () -> {
                     try {
                         go.await();
@@ -35,6 +34,30 @@ class LayerStartTest {
                     }
                 },
                 now::get);
+    }
+
+    @Test
+    @DisplayName("a start that hangs delays all lookups together by two seconds")
+    @Timeout(60)
+    void hangs() {
+        CountDownLatch go = new CountDownLatch(1);
+        LayerStart start = waiting(go);
+        now.addAndGet(Duration.ofSeconds(2).toNanos());
+        for (int i = 0; i < 10; i++) {
+            assertEquals(
+                    Optional.of("its client is still starting"),
+                    start.lookupObstacle(Deadline.NONE));
+        }
+        go.countDown();
+        assertEquals(Optional.empty(), start.obstacle(Deadline.NONE));
+        assertEquals(Optional.empty(), start.lookupObstacle(Deadline.NONE));
+    }
+
+    @Test
+    @DisplayName("a load waits for the start, until its deadline at the latest")
+    void waits() {
+        CountDownLatch go = new CountDownLatch(1);
+        LayerStart start = waiting(go);
         assertEquals(
                 Optional.of("its client is still starting"),
                 start.obstacle(Deadline.after(Duration.ofMillis(1))));
