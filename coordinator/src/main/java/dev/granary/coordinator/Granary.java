@@ -30,7 +30,7 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.coordinator.tier.SwitchedTier;
+import dev.granary.coordinator.tier.SwitchedCache;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
 import dev.granary.coordinator.tier.Tiers.Layer;
@@ -344,7 +344,7 @@ public final class Granary implements AutoCloseable {
 
     /** Returns the capacity of the local tier in bytes, 0 if off; empty if it is plugged in. */
     public OptionalLong localCapacity() {
-        return tiers.directory().stream().mapToLong(SwitchedTier::capacity).findAny();
+        return tiers.directory().stream().mapToLong(SwitchedCache::capacity).findAny();
     }
 
     /**

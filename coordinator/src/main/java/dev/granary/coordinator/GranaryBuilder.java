@@ -47,7 +47,7 @@ public final class GranaryBuilder {
 
     InstantSource clock = InstantSource.system();
     private @Nullable GranaryConfig config;
-    private final List<Tiers.Plugged> layers = new ArrayList<>();
+    private final List<Tiers.Source> layers = new ArrayList<>();
     private int layersBeforeBuckets;
     private Tiers.@Nullable BucketOpener buckets;
 
@@ -98,7 +98,7 @@ public final class GranaryBuilder {
      *     starts with {@code s3://} as those of buckets do
      */
     public GranaryBuilder layer(String name, PersistentCache cache) {
-        return add(new Tiers.Plugged(name, true, cache));
+        return add(Tiers.Source.plugged(name, true, cache));
     }
 
     /**
@@ -108,7 +108,7 @@ public final class GranaryBuilder {
      * @throws IllegalArgumentException as for {@link #layer}
      */
     public GranaryBuilder readOnlyLayer(String name, PersistentCache cache) {
-        return add(new Tiers.Plugged(name, false, cache));
+        return add(Tiers.Source.plugged(name, false, cache));
     }
 
     /**
@@ -120,7 +120,7 @@ public final class GranaryBuilder {
         return this;
     }
 
-    private GranaryBuilder add(Tiers.Plugged layer) {
+    private GranaryBuilder add(Tiers.Source layer) {
         String name = layer.name();
         if (!NAME.matcher(name).matches() || name.isBlank() || name.startsWith("s3://")) {
             throw new IllegalArgumentException("The name of a layer must have 1 to 200 characters"

@@ -4,10 +4,12 @@ import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.toml.SafeText;
+import dev.granary.s3.BucketTier;
 
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -35,7 +37,7 @@ import java.util.regex.Pattern;
  * caller can go on without the answer, at its deadline or when the {@link TimeBudget} is used up. A
  * tier that hangs does not affect the others.
  */
-public final class BoundedTier implements Tier {
+public final class BoundedTier extends CacheTier {
     /** The result of a load that the time budget did not allow. */
     static final LoadResult.Unavailable SKIPPED =
             new LoadResult.Unavailable("skipped: the time budget is used up");
@@ -49,7 +51,6 @@ public final class BoundedTier implements Tier {
     /** The parts of a cause that differ between two of one kind: ids, times, ports. */
     private static final Pattern VARYING = Pattern.compile("[0-9a-f]{8,}|[0-9]+");
 
-    private final Tier tier;
     private final TimeBudget budget;
     private final Optional<Duration> storeLimit;
     private final Optional<LayerStart> start;
@@ -61,38 +62,28 @@ public final class BoundedTier implements Tier {
     private volatile @Nullable CompletableFuture<?> overdueStore;
 
     /**
-     * Creates a tier.
+     * Creates a tier. The start of the client of a bucket begins; a load waits for it without a
+     * charge.
      *
      * @param storeLimit the limit of a store or a discard, of which a caller that left knows no
      *     result; empty if they have limits of their own, and run on the thread of the caller
      */
-    public BoundedTier(Tier tier, TimeBudget budget, Optional<Duration> storeLimit) {
-        this(tier, budget, storeLimit, Optional.empty());
-    }
-
-    /**
-     * Creates a tier as the other constructor does.
-     *
-     * @param start the start of its client, for which a load waits without a charge
-     */
     BoundedTier(
-            Tier tier,
+            String name,
+            PersistentCache cache,
+            boolean isWritable,
             TimeBudget budget,
-            Optional<Duration> storeLimit,
-            Optional<LayerStart> start) {
-        this.tier = tier;
+            Optional<Duration> storeLimit) {
+        super(name, cache, isWritable);
         this.budget = budget;
         this.storeLimit = storeLimit;
-        this.start = start;
+        this.start = cache instanceof BucketTier bucket
+                ? Optional.of(new LayerStart(bucket::prepare, System::nanoTime))
+                : Optional.empty();
     }
 
     @Override
-    public String name() {
-        return tier.name();
-    }
-
-    @Override
-    public LoadResult load(List<Id> ids, Deadline deadline) {
+    LoadResult load(List<Id> ids, Deadline deadline) {
         OptionalLong limit = budget.limit();
         if (limit.isEmpty()) {
             if (budget.beginProbe()) {
@@ -148,7 +139,7 @@ public final class BoundedTier implements Tier {
     /** Loads on a thread of this tier. The answer counts even if it is late. */
     private LoadResult loadNow(List<Id> ids, Deadline deadline) {
         try {
-            LoadResult result = tier.load(ids, deadline);
+            LoadResult result = super.load(ids, deadline);
             failure = result instanceof LoadResult.Unavailable(String cause) ? cause : null;
             return result;
         } catch (Throwable e) { // a broken contract or an error
@@ -157,9 +148,15 @@ public final class BoundedTier implements Tier {
         }
     }
 
-    /** Loads on the thread of the caller, to open the first connection: a failure has no effect. */
+    /** Loads on the thread of the caller, to open the first connection. A failure is logged. */
     void connect(Id unknown) {
-        tier.load(List.of(unknown), Deadline.after(Tiers.LAYER_WAIT));
+        try {
+            super.load(List.of(unknown), Deadline.after(Tiers.LAYER_WAIT));
+        } catch (Throwable e) { // left to the lookups
+            Warnings.warn(
+                    "connect",
+                    "The first connection to " + name() + " failed: " + SafeText.inOneLine(e));
+        }
     }
 
     /** Loads in the background to find out whether the lookup would have saved time. */
@@ -192,20 +189,20 @@ public final class BoundedTier implements Tier {
      * thread.
      */
     @Override
-    public StoreResult store(Entry entry) {
+    StoreResult store(Entry entry) {
         Optional<String> obstacle = start.flatMap(each -> each.obstacle(Deadline.NONE));
         if (obstacle.isPresent()) {
             return new StoreResult.Failed(obstacle.get());
         }
         if (storeLimit.isEmpty()) {
-            return tier.store(entry);
+            return super.store(entry);
         }
         CompletableFuture<?> overdue = overdueStore;
         if (overdue != null && !overdue.isDone()) {
             return new StoreResult.Failed("skipped: an earlier store has not returned");
         }
         return call(
-                () -> tier.store(entry),
+                () -> super.store(entry),
                 Deadline.after(storeLimit.get()),
                 false,
                 StoreResult.Failed::new,
@@ -213,16 +210,16 @@ public final class BoundedTier implements Tier {
     }
 
     @Override
-    public void discard(Entry entry) {
+    void discard(Entry entry) {
         if (storeLimit.isEmpty()) {
-            tier.discard(entry);
+            super.discard(entry);
             return;
         }
         OptionalLong limit = budget.limit(); // a lookup waits for it
         if (limit.isPresent()) {
             call(
                     () -> {
-                        tier.discard(entry);
+                        super.discard(entry);
                         return entry;
                     },
                     Deadline.NONE.within(limit.getAsLong()),
@@ -245,9 +242,8 @@ public final class BoundedTier implements Tier {
     }
 
     @Override
-    public void used(Entry entry) {
+    void used(Entry entry) {
         budget.credit(CompileTimes.stated(entry));
-        tier.used(entry);
     }
 
     /** Returns the cause of the last failure in one line; empty after the next answer. */
@@ -259,7 +255,7 @@ public final class BoundedTier implements Tier {
     @Override
     public void close() {
         threads.shutdown();
-        tier.close();
+        super.close();
     }
 
     /**

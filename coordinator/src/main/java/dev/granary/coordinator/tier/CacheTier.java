@@ -9,16 +9,31 @@ import dev.granary.cache.StoreResult;
 
 import java.util.List;
 
-/**
- * A {@link PersistentCache} as a tier.
- *
- * @param name the name of the tier
- * @param cache the cache, which is closed with the tier
- * @param isWritable false if entries are only loaded: none is stored or discarded there
- */
-public record CacheTier(String name, PersistentCache cache, boolean isWritable) implements Tier {
-    @Override
-    public LoadResult load(List<Id> ids, Deadline deadline) {
+/** A {@link PersistentCache} as a tier: the local tier or a layer. Thread-safe. */
+public class CacheTier implements AutoCloseable {
+    private final String name;
+    private final PersistentCache cache;
+    private final boolean isWritable;
+
+    /**
+     * Creates a tier.
+     *
+     * @param name {@code local}, or the name of the layer
+     * @param cache the cache, which is closed with the tier
+     * @param isWritable false if entries are only loaded: none is stored or discarded there
+     */
+    CacheTier(String name, PersistentCache cache, boolean isWritable) {
+        this.name = name;
+        this.cache = cache;
+        this.isWritable = isWritable;
+    }
+
+    final String name() {
+        return name;
+    }
+
+    /** Loads an entry as {@link CountedTier#load} does. */
+    LoadResult load(List<Id> ids, Deadline deadline) {
         LoadResult first = cache.load(ids.getFirst(), deadline);
         for (Id other : ids.subList(1, ids.size())) {
             if (first instanceof LoadResult.Hit
@@ -37,20 +52,22 @@ public record CacheTier(String name, PersistentCache cache, boolean isWritable) 
         return first;
     }
 
-    @Override
-    public StoreResult store(Entry entry) {
+    StoreResult store(Entry entry) {
         return isWritable
                 ? cache.store(entry)
                 : new StoreResult.Refused(
                         StoreResult.Scope.STORE, name + " is configured as read-only");
     }
 
-    @Override
-    public void discard(Entry entry) {
+    /** Removes an entry that was loaded here and proved unusable. */
+    void discard(Entry entry) {
         if (isWritable) {
             cache.discard(entry);
         }
     }
+
+    /** Records that an entry of this tier was used, and saved a compile. */
+    void used(Entry entry) {}
 
     @Override
     public void close() {

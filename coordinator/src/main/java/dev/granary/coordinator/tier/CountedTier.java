@@ -19,11 +19,12 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * A tier with its counters and events, the outermost decorator: each result is counted and
- * dispatched at one place, so that the two agree.
+ * A tier below the memory tier, as lookups use it, with its counters and events. Each result is
+ * counted and dispatched here, so that the two agree. No method throws because of the state of a
+ * store. Thread-safe.
  */
-public final class CountedTier implements Tier {
-    private final Tier tier;
+public final class CountedTier implements AutoCloseable {
+    private final CacheTier tier;
     private final EventKind storeKind;
     private final EventDispatcher events;
     private final boolean isLocal;
@@ -34,7 +35,7 @@ public final class CountedTier implements Tier {
      *
      * @param storeKind the kind of event of a store: of the local tier or of a layer
      */
-    public CountedTier(Tier tier, EventKind storeKind, EventDispatcher events) {
+    public CountedTier(CacheTier tier, EventKind storeKind, EventDispatcher events) {
         this.tier = tier;
         this.storeKind = storeKind;
         this.events = events;
@@ -45,12 +46,19 @@ public final class CountedTier implements Tier {
                         : EnumSet.range(Counter.LAYER_LOOKUPS, Counter.LAYER_TIME));
     }
 
-    @Override
+    /** Returns {@code local}, or the name of the layer. */
     public String name() {
         return tier.name();
     }
 
-    @Override
+    /**
+     * Loads the entry of the first id that has one. All ids are one load.
+     *
+     * @param ids the ids of the same inputs in one or several namespaces, in the order of the
+     *     search; not empty
+     * @param deadline the end of the caller's wait
+     * @return the hit, else the failure that ended the search, else the miss of the first id
+     */
     public LoadResult load(List<Id> ids, Deadline deadline) {
         EventSpan span = events.begin(EventKind.LOAD);
         long start = System.nanoTime();
@@ -114,7 +122,6 @@ public final class CountedTier implements Tier {
         return result;
     }
 
-    @Override
     public StoreResult store(Entry entry) {
         PendingStore pending = begin(entry);
         return pending.end(storeUncounted(entry));
@@ -160,12 +167,12 @@ public final class CountedTier implements Tier {
         }
     }
 
-    @Override
+    /** Removes an entry that was loaded here and proved unusable. */
     public void discard(Entry entry) {
         tier.discard(entry);
     }
 
-    @Override
+    /** Records that an entry of this tier was used, and saved a compile. */
     public void used(Entry entry) {
         tier.used(entry);
     }

@@ -22,7 +22,7 @@ public record Found<P extends Primitive>(P primitive, Optional<Stored> origin) {
      * @param tier its tier
      * @param layer the position of the layer; empty for the local tier
      */
-    public record Stored(Entry entry, Tier tier, OptionalInt layer) {}
+    public record Stored(Entry entry, CountedTier tier, OptionalInt layer) {}
 
     public PrimitiveSource source() {
         return origin.map(stored ->

@@ -3,11 +3,9 @@ package dev.granary.coordinator.tier;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
-import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
-import dev.granary.cache.StoreResult;
 import dev.granary.cache.Target;
 import dev.granary.cache.support.Closer;
 import dev.granary.cache.support.Warnings;
@@ -19,11 +17,13 @@ import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics.Breaker;
-import dev.granary.coordinator.toml.SafeText;
 import dev.granary.local.LocalDirectoryException;
 import dev.granary.local.LocalTier;
+import dev.granary.local.SharedDirectory;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.statistics.BucketTierStatistics;
+
+import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Files;
 import java.time.Duration;
@@ -33,19 +33,20 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 
 /**
  * The open tiers below the memory tier. Thread-safe.
  *
  * @param local the local tier; one that stores nothing if the capacity is 0
- * @param directory its switch; empty if it is a plugged cache
+ * @param directory the local tier as a directory; empty if it is a plugged cache
  * @param layers the buckets and plugged caches, in lookup order
  * @param compileTimes the compile times, by which the time budgets are measured
  * @param layerWait the longest wait of a lookup for all layers together
  */
 public record Tiers(
         CountedTier local,
-        Optional<SwitchedTier> directory,
+        Optional<SwitchedCache> directory,
         List<Layer> layers,
         CompileTimes compileTimes,
         Duration layerWait)
@@ -86,12 +87,17 @@ public record Tiers(
      */
     public record Sources(
             Optional<PersistentCache> local,
-            List<Plugged> before,
-            List<Plugged> after,
+            List<Source> before,
+            List<Source> after,
             BucketOpener buckets,
             InstantSource clock) {}
 
-    public record Plugged(String name, boolean isWritable, PersistentCache cache) {}
+    /** A layer: a bucket, or a plugged cache with a check of its answers. */
+    public record Source(String name, boolean isWritable, PersistentCache cache) {
+        public static Source plugged(String name, boolean isWritable, PersistentCache cache) {
+            return new Source(name, isWritable, new CheckedCache(cache));
+        }
+    }
 
     @FunctionalInterface
     public interface BucketOpener {
@@ -135,27 +141,28 @@ public record Tiers(
             throws ConfigException {
         CompileTimes compileTimes = new CompileTimes();
         List<Layer> layers = new ArrayList<>();
+        Consumer<Source> add = source -> layers.add(
+                layer(layers.size(), source, new TimeBudget(compileTimes, bucketWait), events));
         try {
-            Opening opening = new Opening(compileTimes, bucketWait, events, layers);
-            sources.before().forEach(opening::add);
+            sources.before().forEach(add);
             for (BucketConfig bucket : config.buckets()) {
-                opening.add(
+                add.accept(new Source(
                         bucket.name(),
                         bucket.isWritable() && !isReadOnly,
-                        sources.buckets().open(bucket),
-                        bucket instanceof BucketConfig.Directory
-                                ? Optional.of(STORE_LIMIT)
-                                : Optional.empty());
+                        sources.buckets().open(bucket)));
             }
-            sources.after().forEach(opening::add);
-            Optional<SwitchedTier> directory = isReadOnly || sources.local().isPresent()
+            sources.after().forEach(add);
+            Optional<SwitchedCache> directory = sources.local().isPresent()
                     ? Optional.empty()
-                    : Optional.of(openDirectory(config, sources.clock(), events));
-            Tier local = directory.isPresent()
-                    ? directory.get()
-                    : isReadOnly
-                            ? directoryToRead(config)
-                            : openPlugged(sources.local().orElseThrow(), compileTimes);
+                    : Optional.of(openDirectory(config, sources.clock(), isReadOnly, events));
+            CacheTier local = directory.isPresent()
+                    ? new CacheTier(LOCAL, directory.get(), !isReadOnly)
+                    : new BoundedTier(
+                            LOCAL,
+                            new CheckedCache(sources.local().orElseThrow()),
+                            true,
+                            new TimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT),
+                            Optional.of(STORE_LIMIT));
             return new Tiers(
                     new CountedTier(local, EventKind.STORE, events),
                     directory,
@@ -170,97 +177,41 @@ public record Tiers(
         }
     }
 
-    private static Tier directoryToRead(GranaryConfig config) {
-        if (config.capacityBytes() == 0 || Files.notExists(config.directory())) {
-            return new SwitchedTier(null);
-        }
+    private static Layer layer(
+            int position, Source source, TimeBudget budget, EventDispatcher events) {
+        PersistentCache cache = source.cache();
+        BoundedTier bounds = new BoundedTier(
+                source.name(),
+                cache,
+                source.isWritable(),
+                budget,
+                cache instanceof CheckedCache || cache instanceof SharedDirectory
+                        ? Optional.of(STORE_LIMIT)
+                        : Optional.empty());
+        return new Layer(
+                position,
+                new CountedTier(bounds, EventKind.UPLOAD, events),
+                bounds,
+                source.isWritable(),
+                cache instanceof BucketTier bucket ? Optional.of(bucket) : Optional.empty());
+    }
+
+    private static SwitchedCache openDirectory(
+            GranaryConfig config, InstantSource clock, boolean isReadOnly, EventDispatcher events) {
+        boolean isOff = config.capacityBytes() == 0
+                || (isReadOnly && Files.notExists(config.directory()));
+        @Nullable LocalTier opened = null;
         try {
-            return new CacheTier(
-                    LOCAL, new CatalogReader(TierFactory.localWithoutEviction(config)), false);
-        } catch (LocalDirectoryException e) {
-            Warnings.warn("directory " + e.getMessage(), String.valueOf(e.getMessage()));
-            return new SwitchedTier(null);
-        }
-    }
-
-    /** A local tier that is read as tools do, which records no use. */
-    private record CatalogReader(LocalTier directory) implements PersistentCache {
-        @Override
-        public LoadResult load(Id id) {
-            return directory.read(new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0));
-        }
-
-        @Override
-        public StoreResult store(Entry entry) {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public void discard(Entry entry) {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public void close() {
-            directory.close();
-        }
-    }
-
-    /** The layers that are opened so far. */
-    private record Opening(
-            CompileTimes compileTimes,
-            Duration bucketWait,
-            EventDispatcher events,
-            List<Layer> layers) {
-        void add(Plugged plugged) {
-            add(
-                    plugged.name(),
-                    plugged.isWritable(),
-                    new CheckedCache(plugged.cache()),
-                    Optional.of(STORE_LIMIT));
-        }
-
-        void add(
-                String name,
-                boolean isWritable,
-                PersistentCache cache,
-                Optional<Duration> storeLimit) {
-            BoundedTier bounds = new BoundedTier(
-                    new CacheTier(name, cache, isWritable),
-                    new TimeBudget(compileTimes, bucketWait),
-                    storeLimit,
-                    cache instanceof BucketTier bucket
-                            ? Optional.of(new LayerStart(bucket::prepare, System::nanoTime))
-                            : Optional.empty());
-            layers.add(new Layer(
-                    layers.size(),
-                    new CountedTier(bounds, EventKind.UPLOAD, events),
-                    bounds,
-                    isWritable,
-                    cache instanceof BucketTier bucket ? Optional.of(bucket) : Optional.empty()));
-        }
-    }
-
-    private static SwitchedTier openDirectory(
-            GranaryConfig config, InstantSource clock, EventDispatcher events) {
-        if (config.capacityBytes() == 0) {
-            return new SwitchedTier(null);
-        }
-        try {
-            LocalTier opened = TierFactory.local(config, config.capacityBytes(), clock);
-            opened.setEvictionListener(() -> events.beginEviction(LOCAL, Counter.LOCAL_EVICTED));
-            return new SwitchedTier(opened);
+            if (!isOff) {
+                opened = TierFactory.local(
+                        config, isReadOnly ? Long.MAX_VALUE : config.capacityBytes(), clock);
+                opened.setEvictionListener(
+                        () -> events.beginEviction(LOCAL, Counter.LOCAL_EVICTED));
+            }
         } catch (LocalDirectoryException e) { // since TierFactory.usable has seen it
             Warnings.warn("directory " + e.getMessage(), String.valueOf(e.getMessage()));
-            return new SwitchedTier(null);
         }
-    }
-
-    private static Tier openPlugged(PersistentCache cache, CompileTimes compileTimes) {
-        return new BoundedTier(
-                new CacheTier(LOCAL, new CheckedCache(cache), true),
-                new TimeBudget(compileTimes, GranaryConfig.DEFAULT_BUCKET_WAIT),
-                Optional.of(STORE_LIMIT));
+        return new SwitchedCache(opened, !isReadOnly);
     }
 
     /**
@@ -304,7 +255,7 @@ public record Tiers(
     /** Opens a connection to each layer, and logs failures. */
     public void connect() {
         List<Thread> threads = layers.stream() // a silent bucket must not delay the others
-                .map(layer -> Thread.startVirtualThread(() -> connect(layer)))
+                .map(layer -> Thread.startVirtualThread(() -> layer.bounds().connect(UNKNOWN_ID)))
                 .toList();
         Deadline deadline = Deadline.after(layerWait);
         try {
@@ -313,17 +264,6 @@ public record Tiers(
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        }
-    }
-
-    private static void connect(Layer layer) {
-        try {
-            layer.bounds().connect(UNKNOWN_ID);
-        } catch (Throwable e) { // left to the lookups
-            Warnings.warn(
-                    "connect",
-                    "The first connection to " + layer.name() + " failed: "
-                            + SafeText.inOneLine(e));
         }
     }
 

@@ -24,8 +24,7 @@ public final class TestTiers {
 
     /** Returns the only layer, with that time budget. */
     public static Layer layer(PersistentCache cache, TimeBudget budget) {
-        BoundedTier bounds =
-                new BoundedTier(new CacheTier("bucket", cache, true), budget, Optional.empty());
+        BoundedTier bounds = new BoundedTier("bucket", cache, true, budget, Optional.empty());
         return new Layer(
                 0,
                 new CountedTier(bounds, EventKind.UPLOAD, EventDispatcher.NO_LISTENERS),

@@ -71,12 +71,10 @@ class TierDecoratorsTest {
 
     private BoundedTier bounded(TimeBudget budget, Duration storeLimit) {
         return new BoundedTier(
-                new CacheTier("plugged", new CheckedCache(plugged), true),
-                budget,
-                Optional.of(storeLimit));
+                "plugged", new CheckedCache(plugged), true, budget, Optional.of(storeLimit));
     }
 
-    private static LoadResult load(Tier tier, Id id) {
+    private static LoadResult load(CacheTier tier, Id id) {
         return tier.load(List.of(id), Deadline.after(TestNode.LONG));
     }
 
@@ -315,7 +313,7 @@ class TierDecoratorsTest {
     @DisplayName("a read-only tier loads, and neither stores nor discards")
     void readOnly() {
         plugged.content.store(entry);
-        Tier tier = new CacheTier("plugged", plugged, false);
+        CacheTier tier = new CacheTier("plugged", plugged, false);
         assertThat(load(tier, entry.id())).isHitOf(entry);
         assertEquals(
                 StoreResult.Scope.STORE,

@@ -1,59 +1,63 @@
 package dev.granary.coordinator.tier;
 
-import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
+import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.local.LocalTier;
 
 import org.jspecify.annotations.Nullable;
-
-import java.util.List;
 
 /**
  * The local tier with a capacity that changes at run time. With the capacity 0 this process neither
  * reads nor writes entries, and those of the directory stay: other processes use them. Opened with
  * the capacity 0 it has no directory, and stays off.
  */
-public final class SwitchedTier implements Tier {
+public final class SwitchedCache implements PersistentCache {
     private static final String CAUSE = "the local tier is switched off: its capacity is 0";
 
     private final @Nullable LocalTier directory;
-    private final @Nullable Tier tier; // that of the directory
+    private final boolean recordsUse;
     private volatile boolean isOff;
 
-    /** Creates the local tier of a directory, or one that stays off. */
-    SwitchedTier(@Nullable LocalTier directory) {
+    /**
+     * Creates the local tier of a directory.
+     *
+     * @param directory the directory; null for a tier that stays off
+     * @param recordsUse false for loads that change nothing
+     */
+    SwitchedCache(@Nullable LocalTier directory, boolean recordsUse) {
         this.directory = directory;
-        this.tier = directory == null ? null : new CacheTier(Tiers.LOCAL, directory, true);
-    }
-
-    @Override
-    public String name() {
-        return Tiers.LOCAL;
+        this.recordsUse = recordsUse;
     }
 
     /** Loads an entry; unavailable if switched off, so that its upload, if any, stays pending. */
     @Override
-    public LoadResult load(List<Id> ids, Deadline deadline) {
-        if (tier == null) {
+    public LoadResult load(Id id) {
+        if (directory == null) {
             return LoadResult.ABSENT;
         }
-        return isOff ? new LoadResult.Unavailable(CAUSE) : tier.load(ids, deadline);
+        if (isOff) {
+            return new LoadResult.Unavailable(CAUSE);
+        }
+        return recordsUse
+                ? directory.load(id)
+                : directory.read(new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0));
     }
 
     @Override
     public StoreResult store(Entry entry) {
-        return tier == null || isOff
+        return directory == null || isOff
                 ? new StoreResult.Refused(StoreResult.Scope.STORE, CAUSE)
-                : tier.store(entry);
+                : directory.store(entry);
     }
 
     @Override
     public void discard(Entry entry) {
-        if (tier != null && !isOff) {
-            tier.discard(entry);
+        if (directory != null && !isOff) {
+            directory.discard(entry);
         }
     }
 
@@ -81,8 +85,8 @@ public final class SwitchedTier implements Tier {
 
     @Override
     public void close() {
-        if (tier != null) {
-            tier.close();
+        if (directory != null) {
+            directory.close();
         }
     }
 }
