@@ -96,11 +96,8 @@ public final class ProcessSession implements AutoCloseable {
     }
 
     @FunctionalInterface
-    public interface DeadSessionHandler {
-        /**
-         * Moves usable files out of the directory of the dead session, and deletes files that are
-         * of no use to any process.
-         */
+    interface DeadSessionHandler {
+        /** Moves usable files out of the directory of the dead session. */
         void inherit(Path deadSession) throws IOException;
     }
 
@@ -111,7 +108,7 @@ public final class ProcessSession implements AutoCloseable {
      *
      * @param now the current time, for the ages of sessions
      */
-    public void inheritDead(DeadSessionHandler handler, Instant now) throws IOException {
+    void inheritDead(DeadSessionHandler handler, Instant now) throws IOException {
         for (Path session : others(sessions)) {
             try {
                 inheritIfDead(session, handler, now);
@@ -127,7 +124,7 @@ public final class ProcessSession implements AutoCloseable {
     private static void inheritIfDead(Path session, DeadSessionHandler handler, Instant now)
             throws IOException {
         synchronized (INHERITANCE_LOCK) {
-            if (isTemporary(session)) { // of a process that may have ended during begin
+            if (name(session).startsWith(TEMP_PREFIX)) { // of a process that may have ended during begin
                 if (isBefore(session, now.minus(ABANDONED_TEMP_AGE))) {
                     deleteAll(session);
                 }
@@ -161,10 +158,6 @@ public final class ProcessSession implements AutoCloseable {
         return session.getFileName().toString();
     }
 
-    private static boolean isTemporary(Path session) {
-        return name(session).startsWith(TEMP_PREFIX);
-    }
-
     /** Runs {@code action} with the lock of a session; false if that session has not ended. */
     private static boolean ifEnded(Path session, DeadSessionHandler action) throws IOException {
         synchronized (INHERITANCE_LOCK) {
@@ -189,7 +182,7 @@ public final class ProcessSession implements AutoCloseable {
         List<Path> ended = new ArrayList<>();
         for (Path session : others(localDirectory.resolve("sessions"))) {
             try {
-                if (!isTemporary(session) && ifEnded(session, _ -> {})) {
+                if (!name(session).startsWith(TEMP_PREFIX) && ifEnded(session, _ -> {})) {
                     ended.add(session);
                 }
             } catch (NoSuchFileException e) {
@@ -205,7 +198,7 @@ public final class ProcessSession implements AutoCloseable {
      */
     @Override
     public void close() {
-        try {
+        try (channel) {
             if (FileTrees.list(directory.resolve(UploadOutbox.DIRECTORY)).isEmpty()) {
                 Files.deleteIfExists(directory.resolve(UploadOutbox.DIRECTORY));
                 Files.deleteIfExists(directory.resolve(RestoreQuarantine.MARKS_FILE));
@@ -216,17 +209,7 @@ public final class ProcessSession implements AutoCloseable {
             // The rest is a dead session, which the next process removes.
             Warnings.warn("session", "The session " + directory + " could not be removed: " + e);
         } finally {
-            closeChannel();
             LIVE_IN_THIS_JVM.remove(name(directory));
-        }
-    }
-
-    private void closeChannel() {
-        try {
-            channel.close();
-        } catch (IOException e) {
-            Warnings.warn(
-                    "session", "The lock of session " + directory + " could not be closed: " + e);
         }
     }
 

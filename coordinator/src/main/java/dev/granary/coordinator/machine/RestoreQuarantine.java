@@ -5,7 +5,12 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.cache.support.Warnings;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -14,20 +19,25 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * Quarantine of what ended a process: entries during their restore, and plans during their trial.
  * Drivers abort the process on some binaries, even if the checksums match.
  *
- * <p>A restore or trial leaves a mark while it runs. The next process finds the marks of dead
- * sessions, and tries none of them for a day: the quarantine is a directory with an empty file for
- * each, which has the name of the mark and the time of its addition. Other files there are left
- * alone. Thread-safe.
+ * <p>A restore or trial is marked while it runs, by a line in a file of its session: the digests of
+ * its id and its content. The next process finds the marks of dead sessions, and tries none of them
+ * for a day: the quarantine is a directory with an empty file for each, which has the mark as its
+ * name and the time of its addition. Other files there are left alone. Thread-safe.
  */
 public final class RestoreQuarantine implements AutoCloseable {
     /** The file of a {@link ProcessSession} with the marks of running restores and trials. */
@@ -35,12 +45,18 @@ public final class RestoreQuarantine implements AutoCloseable {
 
     private static final String DIRECTORY = "quarantine";
     private static final Duration TIME = Duration.ofDays(1);
+    private static final int MAX_FILE_BYTES = 1 << 20; // of another process, possibly damaged
+    private static final Predicate<String> IS_MARK =
+            Pattern.compile("[0-9a-f]{64}-[0-9a-f]{64}").asMatchPredicate();
 
     private final ProcessSession session;
-    private final RestoreMarks marks;
     private final Path directory;
     private final InstantSource clock;
     private final Map<String, Instant> endTimes = new ConcurrentHashMap<>(); // by mark
+    private final List<String> running = new ArrayList<>(); // guarded by this
+    // guarded by this; not a channel, which an interrupt of any thread would close
+    private @Nullable RandomAccessFile marksFile;
+    private boolean isClosed; // guarded by this
 
     /**
      * Reads the quarantine of {@code localDirectory}, and removes what is over.
@@ -50,10 +66,17 @@ public final class RestoreQuarantine implements AutoCloseable {
     public RestoreQuarantine(Path localDirectory, ProcessSession session, InstantSource clock)
             throws IOException {
         this.session = session;
-        this.marks = new RestoreMarks(session.file(MARKS_FILE));
         this.directory = localDirectory.resolve(DIRECTORY);
         this.clock = clock;
-        read();
+        for (Path file : FileTrees.list(directory)) {
+            String name = file.getFileName().toString();
+            Optional<Instant> end = IS_MARK.test(name) ? end(file) : Optional.empty();
+            if (end.isPresent() && clock.instant().isBefore(end.get())) {
+                endTimes.put(name, end.get());
+            } else if (end.isPresent()) {
+                Files.deleteIfExists(file);
+            }
+        }
     }
 
     /**
@@ -62,18 +85,6 @@ public final class RestoreQuarantine implements AutoCloseable {
      */
     public void inheritDead() throws IOException {
         session.inheritDead(this::inherit, clock.instant());
-    }
-
-    private void read() throws IOException {
-        for (Path file : FileTrees.list(directory)) {
-            String name = file.getFileName().toString();
-            Optional<Instant> end = RestoreMarks.isName(name) ? end(file) : Optional.empty();
-            if (end.isPresent() && clock.instant().isBefore(end.get())) {
-                endTimes.put(name, end.get());
-            } else if (end.isPresent()) {
-                Files.deleteIfExists(file);
-            }
-        }
     }
 
     /** Returns when the quarantine with this file ends; empty if there is no such file. */
@@ -95,7 +106,7 @@ public final class RestoreQuarantine implements AutoCloseable {
      */
     public static Optional<String> reason(Path localDirectory, Entry entry, Instant now)
             throws IOException {
-        String mark = RestoreMarks.name(entry);
+        String mark = mark(entry);
         Optional<Instant> end = end(localDirectory.resolve(DIRECTORY).resolve(mark));
         if (end.isPresent() && now.isBefore(end.get())) {
             return Optional.of(
@@ -103,7 +114,7 @@ public final class RestoreQuarantine implements AutoCloseable {
                             + end.get());
         }
         for (Path session : ProcessSession.ended(localDirectory)) {
-            if (RestoreMarks.read(session.resolve(MARKS_FILE)).contains(mark)) {
+            if (marks(session.resolve(MARKS_FILE)).contains(mark)) {
                 return Optional.of("a process has just ended while it restored this content; the"
                         + " next process puts it into quarantine");
             }
@@ -134,7 +145,7 @@ public final class RestoreQuarantine implements AutoCloseable {
 
     /** Returns true if {@code entry} is in quarantine now. */
     public boolean contains(Entry entry) {
-        return !endTimes.isEmpty() && contains(RestoreMarks.name(entry));
+        return !endTimes.isEmpty() && contains(mark(entry));
     }
 
     private boolean contains(String mark) {
@@ -148,7 +159,7 @@ public final class RestoreQuarantine implements AutoCloseable {
      * @throws IOException if its file cannot be deleted
      */
     public boolean remove(Quarantined quarantined) throws IOException {
-        String mark = RestoreMarks.name(quarantined.id(), quarantined.content());
+        String mark = mark(quarantined.id(), quarantined.content());
         endTimes.remove(mark);
         return Files.deleteIfExists(directory.resolve(mark));
     }
@@ -163,7 +174,7 @@ public final class RestoreQuarantine implements AutoCloseable {
 
     /** Marks the start of a restore of {@code entry}; the caller closes the result. */
     public Restore begin(Entry entry) {
-        return mark(entry.id().hash(), entry.contentHash());
+        return begin(mark(entry));
     }
 
     /**
@@ -174,27 +185,78 @@ public final class RestoreQuarantine implements AutoCloseable {
      * @return empty if the plan is in quarantine now
      */
     public Optional<Restore> beginTrial(Sha256 tuning, Sha256 source) {
-        return contains(RestoreMarks.name(tuning, source))
-                ? Optional.empty()
-                : Optional.of(mark(tuning, source));
+        String mark = mark(tuning, source);
+        return contains(mark) ? Optional.empty() : Optional.of(begin(mark));
     }
 
-    private Restore mark(Sha256 id, Sha256 content) {
+    private synchronized Restore begin(String mark) {
+        Restore restore = () -> end(mark); // allocated first: a mark without a holder would stay
+        running.add(mark);
         try {
-            return marks.mark(id, content);
+            writeMarks();
         } catch (IOException e) {
+            running.remove(mark);
             Warnings.warn(
                     "quarantine",
                     "Restores cannot be marked, so an entry that ends a process is not detected: "
                             + e);
             return () -> {};
         }
+        return restore;
+    }
+
+    private synchronized void end(String mark) {
+        running.remove(mark);
+        try {
+            writeMarks();
+        } catch (IOException e) {
+            Warnings.warn("quarantine", "The mark of a restore could not be removed: " + e);
+        }
+    }
+
+    private void writeMarks() throws IOException {
+        if (isClosed) {
+            return;
+        }
+        RandomAccessFile open = marksFile;
+        if (open == null) {
+            open = new RandomAccessFile(session.file(MARKS_FILE).toFile(), "rw");
+            marksFile = open;
+        }
+        byte[] lines = running.stream()
+                .map(mark -> mark + "\n")
+                .collect(Collectors.joining())
+                .getBytes(StandardCharsets.US_ASCII);
+        open.seek(0);
+        open.write(lines);
+        open.setLength(lines.length); // after the write: a kill between the two loses no mark
+    }
+
+    private static String mark(Entry entry) {
+        return mark(entry.id().hash(), entry.contentHash());
+    }
+
+    private static String mark(Sha256 id, Sha256 content) {
+        return id.hex() + "-" + content.hex();
+    }
+
+    /** Returns the marks in the file of another process; none if there is no such file. */
+    static Set<String> marks(Path file) throws IOException {
+        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            return Set.of(); // opening a pipe would block
+        }
+        try (InputStream in = Files.newInputStream(file)) {
+            return new String(in.readNBytes(MAX_FILE_BYTES), StandardCharsets.ISO_8859_1)
+                    .lines()
+                    .filter(IS_MARK)
+                    .collect(Collectors.toSet());
+        }
     }
 
     /** Puts what a dead session was restoring or trying into quarantine, from now on. */
     public void inherit(Path deadSession) throws IOException {
         Path deadMarks = deadSession.resolve(MARKS_FILE);
-        for (String mark : RestoreMarks.read(deadMarks)) {
+        for (String mark : marks(deadMarks)) {
             Instant now = clock.instant();
             Files.createDirectories(directory);
             Path file = Files.write(directory.resolve(mark), new byte[0]);
@@ -211,9 +273,13 @@ public final class RestoreQuarantine implements AutoCloseable {
 
     /** Removes the marks of this process. Restores that are still under way are not marked. */
     @Override
-    public void close() {
+    public synchronized void close() {
+        isClosed = true;
         try {
-            marks.close();
+            if (marksFile != null) {
+                marksFile.close();
+            }
+            Files.deleteIfExists(session.file(MARKS_FILE));
         } catch (IOException e) {
             Warnings.warn("quarantine", "The marks of restores could not be removed: " + e);
         }

@@ -174,10 +174,8 @@ final class ProcessSessionTest {
             done.close();
             quarantine.begin(third).close();
             assertEquals(
-                    Set.of(RestoreMarks.name(second)),
-                    RestoreMarks.read(running),
-                    "a free slot is used again");
-            assertEquals(128, Files.size(running));
+                    Set.of(second.id().hash().hex() + "-" + second.contentHash().hex()),
+                    RestoreQuarantine.marks(running));
             // the restore started long before it ended the process
             Path left = Files.copy(running, dead.resolve(RestoreQuarantine.MARKS_FILE));
             Files.write(left, new byte[63], StandardOpenOption.APPEND);
@@ -189,7 +187,7 @@ final class ProcessSessionTest {
             assertFalse(Files.exists(left));
             quarantine.inherit(dead);
             underWay.close();
-            assertEquals(Set.of(), RestoreMarks.read(running));
+            assertEquals(Set.of(), RestoreQuarantine.marks(running));
             quarantine.begin(first);
             quarantine.close();
             assertFalse(Files.exists(running));
