@@ -2,12 +2,9 @@ package dev.granary.coordinator;
 
 import dev.granary.cache.CompileException;
 import dev.granary.cache.Engine;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-
-import org.jspecify.annotations.Nullable;
 
 import java.util.ArrayList;
 import java.util.Collection;
@@ -15,11 +12,11 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /**
@@ -27,8 +24,8 @@ import java.util.function.Consumer;
  *
  * @param total the number of primitives to prepare
  * @param found how many the memory, the local tier or a layer had, at once or after the compile of
- *     another process or machine
- * @param compiled how many this process compiled
+ *     another lookup, process or machine
+ * @param compiled how many were compiled
  * @param failures the descriptors that did not compile, with the cause of each
  */
 public record Preparation(
@@ -52,109 +49,85 @@ public record Preparation(
             Engine<D, ?> engine,
             Collection<? extends D> descriptors,
             Consumer<Preparation> progress) {
-        return new Run<D>(granary, engine, List.copyOf(descriptors), progress).start();
+        List<D> all = List.copyOf(descriptors);
+        Run<D> run = new Run<>(all.size(), progress);
+        DaemonThreads.named("granary-prepare")
+                .newThread(() -> run.run(granary, engine, all))
+                .start();
+        return run.result;
+    }
+
+    /** A lookup of one primitive; empty if it is left to the next step. */
+    @FunctionalInterface
+    private interface Step<D> {
+        Optional<? extends LookupResult<?>> lookup(D descriptor) throws CompileException;
     }
 
     /** A preparation that is under way. */
     private static final class Run<D extends PrimitiveDescriptor> {
-        private final Granary granary;
-        private final Engine<D, ?> engine;
-        private final List<D> descriptors;
+        private final int total;
         private final Consumer<Preparation> progress;
         private final CompletableFuture<Preparation> result = new CompletableFuture<>();
-        private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
         private final Map<PrimitiveDescriptor, CompileException> failures = new HashMap<>();
         private int found;
         private int compiled;
 
-        Run(
-                Granary granary,
-                Engine<D, ?> engine,
-                List<D> descriptors,
-                Consumer<Preparation> progress) {
-            this.granary = granary;
-            this.engine = engine;
-            this.descriptors = descriptors;
+        Run(int total, Consumer<Preparation> progress) {
+            this.total = total;
             this.progress = progress;
         }
 
-        CompletableFuture<Preparation> start() {
-            DaemonThreads.named("granary-prepare").newThread(this::run).start();
-            return result;
-        }
-
-        private void run() {
+        void run(Granary granary, Engine<D, ?> engine, List<D> descriptors) {
             try {
-                Queue<D> missing = new ConcurrentLinkedQueue<>();
-                inParallel(FINDERS, descriptors, descriptor -> find(engine, descriptor, missing));
+                List<D> missing = new ArrayList<>(
+                        step(FINDERS, descriptors, each -> granary.find(engine, each)));
                 // machines that prepare the same primitives divide the work by their claims
-                List<D> order = new ArrayList<>(missing);
-                Collections.shuffle(order);
-                Queue<D> claimed = new ConcurrentLinkedQueue<>();
-                int compilers = Runtime.getRuntime().availableProcessors();
-                inParallel(compilers, order, descriptor -> compile(engine, descriptor, claimed));
-                inParallel(FINDERS, claimed, descriptor -> compile(engine, descriptor));
-                Throwable broken = failure.get();
-                if (broken == null) {
-                    result.complete(state());
-                } else {
-                    result.completeExceptionally(broken);
-                }
+                Collections.shuffle(missing);
+                Collection<D> claimed = step(
+                        Runtime.getRuntime().availableProcessors(),
+                        missing,
+                        each -> granary.lookupUnclaimed(engine, each));
+                step(FINDERS, claimed, each -> Optional.of(granary.lookup(engine, each)));
+                result.complete(state());
             } catch (Throwable e) {
                 result.completeExceptionally(e);
             }
         }
 
-        /** Calls {@code action} for each descriptor; ends early after a failure or a cancel. */
-        private void inParallel(int threads, Collection<D> all, Consumer<D> action) {
+        /**
+         * Looks up the descriptors, and returns those that are left. After a failure or a cancel no
+         * lookup begins.
+         */
+        private Collection<D> step(int threads, Collection<D> descriptors, Step<D> step) {
+            Queue<D> left = new ConcurrentLinkedQueue<>();
             try (var pool = Executors.newFixedThreadPool(
-                    Math.clamp(all.size(), 1, threads), DaemonThreads.named("granary-prepare"))) {
-                for (D descriptor : all) {
-                    pool.execute(() -> {
-                        try {
-                            if (!result.isDone() && failure.get() == null) {
-                                action.accept(descriptor);
-                            }
-                        } catch (Throwable e) {
-                            failure.compareAndSet(null, e);
+                    Math.clamp(descriptors.size(), 1, threads),
+                    DaemonThreads.named("granary-prepare"))) {
+                descriptors.forEach(each -> pool.execute(() -> {
+                    try {
+                        if (!result.isDone()) {
+                            lookup(step, each, left);
                         }
-                    });
-                }
+                    } catch (Throwable e) {
+                        result.completeExceptionally(e);
+                    }
+                }));
             }
+            return left;
         }
 
-        private <P extends Primitive> void find(
-                Engine<D, P> engine, D descriptor, Queue<D> missing) {
-            if (granary.find(engine, descriptor).isPresent()) {
-                report(() -> found++);
-            } else {
-                missing.add(descriptor);
-            }
-        }
-
-        /** Compiles a primitive, or notes that another machine does. */
-        private <P extends Primitive> void compile(
-                Engine<D, P> engine, D descriptor, Queue<D> claimed) {
+        private void lookup(Step<D> step, D descriptor, Queue<D> left) {
             try {
-                granary.lookupUnclaimed(engine, descriptor)
-                        .ifPresentOrElse(this::obtained, () -> claimed.add(descriptor));
+                step.lookup(descriptor)
+                        .ifPresentOrElse(this::obtained, () -> left.add(descriptor));
             } catch (CompileException e) {
                 report(() -> failures.put(descriptor, e));
             }
         }
 
-        private <P extends Primitive> void compile(Engine<D, P> engine, D descriptor) {
-            try {
-                obtained(granary.lookup(engine, descriptor));
-            } catch (CompileException e) {
-                report(() -> failures.put(descriptor, e));
-            }
-        }
-
-        private void obtained(LookupResult<?> result) {
+        private void obtained(LookupResult<?> obtained) {
             report(() -> {
-                if (result.source() == PrimitiveSource.COMPILED
-                        || result.source() == PrimitiveSource.JOINED) {
+                if (obtained.source() == PrimitiveSource.COMPILED) {
                     compiled++;
                 } else {
                     found++;
@@ -169,7 +142,7 @@ public record Preparation(
         }
 
         private synchronized Preparation state() {
-            return new Preparation(descriptors.size(), found, compiled, failures);
+            return new Preparation(total, found, compiled, failures);
         }
     }
 }
