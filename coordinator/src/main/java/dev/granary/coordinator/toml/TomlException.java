@@ -17,10 +17,6 @@ public final class TomlException extends Exception {
         super(message);
     }
 
-    static TomlException notToml(int line, int column, String cause) {
-        return new TomlException(line + ":" + column + ": this is not TOML: " + cause + ".");
-    }
-
     /**
      * Returns the exception for a file that cannot be read.
      *

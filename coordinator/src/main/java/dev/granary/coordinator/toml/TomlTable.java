@@ -45,11 +45,7 @@ public final class TomlTable {
      * @throws TomlException if it is not TOML
      */
     public static TomlTable read(Path file) throws IOException, TomlException {
-        try {
-            return new TomlTable(file, TomlFile.read(file), null, Map.of());
-        } catch (TomlException e) {
-            throw new TomlException(file + ":" + e.getMessage());
-        }
+        return new TomlTable(file, TomlFile.read(file), null, Map.of());
     }
 
     /**

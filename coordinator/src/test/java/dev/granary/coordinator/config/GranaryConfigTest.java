@@ -657,17 +657,15 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("a parser error has line and column; an unknown key shows no user information")
+    @DisplayName("what the parser cannot read is not TOML; an unknown key shows no user information")
     void parserFails() throws Exception {
         assertSays(
                 mistakeIn("capacity = 1\ndir = " + "[".repeat(4000)),
-                "config.toml:2:",
+                "config.toml",
                 "nested too deep");
-        assertSays(mistakeIn("[\"\\u"), "config.toml:1:", "not TOML");
+        assertSays(mistakeIn("[\"\\u"), "config.toml", "not TOML");
         assertSays(
-                mistakeIn("capacity = 1\nx = 1979-05-27T07:32:00-1'"),
-                "config.toml:2:",
-                "not TOML");
+                mistakeIn("capacity = 1\nx = 1979-05-27T07:32:00-1'"), "config.toml", "not TOML");
         String echoed = mistakeIn("\"//u:p@\" = 1");
         assertTrue(echoed.contains("//...@") && !echoed.contains("u:p"), echoed);
     }
