@@ -3,11 +3,13 @@ package dev.granary.coordinator.observe;
 import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.support.EvictionListener;
+import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.toml.SafeText;
 
 import jdk.jfr.Event;
 
@@ -26,19 +28,19 @@ public final class EventDispatcher {
     public static final EventDispatcher NO_LISTENERS =
             new EventDispatcher(List.of(), new Counters());
 
+    /** The most events that wait for a listener. An event takes some 200 bytes. */
+    private static final int QUEUE_LENGTH = 8192;
+
     private final Counters counters;
-    private final List<ListenerQueue> queues;
-    private final boolean hasListeners;
+    private final List<Receiver> receivers;
     private final boolean areMemoryHitsWanted;
 
     /** Creates a dispatcher. Dropped events are counted in {@code counters}. */
     public EventDispatcher(List<GranaryListener> listeners, Counters counters) {
         this.counters = counters;
-        this.queues = listeners.stream()
-                .map(listener -> new ListenerQueue(listener, counters))
-                .toList();
-        this.hasListeners = !queues.isEmpty();
-        this.areMemoryHitsWanted = queues.stream().anyMatch(ListenerQueue::wantsMemoryHits);
+        this.receivers = listeners.stream().map(Receiver::new).toList();
+        this.areMemoryHitsWanted =
+                receivers.stream().anyMatch(receiver -> receiver.wantsMemoryHits);
     }
 
     /** Returns the digest that events have for {@code id}; empty for the empty id. */
@@ -48,7 +50,7 @@ public final class EventDispatcher {
 
     public EventSpan begin(EventKind kind) {
         Event recorded = kind.begin();
-        return hasListeners || recorded != null
+        return !receivers.isEmpty() || recorded != null
                 ? new EventSpan(this, kind, recorded)
                 : EventSpan.UNOBSERVED;
     }
@@ -85,17 +87,76 @@ public final class EventDispatcher {
     }
 
     void dispatch(EventKind kind, GranaryEvent event, @Nullable Event recorded) {
-        queues.stream()
-                .filter(queue -> kind != EventKind.MEMORY_HIT || queue.wantsMemoryHits())
-                .forEach(queue -> queue.add(event));
+        receivers.stream()
+                .filter(each -> kind != EventKind.MEMORY_HIT || each.wantsMemoryHits)
+                .forEach(each -> each.add(event));
         if (recorded != null) {
             kind.commit(recorded, event);
         }
     }
 
-    /** Delivers the events that wait, for at most {@code limit} altogether. */
+    /**
+     * Delivers the events that wait, for at most {@code limit} altogether. The rest is dropped and
+     * counted, and a listener that is still called is interrupted.
+     */
     public void close(Duration limit) {
         long deadline = System.nanoTime() + limit.toNanos();
-        queues.forEach(queue -> queue.close(deadline));
+        receivers.forEach(each -> each.close(deadline));
+    }
+
+    /**
+     * A listener with a queue and a thread of its own: one that blocks delays neither lookups nor
+     * other listeners.
+     */
+    private final class Receiver {
+        private final GranaryListener listener;
+        private final boolean wantsMemoryHits;
+        private volatile @Nullable Thread delivering;
+        private final TaskQueue events = new TaskQueue("granary-listener", 1, QUEUE_LENGTH);
+
+        Receiver(GranaryListener listener) {
+            this.listener = listener;
+            boolean isWanted = false;
+            try {
+                isWanted = listener.wantsMemoryHits();
+            } catch (Throwable e) {
+                failed(e);
+            }
+            this.wantsMemoryHits = isWanted;
+        }
+
+        void add(GranaryEvent event) {
+            if (!events.submit(() -> deliver(event))) {
+                counters.increment(Counter.EVENTS_DROPPED);
+            }
+        }
+
+        private void deliver(GranaryEvent event) {
+            delivering = Thread.currentThread();
+            try {
+                listener.onEvent(event);
+            } catch (Throwable e) {
+                failed(e);
+            }
+        }
+
+        private static void failed(Throwable thrown) {
+            Warnings.warn(
+                    "event listener",
+                    "A listener of events failed: " + SafeText.inOneLine(thrown));
+        }
+
+        /** A listener that closes its own Granary gets the rest later. */
+        void close(long deadline) {
+            try {
+                if (Thread.currentThread() == delivering || events.awaitIdle(deadline)) {
+                    events.close();
+                    return;
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            counters.add(Counter.EVENTS_DROPPED, events.drain().size());
+        }
     }
 }
