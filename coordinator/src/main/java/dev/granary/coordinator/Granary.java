@@ -120,13 +120,16 @@ public final class Granary implements AutoCloseable {
                             : MachineClaims.Outcome.UNCLAIMED,
                     // a pack is published later than others would wait
                     tiers.target()
-                            .filter(_ -> how.isReading && !how.isInPacks)
-                            .flatMap(layer -> FleetClaims.of(
+                            .filter(_ -> how.isReading
+                                    && !how.isInPacks
+                                    && !config.claimWait().isZero())
+                            .flatMap(layer -> layer.bucket().map(bucket -> new FleetClaims(
                                     layer,
+                                    bucket,
                                     tiers.compileTimes(),
                                     config.claimWait(),
                                     counters,
-                                    events)),
+                                    events))),
                     Optional.of(writeBehind),
                     counters,
                     events,

@@ -19,7 +19,6 @@ import dev.granary.s3.BucketTier;
 
 import java.time.Duration;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -57,12 +56,17 @@ public final class FleetClaims {
     private final BucketTier bucket;
     private final CompileTimes compileTimes;
     private final Duration limit;
-    private final Ticker time;
     private final Counters counters;
     private final EventDispatcher events;
     private volatile long roundTripNanos = MAX_ROUND_TRIP_NANOS; // the shortest so far
 
-    private FleetClaims(
+    /**
+     * Creates the claims in a bucket.
+     *
+     * @param layer the layer of {@code bucket}
+     * @param limit the longest wait
+     */
+    public FleetClaims(
             Layer layer,
             BucketTier bucket,
             CompileTimes compileTimes,
@@ -73,26 +77,8 @@ public final class FleetClaims {
         this.bucket = bucket;
         this.compileTimes = compileTimes;
         this.limit = limit;
-        this.time = Ticker.SYSTEM;
         this.counters = counters;
         this.events = events;
-    }
-
-    /**
-     * Returns the claims in a bucket; empty for another layer, or if the longest wait is zero.
-     *
-     * @param limit the longest wait
-     */
-    public static Optional<FleetClaims> of(
-            Layer layer,
-            CompileTimes compileTimes,
-            Duration limit,
-            Counters counters,
-            EventDispatcher events) {
-        return layer.bucket()
-                .filter(_ -> !limit.isZero())
-                .map(bucket ->
-                        new FleetClaims(layer, bucket, compileTimes, limit, counters, events));
     }
 
     /**
@@ -124,16 +110,13 @@ public final class FleetClaims {
         BucketClaims claims = available.get();
         RandomGenerator random = ThreadLocalRandom.current();
         String nonce = "%016x%016x".formatted(random.nextLong(), random.nextLong());
-        long start = time.nanos();
+        long start = System.nanoTime();
         Result result = ask(() -> claims.claim(id, nonce, expected));
-        roundTripNanos = Math.min(roundTripNanos, time.nanos() - start);
+        roundTripNanos = Math.min(roundTripNanos, System.nanoTime() - start);
         for (int turn = 0; turn < TURNS && result instanceof Result.Taken(Holder holder); turn++) {
             Optional<Entry> entry = waits ? await(claims, id, holder) : poll(claims, id);
             if (entry.isPresent()) {
-                return new Outcome(
-                        Optional.of(new Found.Stored(
-                                entry.get(), layer.tier(), OptionalInt.of(layer.position()))),
-                        () -> {});
+                return new Outcome(Optional.of(layer.stored(entry.get())), () -> {});
             }
             if (!waits) {
                 return Outcome.TAKEN;
@@ -175,22 +158,22 @@ public final class FleetClaims {
         Duration longest = Duration.ofNanos(limitNanos);
         Duration age = holder.age().orElse(Duration.ZERO);
         long end =
-                time.nanos() + limitNanos - (age.compareTo(longest) < 0 ? age : longest).toNanos();
+                System.nanoTime() + limitNanos - (age.compareTo(longest) < 0 ? age : longest).toNanos();
         long pause = Math.clamp(expected / 8, MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
         EventSpan span = events.begin(EventKind.WAIT);
-        long start = time.nanos();
+        long start = System.nanoTime();
         counters.increment(Counter.FLEET_WAITS);
         Optional<Entry> entry = Optional.empty();
         for (int polls = 1; !Thread.currentThread().isInterrupted(); polls++) {
             entry = poll(claims, id);
-            long left = end - time.nanos();
+            long left = end - System.nanoTime();
             if (entry.isPresent()
                     || left <= 0
                     || holder.hasFailed()
                     || (polls % POLLS_PER_CLAIM == 0 && hasFailed(claims, id))) {
                 break;
             }
-            time.pauseQuietly(Duration.ofNanos(
+            Ticker.SYSTEM.pauseQuietly(Duration.ofNanos(
                     Math.min(left, pause / 2 + ThreadLocalRandom.current().nextLong(pause))));
             pause = Math.min(MAX_PAUSE_NANOS, pause + pause / 2);
         }
@@ -200,7 +183,7 @@ public final class FleetClaims {
                 ? GranaryEvent.Wait.Outcome.STORED
                 : GranaryEvent.Wait.Outcome.GIVEN_UP;
         span.end(_ -> new GranaryEvent.Wait(
-                EventDispatcher.digest(id), outcome, Duration.ofNanos(time.nanos() - start)));
+                EventDispatcher.digest(id), outcome, Duration.ofNanos(System.nanoTime() - start)));
         return entry;
     }
 

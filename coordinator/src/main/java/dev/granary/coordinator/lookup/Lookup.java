@@ -166,9 +166,6 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
                 .search(
                         ids,
                         deadline,
-                        (entry, layer) -> restorer.restore(
-                                new Found.Stored(
-                                        entry, layer.tier(), OptionalInt.of(layer.position())),
-                                rejections));
+                        (entry, layer) -> restorer.restore(layer.stored(entry), rejections));
     }
 }

@@ -74,7 +74,7 @@ public record LookupContext(
 
     <D extends PrimitiveDescriptor, P extends Primitive> Found<P> find(
             Engine<D, P> engine, D descriptor, Step step) throws CompileException {
-        return find(engine, descriptor, step, true).orElseThrow();
+        return run(engine, descriptor, step, lookup -> lookup.find(true)).orElseThrow();
     }
 
     /**
@@ -83,28 +83,27 @@ public record LookupContext(
      */
     public <D extends PrimitiveDescriptor, P extends Primitive> Optional<Found<P>> findUnclaimed(
             Engine<D, P> engine, D descriptor) throws CompileException {
-        return find(engine, descriptor, Step.LAST, false);
-    }
-
-    private <D extends PrimitiveDescriptor, P extends Primitive> Optional<Found<P>> find(
-            Engine<D, P> engine, D descriptor, Step step, boolean waits) throws CompileException {
-        EventSpan span = events.begin(EventKind.LOOKUP);
-        Optional<Found<P>> found = Optional.empty();
-        try {
-            found = new Lookup<>(this, engine, descriptor, step).find(waits);
-            return found;
-        } finally {
-            end(span, engine, descriptor, found);
-        }
+        return run(engine, descriptor, Step.LAST, lookup -> lookup.find(false));
     }
 
     /** Returns the primitive of {@code descriptor} if a tier has it in time; never compiles. */
     public <D extends PrimitiveDescriptor, P extends Primitive> Optional<Found<P>> findStored(
-            Engine<D, P> engine, D descriptor, Deadline deadline) {
+            Engine<D, P> engine, D descriptor, Deadline deadline) throws CompileException {
+        return run(engine, descriptor, Step.LAST, lookup -> lookup.findStored(deadline));
+    }
+
+    @FunctionalInterface
+    private interface Search<D extends PrimitiveDescriptor, P extends Primitive> {
+        Optional<Found<P>> run(Lookup<D, P> lookup) throws CompileException;
+    }
+
+    private <D extends PrimitiveDescriptor, P extends Primitive> Optional<Found<P>> run(
+            Engine<D, P> engine, D descriptor, Step step, Search<D, P> search)
+            throws CompileException {
         EventSpan span = events.begin(EventKind.LOOKUP);
         Optional<Found<P>> found = Optional.empty();
         try {
-            found = new Lookup<>(this, engine, descriptor, Step.LAST).findStored(deadline);
+            found = search.run(new Lookup<>(this, engine, descriptor, step));
             return found;
         } finally {
             end(span, engine, descriptor, found);

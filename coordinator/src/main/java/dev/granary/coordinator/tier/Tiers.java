@@ -32,6 +32,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 
@@ -298,6 +299,11 @@ public record Tiers(
             Optional<BucketTier> bucket) {
         public String name() {
             return tier.name();
+        }
+
+        /** Returns an entry of this layer. */
+        public Found.Stored stored(Entry entry) {
+            return new Found.Stored(entry, tier, OptionalInt.of(position));
         }
 
         /** Returns a snapshot of the counters, without the requests of uploads in packs. */
