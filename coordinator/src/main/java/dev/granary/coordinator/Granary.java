@@ -184,7 +184,8 @@ public final class Granary implements AutoCloseable {
     public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> lookup(
             Engine<D, P> engine, D descriptor) throws CompileException {
         requireOpen();
-        LookupResult<P> result = memory.lookup(descriptor, () -> context.find(engine, descriptor));
+        LookupResult<P> result =
+                memory.lookup(descriptor, () -> Optional.of(context.find(engine, descriptor)));
         boolean isInMemory = result.source() == PrimitiveSource.MEMORY
                 || result.source() == PrimitiveSource.JOINED;
         if (isInMemory && events.observesMemoryHits()) {

@@ -77,12 +77,13 @@ final class MemoryTier {
                 Counter.PROGRAM_MISSES, programs.misses());
     }
 
+    /** A lookup below the memory, which may find nothing. */
     @FunctionalInterface
     interface Below<P extends Primitive> {
-        Found<P> find() throws CompileException;
+        Optional<Found<P>> find() throws CompileException;
     }
 
-    /** Returns the program of {@code descriptor}, from memory, else by that lookup. */
+    /** Returns the program of {@code descriptor}, from memory, else by a lookup that finds it. */
     <P extends Primitive> LookupResult<P> lookup(PrimitiveDescriptor descriptor, Below<P> below)
             throws CompileException {
         long start = System.nanoTime();
@@ -98,14 +99,9 @@ final class MemoryTier {
                 Duration.ofNanos(System.nanoTime() - start));
     }
 
-    @FunctionalInterface
-    interface MaybeBelow<P extends Primitive> {
-        Optional<Found<P>> find() throws CompileException;
-    }
-
     /** Returns the program of {@code descriptor} if the memory or that lookup has it. */
     <P extends Primitive> Optional<LookupResult<P>> find(
-            PrimitiveDescriptor descriptor, MaybeBelow<P> below) throws CompileException {
+            PrimitiveDescriptor descriptor, Below<P> below) throws CompileException {
         // Not within the cache: another thread that needs the program would wait for a lookup that
         // may find nothing.
         Primitive known = programs.peek(descriptor);
@@ -114,7 +110,7 @@ final class MemoryTier {
                 : Optional.of(new Found<>(MemoryTier.<P>cast(known), Optional.empty()));
         return found.isEmpty()
                 ? Optional.empty()
-                : Optional.of(lookup(descriptor, found::orElseThrow));
+                : Optional.of(lookup(descriptor, () -> found));
     }
 
     /** A lookup below the memory, and what it found. Used once. */
@@ -130,7 +126,7 @@ final class MemoryTier {
 
         @Override
         public Primitive build(PrimitiveDescriptor descriptor) throws CompileException {
-            Found<P> result = below.find();
+            Found<P> result = below.find().orElseThrow();
             found = result;
             return retain(result.primitive());
         }

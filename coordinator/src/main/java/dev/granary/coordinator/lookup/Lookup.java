@@ -42,7 +42,7 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
         this.context = context;
         this.engine = engine;
         this.descriptor = descriptor;
-        this.restorer = new Restorer<>(context, engine, descriptor, step);
+        this.restorer = new Restorer<>(context, engine, descriptor, step, System.nanoTime());
         this.compiler = new Compiler<>(context, engine, descriptor, step);
     }
 

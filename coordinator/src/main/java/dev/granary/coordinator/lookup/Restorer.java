@@ -29,21 +29,15 @@ import java.util.Optional;
  * Restorer of the entries of one lookup: quarantine, check of the container, then the driver. An
  * entry that cannot be used is discarded from its tier, unless it is of another namespace, whose
  * engines may use it. Used by one thread.
+ *
+ * @param start the {@code System.nanoTime()} from which the time of a hit counts
  */
-final class Restorer<D extends PrimitiveDescriptor, P extends Primitive> {
-    private final LookupContext context;
-    private final Engine<D, P> engine;
-    private final D descriptor;
-    private final LookupContext.Step step;
-    private final long start = System.nanoTime(); // of the time that a hit takes
-
-    Restorer(LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
-        this.context = context;
-        this.engine = engine;
-        this.descriptor = descriptor;
-        this.step = step;
-    }
-
+record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
+        LookupContext context,
+        Engine<D, P> engine,
+        D descriptor,
+        LookupContext.Step step,
+        long start) {
     /**
      * Restores an entry; empty if it is in quarantine, is for another device, or the driver rejects
      * it.

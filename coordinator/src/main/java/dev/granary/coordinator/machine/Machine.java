@@ -52,36 +52,28 @@ public record Machine(
             Optional<String> target,
             boolean isLocalPlugged,
             InstantSource clock) {
+        Path directory = config.directory();
         boolean isOff = config.capacityBytes() == 0;
         Optional<LocalClaims> claims = isOff || config.claimWait().isZero()
                 ? Optional.empty()
-                : Optional.of(LocalClaims.open(config.directory()));
-        if (!isOff && Files.isWritable(config.directory())) {
-            Closer opened = new Closer();
+                : Optional.of(LocalClaims.open(directory));
+        Optional<ProcessSession> session = Optional.empty();
+        Optional<RestoreQuarantine> quarantine = Optional.empty();
+        Optional<UploadOutbox> outbox = Optional.empty();
+        if (!isOff && Files.isWritable(directory)) {
             try {
-                ProcessSession session = opened.add(ProcessSession.begin(config.directory()));
-                Optional<UploadOutbox> outbox = Optional.empty();
+                session = Optional.of(ProcessSession.begin(directory));
+                quarantine =
+                        Optional.of(new RestoreQuarantine(directory, session.get(), clock));
                 if (target.isPresent()) {
                     String name = target.get() + (isLocalPlugged ? OF_PLUGGED_LOCAL : "");
-                    outbox = Optional.of(new UploadOutbox(session, name));
+                    outbox = Optional.of(new UploadOutbox(session.get(), name));
                 }
-                return new Machine(
-                        config,
-                        clock,
-                        claims,
-                        Optional.of(session),
-                        Optional.of(new RestoreQuarantine(config.directory(), session, clock)),
-                        outbox);
             } catch (IOException e) {
-                opened.close();
                 warnOfDirectory(config, e);
-            } catch (RuntimeException | Error e) {
-                opened.close();
-                throw e;
             }
         }
-        return new Machine(
-                config, clock, claims, Optional.empty(), Optional.empty(), Optional.empty());
+        return new Machine(config, clock, claims, session, quarantine, outbox);
     }
 
     private static void warnOfDirectory(GranaryConfig config, IOException e) {

@@ -26,7 +26,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
 
 /**
@@ -51,7 +50,6 @@ public final class MachineClaims {
 
     private final Function<Id, ClaimResult> claims;
     private final Ticker time;
-    private final LongUnaryOperator jitter;
     private final Counters counters;
     private final EventDispatcher events;
     private final TimeBudget waitBudget;
@@ -60,23 +58,17 @@ public final class MachineClaims {
     // those whose primitives await their first launch, which may never come
     private final Map<Id, LaunchClaim> awaitingLaunch = new ConcurrentHashMap<>();
 
-    private static final class Wait {
-        private final long start;
-        private final EventSpan span;
+    private final class Wait {
+        private final long start = time.nanos();
+        private final EventSpan span = events.begin(EventKind.WAIT);
         private long launchStart;
         private boolean sawLaunch;
         private long pause = MIN_PAUSE_NANOS;
-
-        Wait(long start, EventSpan span) {
-            this.start = start;
-            this.span = span;
-        }
     }
 
     /**
      * Creates claims for tests.
      *
-     * @param jitter returns a random number from 0 to its argument
      * @param graceTimer runs a task after {@link #LAUNCH_GRACE}
      */
     MachineClaims(
@@ -84,13 +76,11 @@ public final class MachineClaims {
             Duration limit,
             CompileTimes compileTimes,
             Ticker time,
-            LongUnaryOperator jitter,
             Executor graceTimer,
             Counters counters,
             EventDispatcher events) {
         this.claims = claims;
         this.time = time;
-        this.jitter = jitter;
         this.graceTimer = graceTimer;
         this.counters = counters;
         this.events = events;
@@ -99,11 +89,7 @@ public final class MachineClaims {
                 compileTimes, limit.compareTo(LAUNCH_GRACE) < 0 ? limit : LAUNCH_GRACE);
     }
 
-    /**
-     * Creates the claims of lookups over those of this machine.
-     *
-     * @param limit the budget of waits
-     */
+    /** Creates the claims of lookups, with a budget of waits. */
     public MachineClaims(
             LocalClaims claims,
             Duration limit,
@@ -115,18 +101,14 @@ public final class MachineClaims {
                 limit,
                 compileTimes,
                 Ticker.SYSTEM,
-                longest -> ThreadLocalRandom.current().nextLong(longest + 1),
                 CompletableFuture.delayedExecutor(LAUNCH_GRACE.toNanos(), TimeUnit.NANOSECONDS),
                 counters,
                 events);
     }
 
     /**
-     * Outcome of a claim: the entry that another process has stored, or the claim of the lookup, or
-     * neither.
-     *
-     * @param entry the entry in the local tier
-     * @param claim the claim, which the lookup passes on with the primitive
+     * Outcome of a claim: the entry that another process has stored in the local tier, or the claim
+     * of the lookup, which it passes on with the primitive, or neither.
      */
     public record Outcome(Optional<Entry> entry, Claim claim) {
         /** The lookup goes on without a claim. */
@@ -143,23 +125,21 @@ public final class MachineClaims {
      * closes it when the entry is stored or will not be. Thread-safe; a claim may be closed more
      * than once.
      */
-    public static class Claim implements AutoCloseable {
+    public interface Claim extends AutoCloseable {
         /** No claim, if none is available or needed. */
-        public static final Claim NONE = new Claim();
-
-        private Claim() {}
+        Claim NONE = new Claim() {};
 
         /**
          * Records that the binaries will be complete after the first launch. Other processes wait
          * for that for a limited time.
          */
-        public void awaitLaunch() {}
+        default void awaitLaunch() {}
 
         /** Records the first launch: the binaries are about to be stored. */
-        public void launched() {}
+        default void launched() {}
 
         @Override
-        public void close() {}
+        default void close() {}
     }
 
     /**
@@ -172,7 +152,7 @@ public final class MachineClaims {
             return Outcome.UNCLAIMED; // this process itself would have to launch it
         }
         awaitingLaunch.values().forEach(LaunchClaim::closeIfOwned);
-        Wait wait = new Wait(time.nanos(), events.begin(EventKind.WAIT));
+        Wait wait = new Wait();
         while (true) {
             switch (claims.apply(id)) {
                 case ClaimResult.Mine localClaim -> {
@@ -210,23 +190,22 @@ public final class MachineClaims {
      */
     private Outcome claimed(
             Id id, ClaimResult.Mine localClaim, Supplier<LoadResult> poll, Wait wait) {
-        boolean isHeld = false;
+        LoadResult stored;
         try {
-            if (poll.get() instanceof LoadResult.Hit(Entry entry)) {
-                return stored(id, entry, wait);
-            }
-            chargeWait(wait);
-            if (hasWaited(wait)) {
-                ended(id, wait, GranaryEvent.Wait.Outcome.CLAIMED);
-            }
-            Outcome claimed = new Outcome(Optional.empty(), new LaunchClaim(id, localClaim));
-            isHeld = true;
-            return claimed;
-        } finally {
-            if (!isHeld) {
-                localClaim.close();
-            }
+            stored = poll.get();
+        } catch (Throwable e) {
+            localClaim.close();
+            throw e;
         }
+        if (stored instanceof LoadResult.Hit(Entry entry)) {
+            localClaim.close();
+            return stored(id, entry, wait);
+        }
+        chargeWait(wait);
+        if (hasWaited(wait)) {
+            ended(id, wait, GranaryEvent.Wait.Outcome.CLAIMED);
+        }
+        return new Outcome(Optional.empty(), new LaunchClaim(id, localClaim));
     }
 
     private Outcome stored(Id id, Entry entry, Wait wait) {
@@ -263,8 +242,8 @@ public final class MachineClaims {
     }
 
     private void pause(Wait wait, long remaining) {
-        time.pauseQuietly(Duration.ofNanos(
-                Math.min(remaining, wait.pause / 2 + jitter.applyAsLong(wait.pause))));
+        long jitter = ThreadLocalRandom.current().nextLong(wait.pause + 1);
+        time.pauseQuietly(Duration.ofNanos(Math.min(remaining, wait.pause / 2 + jitter)));
         wait.pause = Math.min(MAX_PAUSE_NANOS, wait.pause + wait.pause / 2);
     }
 
@@ -283,7 +262,7 @@ public final class MachineClaims {
     }
 
     /** A claim that may be held until the first launch. */
-    private final class LaunchClaim extends Claim {
+    private final class LaunchClaim implements Claim {
         private final Id id;
         private final ClaimResult.Mine localClaim;
         private final Thread owner = Thread.currentThread();

@@ -20,7 +20,6 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.local.ClaimResult;
 import dev.granary.local.ClaimResult.Stage;
-import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.DisplayName;
@@ -30,7 +29,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.SplittableRandom;
 
 /** Waits for other processes, on a fake clock. */
 class MachineClaimsTest {
@@ -42,7 +40,6 @@ class MachineClaimsTest {
 
     private final FakeClaims claims = new FakeClaims();
     private final TestTicker time = new TestTicker();
-    private final SplittableRandom random = TestSeed.random("MachineClaimsTest");
     private final List<Runnable> graceTasks = new ArrayList<>();
     private final CompileTimes compileTimes = new CompileTimes();
     private final Counters counters = new Counters();
@@ -51,7 +48,6 @@ class MachineClaimsTest {
             LIMIT,
             compileTimes,
             time,
-            longest -> random.nextLong(longest + 1),
             graceTasks::add,
             counters,
             EventDispatcher.NO_LISTENERS);
