@@ -182,7 +182,9 @@ public final class GranaryBuilder {
                 Optional.ofNullable(local),
                 layers.subList(0, layersBeforeBuckets),
                 layers.subList(layersBeforeBuckets, layers.size()),
-                buckets == null ? TierFactory.buckets(chosen) : buckets,
+                buckets == null
+                        ? layer -> TierFactory.open(layer, TierFactory.directory(chosen))
+                        : buckets,
                 clock);
     }
 }

@@ -9,6 +9,7 @@ import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.local.EntryFiles;
 import dev.granary.local.LocalDirectoryException;
+import dev.granary.local.LocalTier;
 import dev.granary.local.PrivateSubdirectory;
 import dev.granary.s3.BucketTier;
 
@@ -100,7 +101,7 @@ public final class Places {
      */
     public static Place local(GranaryConfig config) throws LocalDirectoryException {
         if (Files.exists(config.directory())) {
-            TierFactory.prepareDirectory(config);
+            LocalTier.prepareDirectory(config.directory());
         }
         return new DirectoryPlace(config.directory());
     }

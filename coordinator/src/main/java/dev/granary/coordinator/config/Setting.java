@@ -40,7 +40,6 @@ record Setting<T>(
 
     static final Setting<List<BucketUri>> BUCKET = new Setting<>(
             "bucket",
-            "GRANARY_BUCKET",
             TEXT_OR_LIST,
             "s3://name or s3://name/prefix; a name has 3 to 63 lower-case letters, digits, dots"
                     + " and dashes; or file:///PATH, an absolute path without a host, with %20 for"
@@ -61,56 +60,47 @@ record Setting<T>(
             text -> constant(S3ClientLibrary.class, text));
     static final Setting<Path> DIRECTORY = new Setting<>(
             "dir",
-            "GRANARY_DIR",
             TEXT,
             "a directory without ~, which only a shell expands",
             Setting::path);
     static final Setting<Long> CAPACITY = new Setting<>(
             "capacity",
-            "GRANARY_CAPACITY",
             TEXT_OR_NUMBER,
             "a size such as 4GiB, 500MiB, or a number of MiB; 0 stores nothing on disk",
             Setting::size);
     static final Setting<EvictionPolicy> EVICTION = new Setting<>(
             "eviction",
-            "GRANARY_EVICTION",
             TEXT,
             "lru (evicts the least recently used first) or fifo (evicts the first stored first)",
             text -> constant(EvictionPolicy.class, text));
     static final Setting<Integer> PRIMITIVE_CACHE_CAPACITY = new Setting<>(
             "primitive-cache-capacity",
-            "GRANARY_PRIMITIVE_CACHE_CAPACITY",
             TEXT_OR_NUMBER,
             "a number of primitives, 0 or more",
             Setting::count);
     static final Setting<Duration> CLAIM_WAIT = new Setting<>(
             "claim-wait",
-            "GRANARY_CLAIM_WAIT",
             TEXT_OR_NUMBER,
             "a time such as 60s, 500ms, 2m, or a number of seconds; 0: never wait",
             Setting::time);
     static final Setting<Duration> BUCKET_WAIT = new Setting<>(
             "bucket-wait",
-            "GRANARY_BUCKET_WAIT",
             TEXT_OR_NUMBER,
             "a time such as 4s, 500ms, 1m, or a number of seconds",
             Setting::time);
     static final Setting<ConstantLimits> CONSTANT_TENSOR_CACHE_CAPACITY = new Setting<>(
             "constant-tensor-cache-capacity",
-            "GRANARY_CONSTANT_TENSOR_CACHE_CAPACITY",
             TEXT,
             ConstantLimits.FORM,
             Setting::constantLimits);
     static final Setting<Path> RECORDING = new Setting<>(
             "record",
-            "GRANARY_RECORD",
             TEXT,
             "a file without ~, which only a shell expands",
             Setting::path);
 
     static final Setting<EnabledEngines> ENABLED = new Setting<>(
             "enabled",
-            "GRANARY_ENABLED",
             TEXT_OR_BOOLEAN,
             EnabledEngines.FORM,
             EnabledEngines::parse);
@@ -130,6 +120,16 @@ record Setting<T>(
             CONSTANT_TENSOR_CACHE_CAPACITY,
             RECORDING,
             ENABLED);
+
+    /** Creates a setting with the environment variable of its key. */
+    Setting(String key, Set<Class<?>> inFile, String expected, Function<String, T> parser) {
+        this(
+                key,
+                "GRANARY_" + key.replace('-', '_').toUpperCase(Locale.ROOT),
+                inFile,
+                expected,
+                parser);
+    }
 
     /** Thrown for a wrong part of a text that messages show as it is. */
     static final class WrongPart extends IllegalArgumentException {

@@ -53,9 +53,6 @@ public final class UploadQueue implements AutoCloseable {
     private static final long MIN_PAUSE_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final int MAX_DOUBLINGS = 4;
 
-    /** The pause of a flush before it tries again to start a thread. */
-    private static final long THREAD_RETRY_MILLIS = 100;
-
     private final CountedTier local;
     private final EntryUploader uploader;
     private final Optional<UploadOutbox> outbox;
@@ -350,12 +347,8 @@ public final class UploadQueue implements AutoCloseable {
                 // what had no thread so far, and what the uploader has buffered
                 pending.values().forEach(this::submit);
                 isFinishing = isFinishing || tasks.submit(this::finish);
-                if (!isFinishing) {
-                    long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-                    if (left <= 0) {
-                        return false;
-                    }
-                    wait(Math.min(left, THREAD_RETRY_MILLIS));
+                if (!isFinishing) { // no thread
+                    return false;
                 }
             }
         }

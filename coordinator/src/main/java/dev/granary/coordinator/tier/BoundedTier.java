@@ -27,7 +27,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -101,12 +100,8 @@ public final class BoundedTier extends CacheTier {
         // the caller has waited for the start
         Deadline bounded = deadline.within(
                 Math.max(limit.getAsLong() / 2, limit.getAsLong() - (sent - beginning)));
-        LoadResult result = call(
-                () -> loadNow(ids, bounded),
-                bounded,
-                true,
-                LoadResult.Unavailable::new,
-                LoadResult.Unavailable::new);
+        LoadResult result =
+                call(() -> loadNow(ids, bounded), bounded, true, LoadResult.Unavailable::new);
         // a layer that answers is not charged for its start
         long nanos =
                 System.nanoTime() - (result instanceof LoadResult.Unavailable ? beginning : sent);
@@ -162,25 +157,21 @@ public final class BoundedTier extends CacheTier {
     /** Loads in the background to find out whether the lookup would have saved time. */
     private void probe(Id id) {
         try {
-            threads.execute(() -> {
-                long savedNanos = 0;
-                try {
-                    long start = System.nanoTime();
-                    if (loadNow(List.of(id), Deadline.after(Tiers.LAYER_WAIT))
-                            instanceof LoadResult.Hit(Entry entry)) {
-                        savedNanos = CompileTimes.stated(entry) - (System.nanoTime() - start);
-                    }
-                } catch (Throwable e) {
-                    // recorded; uncaught, it would be printed to the user
-                } finally {
-                    budget.endProbe(savedNanos);
-                }
-            });
-        } catch (RejectedExecutionException e) {
+            threads.execute(() -> budget.endProbe(savedNanos(id)));
+        } catch (Throwable e) { // closed, or no thread
             budget.endProbe(0);
-        } catch (Throwable e) { // such as out of memory for the thread
-            failed(e);
-            budget.endProbe(0);
+        }
+    }
+
+    private long savedNanos(Id id) {
+        long start = System.nanoTime();
+        try {
+            return loadNow(List.of(id), Deadline.after(Tiers.LAYER_WAIT))
+                            instanceof LoadResult.Hit(Entry entry)
+                    ? CompileTimes.stated(entry) - (System.nanoTime() - start)
+                    : 0;
+        } catch (Throwable e) { // recorded; uncaught, it would be printed to the user
+            return 0;
         }
     }
 
@@ -205,7 +196,6 @@ public final class BoundedTier extends CacheTier {
                 () -> super.store(entry),
                 Deadline.after(storeLimit.get()),
                 false,
-                StoreResult.Failed::new,
                 StoreResult.Unknown::new);
     }
 
@@ -213,18 +203,12 @@ public final class BoundedTier extends CacheTier {
     void discard(Entry entry) {
         if (storeLimit.isEmpty()) {
             super.discard(entry);
-            return;
-        }
-        OptionalLong limit = budget.limit(); // a lookup waits for it
-        if (limit.isPresent()) {
-            call(
+        } else { // a lookup waits for it
+            ask(
                     () -> {
                         super.discard(entry);
                         return entry;
                     },
-                    Deadline.NONE.within(limit.getAsLong()),
-                    true,
-                    _ -> entry,
                     _ -> entry);
         }
     }
@@ -238,7 +222,7 @@ public final class BoundedTier extends CacheTier {
         OptionalLong limit = budget.limit();
         return limit.isEmpty()
                 ? failed.apply(SKIPPED.cause())
-                : call(question, Deadline.NONE.within(limit.getAsLong()), true, failed, failed);
+                : call(question, Deadline.NONE.within(limit.getAsLong()), true, failed);
     }
 
     @Override
@@ -262,33 +246,27 @@ public final class BoundedTier extends CacheTier {
      * Calls {@code action} on a thread of this tier.
      *
      * @param isLoad false for a store, whose wait an interrupt does not end
-     * @param unsent returns the result of a call that did not begin, from the cause
-     * @param lost returns that of a call that began and gave no result, so its effect is unknown
+     * @param lost returns the result of a call that has not returned one, from the cause
      */
     private <R> R call(
-            Callable<R> action,
-            Deadline deadline,
-            boolean isLoad,
-            Function<String, R> unsent,
-            Function<String, R> lost) {
+            Callable<R> action, Deadline deadline, boolean isLoad, Function<String, R> lost) {
         long limitNanos = deadline.left();
         CompletableFuture<R> answer = new CompletableFuture<>();
-        AtomicBoolean isStarted = new AtomicBoolean(); // or the caller has left before
         try {
             threads.execute(() -> {
-                if (isStarted.compareAndSet(false, true)) {
-                    try {
+                try {
+                    if (!answer.isCancelled()) {
                         answer.complete(action.call());
-                    } catch (Throwable e) { // a broken contract or an error: for the caller
-                        answer.completeExceptionally(e);
                     }
+                } catch (Throwable e) { // a broken contract or an error: for the caller
+                    answer.completeExceptionally(e);
                 }
             });
         } catch (RejectedExecutionException e) {
-            return unsent.apply("closed by this process");
+            return lost.apply("closed by this process");
         } catch (Throwable e) { // such as out of memory for the thread
-            isStarted.set(true); // if it is queued nevertheless, it will not begin
-            return unsent.apply(failed(e));
+            answer.cancel(false); // if it is queued nevertheless, it will not begin
+            return lost.apply(failed(e));
         }
         boolean isInterrupted = false;
         try {
@@ -298,16 +276,17 @@ public final class BoundedTier extends CacheTier {
                 } catch (InterruptedException e) {
                     isInterrupted = true;
                     if (isLoad) {
-                        return (isStarted.getAndSet(true) ? lost : unsent).apply("interrupted");
+                        answer.cancel(false);
+                        return lost.apply("interrupted");
                     }
                 } catch (TimeoutException e) {
-                    boolean isLost = isStarted.getAndSet(true); // else it does not begin any more
-                    if (!isLoad && isLost) {
+                    if (isLoad) {
+                        answer.cancel(false); // if it has not begun, it will not
+                    } else {
                         overdueStore = answer;
                     }
-                    return (isLost ? lost : unsent)
-                            .apply("no answer within "
-                                    + Duration.ofNanos(limitNanos).toMillis() + " ms");
+                    return lost.apply("no answer within "
+                            + Duration.ofNanos(limitNanos).toMillis() + " ms");
                 } catch (ExecutionException e) {
                     return lost.apply(failed(Objects.requireNonNull(e.getCause())));
                 }

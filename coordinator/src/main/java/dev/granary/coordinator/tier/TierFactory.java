@@ -40,22 +40,12 @@ public final class TierFactory {
         return config.capacityBytes() == 0 ? Optional.empty() : Optional.of(config.directory());
     }
 
-    /**
-     * Opens the local tier. If it uses more than the configured capacity, the oldest entries are
-     * evicted.
-     *
-     * @throws LocalDirectoryException if its directory cannot be used
-     */
+    /** Opens the local tier. If it is above its capacity, the oldest entries are evicted. */
     public static LocalTier local(GranaryConfig config) throws LocalDirectoryException {
         return local(config, config.capacityBytes(), InstantSource.system());
     }
 
-    /**
-     * Opens the local tier for tools, without eviction: the programs that fill the directory may be
-     * configured with another capacity.
-     *
-     * @throws LocalDirectoryException if its directory cannot be used
-     */
+    /** Opens the local tier for tools, without eviction: programs may have another capacity. */
     public static LocalTier localWithoutEviction(GranaryConfig config)
             throws LocalDirectoryException {
         return local(config, Long.MAX_VALUE, InstantSource.system());
@@ -71,22 +61,13 @@ public final class TierFactory {
     }
 
     /**
-     * Creates or checks the directory of the local tier.
-     *
-     * @throws LocalDirectoryException if it cannot be used
-     */
-    public static void prepareDirectory(GranaryConfig config) throws LocalDirectoryException {
-        LocalTier.prepareDirectory(config.directory());
-    }
-
-    /**
      * Returns {@code config}, without the local tier if its directory cannot be used: what the
      * machine lacks must not stop a program. The cause is logged.
      */
     public static GranaryConfig usable(GranaryConfig config) {
         try {
             if (config.capacityBytes() != 0) {
-                prepareDirectory(config);
+                LocalTier.prepareDirectory(config.directory());
             }
             return config;
         } catch (LocalDirectoryException e) {
@@ -97,13 +78,8 @@ public final class TierFactory {
         }
     }
 
-    /** Returns an opener of the buckets of {@code config} for lookups. */
-    public static Tiers.BucketOpener buckets(GranaryConfig config) {
-        return layer -> open(layer, directory(config));
-    }
-
     /** Opens a layer for lookups as {@link #bucket} does; a directory is not read. */
-    static PersistentCache open(BucketConfig layer, Optional<Path> directory)
+    public static PersistentCache open(BucketConfig layer, Optional<Path> directory)
             throws ConfigException {
         return layer instanceof BucketConfig.Directory shared
                 ? shared(shared)
