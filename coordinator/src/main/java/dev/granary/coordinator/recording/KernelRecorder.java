@@ -34,6 +34,9 @@ public final class KernelRecorder implements AutoCloseable {
      */
     private static final Duration CLOSE_LIMIT = Duration.ofSeconds(30);
 
+    /** The largest size of the sources and headers of one kernel that a manifest can name. */
+    private static final long MAX_KERNEL_BYTES = 64L << 20;
+
     /** The largest number of kernels that await a write, if writes fail. */
     static final int MAX_UNWRITTEN = 10_000;
 
@@ -116,11 +119,11 @@ public final class KernelRecorder implements AutoCloseable {
                 } else if (!(descriptor instanceof KernelDescriptor kernel)) {
                     comments.add(comment(
                             descriptor, "it is a descriptor of the application, without sources"));
-                } else if (bytes(kernel) > RecordedKernel.MAX_BYTES) {
+                } else if (bytes(kernel) > MAX_KERNEL_BYTES) {
                     comments.add(comment(
                             descriptor,
                             "its sources and headers have more than "
-                                    + (RecordedKernel.MAX_BYTES >> 20) + " MiB"));
+                                    + (MAX_KERNEL_BYTES >> 20) + " MiB"));
                 } else {
                     kernels.add(kernel);
                 }

@@ -78,7 +78,7 @@ public final class RecordingFile {
             RecordingText text = new RecordingText(before, String.valueOf(directory.getFileName()));
             int added = 0;
             for (KernelDescriptor kernel : kernels) {
-                added += text.add(new RecordedKernel(kernel), files);
+                added += text.add(kernel, files);
             }
             comments.forEach(text::comment);
             byte[] after = text.toString().getBytes(UTF_8);

@@ -2,8 +2,12 @@ package dev.granary.coordinator.recording;
 
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlText;
+import dev.granary.gpu.BuildOptions;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.Launch;
 
 import java.io.IOException;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -89,9 +93,11 @@ final class RecordingText {
      *
      * @return 1, or 0 if the text has it
      */
-    int add(RecordedKernel kernel, SourceDirectory files) throws IOException {
-        List<String> inputs = kernel.inputs(files);
-        String id = kernel.id().map(line -> "    " + line + ",\n").orElse("");
+    int add(KernelDescriptor kernel, SourceDirectory files) throws IOException {
+        List<String> inputs = inputs(kernel, files);
+        String id = kernel.getId().isEmpty()
+                ? ""
+                : "    " + RecordedId.of(kernel).toToml() + ",\n";
         Integer position = kernels.get(inputs);
         if (position != null) {
             String paragraph = paragraphs.get(position);
@@ -101,12 +107,83 @@ final class RecordingText {
             paragraphs.set(position, withId(paragraph, id));
             return 1;
         }
-        List<String> lines = new ArrayList<>(List.of(KERNEL, NAME + newName(kernel.name())));
-        lines.addAll(kernel.entries());
+        // a manifest needs a name that is not blank
+        String name = kernel.name().isBlank() ? "kernel" : kernel.name();
+        List<String> lines = new ArrayList<>(List.of(KERNEL, NAME + newName(name)));
+        if (!kernel.entries().isEmpty()) {
+            lines.add(ENTRY + TomlText.strings(List.copyOf(kernel.entries())));
+        }
         lines.addAll(inputs);
         kernels.put(inputs, paragraphs.size());
         paragraphs.add(withId(String.join("\n", lines), id));
         return 1;
+    }
+
+    /**
+     * Returns the lines that decide what is compiled: equal lines mean equal ids.
+     *
+     * @throws IOException if a source or header cannot be written
+     */
+    private static List<String> inputs(KernelDescriptor descriptor, SourceDirectory files)
+            throws IOException {
+        List<String> lines = new ArrayList<>();
+        List<String> sources = new ArrayList<>();
+        for (String source : descriptor.sources()) {
+            sources.add(files.store(source, ".cl"));
+        }
+        if (descriptor.spirv().isPresent()) {
+            sources.add(
+                    files.store(descriptor.spirv().get().toArray(ValueLayout.JAVA_BYTE), ".spv"));
+        }
+        lines.add("source = " + TomlText.strings(sources));
+        List<String> headers = new ArrayList<>();
+        for (Map.Entry<String, String> header : descriptor.headers().entrySet()) {
+            headers.add("{ path = " + TomlText.string(header.getKey()) + ", file = "
+                    + TomlText.string(files.store(header.getValue(), ".h")) + " }");
+        }
+        lines.addAll(list("header", headers));
+        if (!descriptor.includeDirectories().isEmpty()) {
+            lines.add("include-directory = " + TomlText.strings(descriptor.includeDirectories()));
+        }
+        if (descriptor.isEveryFileListed()) {
+            lines.add("every-file-listed = true");
+        }
+        if (!descriptor.optionTokens().isEmpty()) {
+            lines.add(
+                    "options = " + TomlText.string(BuildOptions.format(descriptor.optionTokens())));
+        }
+        lines.addAll(list(
+                "launch",
+                descriptor.announcedLaunches().stream()
+                        .map(RecordingText::toToml)
+                        .toList()));
+        if (!descriptor.tag().isEmpty()) {
+            lines.add("tag = " + TomlText.string(descriptor.tag()));
+        }
+        if (!descriptor.extraDigest().isEmpty()) {
+            lines.add("extra-digest = " + TomlText.string(descriptor.extraDigest()));
+        }
+        return lines;
+    }
+
+    private static String toToml(Launch launch) {
+        return "{ kernel = " + TomlText.string(launch.kernel())
+                + ", global = " + launch.geometry().global()
+                + (launch.geometry().local().isEmpty()
+                        ? ""
+                        : ", local = " + launch.geometry().local())
+                + " }";
+    }
+
+    /** Returns a key with a list, one line for each item; no line for an empty list. */
+    private static List<String> list(String key, List<String> items) {
+        if (items.isEmpty()) {
+            return List.of();
+        }
+        List<String> lines = new ArrayList<>(List.of(key + " = ["));
+        items.forEach(item -> lines.add("    " + item + ","));
+        lines.add("]");
+        return lines;
     }
 
     /** Returns the paragraph with this id at the head of its list. */
