@@ -36,11 +36,7 @@ final class MemoryTier {
     private final Counters counters;
     private final Optional<KernelRecorder> recorder;
 
-    /**
-     * Creates an empty tier.
-     *
-     * @param kernels obtains the programs of composite primitives, through this tier
-     */
+    /** Creates an empty tier. */
     MemoryTier(
             GranaryConfig config,
             KernelProvider kernels,

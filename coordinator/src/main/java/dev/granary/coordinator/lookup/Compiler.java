@@ -52,7 +52,6 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
      * claim.
      *
      * @param rejections discard the entries that lack a kernel which the source has
-     * @throws IllegalArgumentException if the engine returns a primitive of another target
      */
     Found<P> compile(List<Runnable> rejections, Claim claim) throws CompileException {
         Compiled<P> compiled = measure(this::createByEarlierSteps);

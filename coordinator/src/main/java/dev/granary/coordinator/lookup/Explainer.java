@@ -59,9 +59,6 @@ public final class Explainer {
     /**
      * The lookup to explain.
      *
-     * @param id the id in the namespace of the engine; may be empty
-     * @param target the target of the engine
-     * @param readable the other targets that the engine reads
      * @param kind the kind of the engine; empty if it is not known
      * @param kernel the kernel, if its compile has the step from OpenCL C to SPIR-V
      */
@@ -87,12 +84,7 @@ public final class Explainer {
             Optional<String> quarantine,
             Optional<String> failure) {}
 
-    /**
-     * Explains a lookup that a process would make now.
-     *
-     * @param compiler the compiler of OpenCL C of this machine, of which the version is asked
-     * @throws ConfigException if a tier cannot be opened as configured
-     */
+    /** Explains a lookup that a process would make now. */
     public static Explanation explain(
             GranaryConfig config, SpirvCompiler compiler, InstantSource clock, Request request)
             throws ConfigException {

@@ -60,12 +60,7 @@ public final class FleetClaims {
     private final EventDispatcher events;
     private volatile long roundTripNanos = MAX_ROUND_TRIP_NANOS; // the shortest so far
 
-    /**
-     * Creates the claims in a bucket.
-     *
-     * @param layer the layer of {@code bucket}
-     * @param limit the longest wait
-     */
+    /** Creates the claims in a bucket. */
     public FleetClaims(
             Layer layer,
             BucketTier bucket,

@@ -29,14 +29,11 @@ import java.util.function.Supplier;
 /**
  * The tiers below the memory tier, and the other objects that lookups share. Thread-safe.
  *
- * @param tiers the local tier and the layers
  * @param isInQuarantine whether an entry must not be restored
  * @param beginRestore begins a restore, as {@link RestoreQuarantine#begin} does
  * @param claims claims an id, as {@link MachineClaims#claim} does
  * @param fleet the claims between machines; empty without a bucket for them
  * @param writeBehind the work after a lookup; empty if nothing is stored
- * @param counters the counters of lookups
- * @param events the receivers of events
  * @param isEnabled whether lookups of an engine go beyond memory
  */
 public record LookupContext(

@@ -19,11 +19,8 @@ import java.util.function.Consumer;
  * The state of this process in the local directory: claims, session, quarantine, outbox and the
  * totals of the counters. With the capacity 0 there is none of it. Thread-safe.
  *
- * @param config the configuration
- * @param clock the clock
  * @param claims the claims of this machine; empty if lookups do not wait for other processes
  * @param session the session; empty if the directory cannot be written, as the next two
- * @param quarantine the quarantine of entries
  * @param outbox the pending uploads to the target of the tiers; empty if there is none, too
  */
 public record Machine(
@@ -93,11 +90,7 @@ public record Machine(
         return quarantine.isPresent() ? quarantine.get().begin(entry) : () -> {};
     }
 
-    /**
-     * Takes over what ended processes left: their marks of restores, and their uploads.
-     *
-     * @param uploads receives the id of each upload
-     */
+    /** Takes over what ended processes left: their marks of restores, and their uploads. */
     public void inherit(Consumer<Id> uploads) {
         if (session.isEmpty() || quarantine.isEmpty()) {
             return;

@@ -59,11 +59,7 @@ public final class ProcessSession implements AutoCloseable {
         this.channel = channel;
     }
 
-    /**
-     * Begins a session under {@code localDirectory}.
-     *
-     * @throws IOException if the directory cannot be written
-     */
+    /** Begins a session under {@code localDirectory}. */
     public static ProcessSession begin(Path localDirectory) throws IOException {
         Path sessions = localDirectory.resolve("sessions");
         Files.createDirectories(sessions); // permissions as for the local directory
@@ -175,8 +171,6 @@ public final class ProcessSession implements AutoCloseable {
     /**
      * Returns the directories of the sessions under {@code localDirectory} that have ended, and
      * that no process has taken over yet. Changes nothing.
-     *
-     * @throws IOException if the directory cannot be read
      */
     static List<Path> ended(Path localDirectory) throws IOException {
         List<Path> ended = new ArrayList<>();

@@ -58,11 +58,7 @@ public final class RestoreQuarantine implements AutoCloseable {
     private @Nullable RandomAccessFile marksFile;
     private boolean isClosed; // guarded by this
 
-    /**
-     * Reads the quarantine of {@code localDirectory}, and removes what is over.
-     *
-     * @throws IOException if the directory cannot be read or written
-     */
+    /** Reads the quarantine of {@code localDirectory}, and removes what is over. */
     public RestoreQuarantine(Path localDirectory, ProcessSession session, InstantSource clock)
             throws IOException {
         this.session = session;
@@ -101,8 +97,6 @@ public final class RestoreQuarantine implements AutoCloseable {
     /**
      * Returns the reason for which the next process does not restore an entry: it is in quarantine,
      * or a process has ended during its restore since. Empty if there is none. Changes nothing.
-     *
-     * @throws IOException if the directory cannot be read
      */
     public static Optional<String> reason(Path localDirectory, Entry entry, Instant now)
             throws IOException {
@@ -128,7 +122,6 @@ public final class RestoreQuarantine implements AutoCloseable {
      * @param id the SHA-256 of the id of the entry or tuning
      * @param content the SHA-256 of the content of the entry, or of the source of the plan; others
      *     of the same id are not in quarantine
-     * @param end the end of the quarantine
      */
     public record Quarantined(Sha256 id, Sha256 content, Instant end) {}
 
@@ -153,11 +146,7 @@ public final class RestoreQuarantine implements AutoCloseable {
         return end != null && clock.instant().isBefore(end);
     }
 
-    /**
-     * Ends a quarantine for processes that start later; false if it had ended already.
-     *
-     * @throws IOException if its file cannot be deleted
-     */
+    /** Ends a quarantine for processes that start later; false if it had ended already. */
     public boolean remove(Quarantined quarantined) throws IOException {
         String mark = mark(quarantined.id(), quarantined.content());
         endTimes.remove(mark);
@@ -180,8 +169,6 @@ public final class RestoreQuarantine implements AutoCloseable {
     /**
      * Marks the start of the trial of a plan; the caller closes the result.
      *
-     * @param tuning the SHA-256 of the id of the tuning
-     * @param source the SHA-256 of the source of the plan
      * @return empty if the plan is in quarantine now
      */
     public Optional<Restore> beginTrial(Sha256 tuning, Sha256 source) {

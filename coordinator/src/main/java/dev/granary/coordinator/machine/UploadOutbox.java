@@ -32,11 +32,7 @@ public final class UploadOutbox {
     private final Path directory;
     private final String bucket;
 
-    /**
-     * Opens the outbox of {@code session} for {@code bucket}.
-     *
-     * @throws IOException if the directory cannot be written
-     */
+    /** Opens the outbox of {@code session} for {@code bucket}. */
     public UploadOutbox(ProcessSession session, String bucket) throws IOException {
         this.directory = session.subdirectory(DIRECTORY);
         this.bucket = bucket;

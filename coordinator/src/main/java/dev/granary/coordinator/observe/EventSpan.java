@@ -43,11 +43,7 @@ public final class EventSpan {
         }
     }
 
-    /**
-     * Dispatches the event, if it has an observer.
-     *
-     * @param event returns the event of the time between begin and stop
-     */
+    /** Dispatches the event, if it has an observer. */
     public void end(Function<Duration, GranaryEvent> event) {
         if (dispatcher != null) {
             stop();

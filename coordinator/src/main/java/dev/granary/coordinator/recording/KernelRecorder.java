@@ -48,22 +48,13 @@ public final class KernelRecorder implements AutoCloseable {
     private final AtomicBoolean isScheduled = new AtomicBoolean();
     private final TaskQueue writes = new TaskQueue("granary-recorder", 1, 2);
 
-    /**
-     * Creates a recorder. The process writes nothing before the first kernel.
-     *
-     * @param file the manifest to write
-     * @param counters the counters of written kernels and of failures
-     */
+    /** Creates a recorder. The process writes nothing before the first kernel. */
     public KernelRecorder(Path file, Counters counters) {
         this.file = new RecordingFile(file);
         this.counters = counters;
     }
 
-    /**
-     * Checks that the recording that {@code config} names, if any, can be written.
-     *
-     * @throws ConfigException if not, with the necessary change
-     */
+    /** Checks that the recording that {@code config} names, if any, can be written. */
     public static void check(GranaryConfig config) throws ConfigException {
         if (config.recording().isEmpty()) {
             return;

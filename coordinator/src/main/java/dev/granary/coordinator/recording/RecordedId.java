@@ -12,8 +12,6 @@ import java.util.stream.Collectors;
 /**
  * The id of a recorded kernel for one target.
  *
- * @param hash the SHA-256 of the id, in 64 hexadecimal digits
- * @param target the target of the engine for which the kernel was recorded
  * @param environment the variables that were part of the id, by name
  */
 public record RecordedId(String hash, Target target, NavigableMap<String, String> environment) {
@@ -21,11 +19,7 @@ public record RecordedId(String hash, Target target, NavigableMap<String, String
         environment = Collections.unmodifiableNavigableMap(new TreeMap<>(environment));
     }
 
-    /**
-     * Returns the id of {@code descriptor} with its target.
-     *
-     * @throws IllegalStateException if the descriptor is not cacheable
-     */
+    /** Returns the id of {@code descriptor} with its target. */
     public static RecordedId of(KernelDescriptor descriptor) {
         return new RecordedId(
                 descriptor.getId().hash().hex(),

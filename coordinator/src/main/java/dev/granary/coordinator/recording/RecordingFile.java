@@ -35,8 +35,6 @@ public final class RecordingFile {
     /**
      * Checks that a recording can be written here: the file is a recording or does not exist yet,
      * and its directory can be written.
-     *
-     * @throws IOException if not, with the necessary change as its message
      */
     public void check() throws IOException {
         Path parent = file.getParent();
@@ -64,7 +62,6 @@ public final class RecordingFile {
     /**
      * Adds kernels that the recording lacks, and comments.
      *
-     * @param kernels the kernels
      * @param comments one line each, such as the reason why a kernel is not recorded
      * @return the number of ids and of kernels without one that were added
      * @throws IOException if the recording cannot be written; it is unchanged then

@@ -37,12 +37,7 @@ final class RecordingText {
     // position in the paragraphs, by the lines that decide what is compiled
     private final Map<List<String>, Integer> kernels = new HashMap<>();
 
-    /**
-     * Creates the text of an existing recording, or of a new one.
-     *
-     * @param existing the text so far; blank for a new recording
-     * @param directory the name of the directory with the sources
-     */
+    /** Creates the text of an existing recording, or of a new one. */
     RecordingText(String existing, String directory) {
         if (existing.isBlank()) {
             paragraphs.add(MARK + ": the kernels that programs requested. Their sources are in\n# "
@@ -119,11 +114,7 @@ final class RecordingText {
         return 1;
     }
 
-    /**
-     * Returns the lines that decide what is compiled: equal lines mean equal ids.
-     *
-     * @throws IOException if a source or header cannot be written
-     */
+    /** Returns the lines that decide what is compiled: equal lines mean equal ids. */
     private static List<String> inputs(KernelDescriptor descriptor, SourceDirectory files)
             throws IOException {
         List<String> lines = new ArrayList<>();

@@ -15,13 +15,7 @@ public class CacheTier implements AutoCloseable {
     private final PersistentCache cache;
     private final boolean isWritable;
 
-    /**
-     * Creates a tier.
-     *
-     * @param name {@code local}, or the name of the layer
-     * @param cache the cache, which is closed with the tier
-     * @param isWritable false if entries are only loaded: none is stored or discarded there
-     */
+    /** Creates a tier. If it is not writable, entries are only loaded. */
     CacheTier(String name, PersistentCache cache, boolean isWritable) {
         this.name = name;
         this.cache = cache;

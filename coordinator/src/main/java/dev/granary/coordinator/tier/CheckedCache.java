@@ -23,8 +23,6 @@ import java.util.Objects;
  * </ul>
  *
  * <p>{@link #close()} does nothing: the cache belongs to the application.
- *
- * @param plugged the cache of the application
  */
 record CheckedCache(PersistentCache plugged) implements PersistentCache {
     /** A thread other than that of any load. */

@@ -56,7 +56,6 @@ public final class CountedTier implements AutoCloseable {
      *
      * @param ids the ids of the same inputs in one or several namespaces, in the order of the
      *     search; not empty
-     * @param deadline the end of the caller's wait
      * @return the hit, else the failure that ended the search, else the miss of the first id
      */
     public LoadResult load(List<Id> ids, Deadline deadline) {
@@ -149,11 +148,7 @@ public final class CountedTier implements AutoCloseable {
             this.span = span;
         }
 
-        /**
-         * Counts the result, and dispatches its event.
-         *
-         * @return {@code result}
-         */
+        /** Counts the result, and dispatches its event. */
         public StoreResult end(StoreResult result) {
             if (result instanceof StoreResult.Stored(long stored)) {
                 count(Counter.LOCAL_STORED, Counter.LAYER_STORED, 1);

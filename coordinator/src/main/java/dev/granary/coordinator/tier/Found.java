@@ -11,15 +11,12 @@ import java.util.OptionalInt;
 /**
  * The result of a lookup below the memory tier.
  *
- * @param primitive the primitive
  * @param origin the entry from which it was restored; empty if it was compiled
  */
 public record Found<P extends Primitive>(P primitive, Optional<Stored> origin) {
     /**
      * A restored entry.
      *
-     * @param entry the entry
-     * @param tier its tier
      * @param layer the position of the layer; empty for the local tier
      */
     public record Stored(Entry entry, CountedTier tier, OptionalInt layer) {}

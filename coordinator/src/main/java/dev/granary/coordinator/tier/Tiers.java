@@ -77,15 +77,7 @@ public record Tiers(
         layers = List.copyOf(layers);
     }
 
-    /**
-     * The caches to open.
-     *
-     * @param local the plugged local cache; empty: that of the configuration
-     * @param before the plugged layers before the configured buckets
-     * @param after those after them
-     * @param buckets opens the configured buckets
-     * @param clock the clock of the local tier
-     */
+    /** The caches to open; plugged layers are before and after the configured buckets. */
     public record Sources(
             Optional<PersistentCache> local,
             List<Source> before,
@@ -106,11 +98,7 @@ public record Tiers(
         PersistentCache open(BucketConfig bucket) throws ConfigException;
     }
 
-    /**
-     * Opens the tiers. No request is sent. If this fails, those that were opened are closed.
-     *
-     * @throws ConfigException if the configuration cannot work, with the necessary change
-     */
+    /** Opens the tiers. No request is sent. If this fails, those that were opened are closed. */
     public static Tiers open(GranaryConfig config, Sources sources, EventDispatcher events)
             throws ConfigException {
         return open(config, sources, config.bucketWait(), false, events);
@@ -119,8 +107,6 @@ public record Tiers(
     /**
      * Opens the tiers for a lookup that changes nothing: no use is recorded, nothing is created,
      * removed or stored, also no state of buckets on the disk.
-     *
-     * @throws ConfigException if the configuration cannot work, with the necessary change
      */
     public static Tiers openToRead(GranaryConfig config, EventDispatcher events)
             throws ConfigException {
@@ -232,9 +218,6 @@ public record Tiers(
      * Loads an entry from the layers in order, until {@code use} returns a result for a hit. One
      * deadline limits the wait for all; each layer may use an equal share of the time that is left.
      *
-     * @param ids the ids of the same inputs in one or several namespaces, in the order in which
-     *     each layer is searched for them
-     * @param end the end of the caller's wait; if it is over, no layer is asked
      * @param use returns empty if it cannot use the entry of this layer
      */
     public <T> Optional<T> search(
@@ -285,10 +268,7 @@ public record Tiers(
     /**
      * A remote tier: a bucket, or a cache that the application plugged in.
      *
-     * @param position the position in the order of lookups, counted from 0
-     * @param tier the tier
      * @param bounds the limits of the tier, which know its failures
-     * @param isWritable true if entries may be published there
      * @param bucket the bucket; empty if the tier is of another implementation
      */
     public record Layer(
