@@ -184,11 +184,14 @@ public record GranaryConfig(
         }
 
         private static Rule rule(String name, boolean isOn) {
-            Optional<EngineKind> kind = kind(name);
-            if (kind.isPresent()) {
+            int dot = name.indexOf('.');
+            Optional<EngineKind> kind = kind(name.substring(dot + 1));
+            if (dot < 0 && kind.isPresent()) {
                 return new Rule(Optional.empty(), kind, isOn);
             }
-            int dot = name.indexOf('.');
+            if (dot >= 0 && kind.isEmpty()) {
+                throw new IllegalArgumentException(name);
+            }
             Backend backend = new Backend(dot < 0 ? name : name.substring(0, dot));
             if (!Backend.OWN.contains(backend)
                     && !NearestName.hint(
@@ -197,13 +200,7 @@ public record GranaryConfig(
                             .isEmpty()) {
                 throw new IllegalArgumentException(name);
             }
-            return new Rule(
-                    Optional.of(backend),
-                    dot < 0
-                            ? Optional.empty()
-                            : Optional.of(kind(name.substring(dot + 1))
-                                    .orElseThrow(() -> new IllegalArgumentException(name))),
-                    isOn);
+            return new Rule(Optional.of(backend), kind, isOn);
         }
 
         private static Optional<EngineKind> kind(String name) {

@@ -186,13 +186,10 @@ public final class GranaryConfigBuilder {
     /**
      * Sets the longest wait of {@code close} for uploads; default: 5 seconds.
      *
-     * @throws ConfigException if negative
+     * @throws ConfigException if negative, or longer than a year
      */
     public GranaryConfigBuilder flushLimit(Duration limit) throws ConfigException {
-        if (limit.isNegative()) {
-            throw new ConfigException("The flush limit is " + limit + ", but should be 0 or more.");
-        }
-        flushLimit = limit;
+        flushLimit = checked(limit, "The flush limit");
         return this;
     }
 

@@ -8,8 +8,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Event of one Granary. Immutable, and small: it names an entry by its digest, and holds none of
- * its binaries.
+ * Event of one Granary. Immutable, and small: it names an entry by the digest of its id in
+ * hexadecimal digits, empty for the empty id, and has the length of its binaries in bytes.
  */
 public sealed interface GranaryEvent {
     /** Returns the time that the reported work took. */
@@ -18,8 +18,6 @@ public sealed interface GranaryEvent {
     /**
      * End of a lookup of a program through the tiers.
      *
-     * @param id the digest of the id in hexadecimal digits; empty if the id is empty
-     * @param target the target of the engine
      * @param source where the primitive came from; empty if the lookup threw an exception, or was
      *     not to compile and found nothing. A lookup that waited for the same one of another thread
      *     has no event if that one failed
@@ -41,7 +39,6 @@ public sealed interface GranaryEvent {
      * End of a lookup in one tier. A lookup that searches the local tier repeatedly, while another
      * process compiles, counts once.
      *
-     * @param id the digest of the id in hexadecimal digits
      * @param tier {@code local}, or the name of the layer
      * @param outcome hit, or the kind of miss
      * @param cause the reason of a miss in one line; empty for a hit and an absent entry
@@ -74,11 +71,8 @@ public sealed interface GranaryEvent {
     /**
      * End of the attempt to restore a primitive from a stored entry.
      *
-     * @param id the digest of the id in hexadecimal digits
      * @param tier {@code local}, or the name of the layer
-     * @param outcome the outcome
      * @param cause the reason of a rejection or failure in one line; empty for other outcomes
-     * @param bytes the length of the binaries in bytes
      * @param duration the time in the driver; zero if it was not called
      */
     public record Restore(
@@ -115,8 +109,6 @@ public sealed interface GranaryEvent {
     /**
      * End of a wait for another process of the machine that compiles or fetches the same id.
      *
-     * @param id the digest of the id in hexadecimal digits
-     * @param outcome the outcome
      * @param duration the time waited; close to zero if the wait budget was used up
      */
     public record Wait(String id, Wait.Outcome outcome, Duration duration) implements GranaryEvent {
@@ -135,32 +127,19 @@ public sealed interface GranaryEvent {
      * End of a compile by a lookup. A driver that compiles at the first launch, as PoCL does,
      * spends most of its time later; the counter {@code compile-millis} contains that.
      *
-     * @param id the digest of the id in hexadecimal digits; empty if the id is empty
-     * @param target the target of the engine
      * @param failure the first line of the error; empty if the source compiled
      * @param duration the time in the engine
      */
     public record Compile(String id, Target target, Optional<String> failure, Duration duration)
             implements GranaryEvent {}
 
-    /**
-     * End of a store in the local tier, in the background.
-     *
-     * @param id the digest of the id in hexadecimal digits
-     * @param result the result
-     * @param bytes the length of the binaries in bytes
-     * @param duration the time of the store
-     */
+    /** End of a store in the local tier, in the background. */
     public record Store(String id, StoreResult result, long bytes, Duration duration)
             implements GranaryEvent {}
 
     /**
      * End of a store in a layer, in the background.
      *
-     * @param id the digest of the id in hexadecimal digits
-     * @param layer the name of the layer
-     * @param result the result
-     * @param bytes the length of the binaries in bytes
      * @param duration the time from sending to the result, without the time in the queue. In a pack
      *     it includes the time until the pack is full
      */
@@ -175,7 +154,6 @@ public sealed interface GranaryEvent {
      * @param tier {@code local} or {@code memory}
      * @param entries the number of entries, in memory of programs
      * @param bytes their length in the directory, in bytes; 0 in memory
-     * @param duration the time of evicting
      */
     public record Eviction(String tier, long entries, long bytes, Duration duration)
             implements GranaryEvent {}

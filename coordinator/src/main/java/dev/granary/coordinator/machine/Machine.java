@@ -96,16 +96,17 @@ public record Machine(
             return;
         }
         try {
-            session.get().inheritDead(dead -> inherit(dead, uploads), clock.instant());
+            session.get()
+                    .inheritDead(
+                            dead -> {
+                                quarantine.get().inherit(dead);
+                                if (outbox.isPresent()) {
+                                    outbox.get().inherit(dead, uploads);
+                                }
+                            },
+                            clock.instant());
         } catch (IOException e) {
             warnOfDirectory(config, e);
-        }
-    }
-
-    private void inherit(Path dead, Consumer<Id> uploads) throws IOException {
-        quarantine.orElseThrow().inherit(dead);
-        if (outbox.isPresent()) {
-            outbox.get().inherit(dead, uploads);
         }
     }
 

@@ -34,21 +34,18 @@ public final class Totals {
         this.lock = localDirectory.resolve("statistics.lock");
     }
 
-    /**
-     * Returns the counters by name; empty if none were stored or the file is not readable as
-     * properties.
-     */
+    /** Returns the counters by name; empty if none were stored or the file is damaged. */
     public Map<String, Long> read() throws IOException {
         Map<String, Long> totals = new TreeMap<>();
         if (Files.exists(file)) {
             Properties stored = new Properties();
             try (Reader in = Files.newBufferedReader(file)) {
                 stored.load(in);
+                stored.forEach((name, count) ->
+                        totals.put(name.toString(), Long.parseLong(count.toString())));
             } catch (IllegalArgumentException | CharacterCodingException e) {
-                return totals; // damaged file: counting starts again
+                totals.clear(); // damaged: counting starts again
             }
-            stored.stringPropertyNames()
-                    .forEach(name -> add(totals, name, stored.getProperty(name)));
         }
         return totals;
     }
@@ -97,13 +94,5 @@ public final class Totals {
                             layer.count(Counter.LAYER_HITS)));
         }
         return counters;
-    }
-
-    private static void add(Map<String, Long> totals, String name, String count) {
-        try {
-            totals.put(name, Long.parseLong(count));
-        } catch (NumberFormatException e) {
-            totals.put(name, 0L); // damaged value: this counter starts again
-        }
     }
 }

@@ -9,6 +9,7 @@ import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -43,6 +44,10 @@ public final class WriteBehindQueue implements AutoCloseable {
      * in the driver. If there is one more, the binaries of the oldest are taken as they are.
      */
     public static final int MAX_INCOMPLETE = 1024;
+
+    /** The name of this process in the metadata; resolving the host name may query a server. */
+    private static final Lazy<String> PRODUCER =
+            new Lazy<>(() -> host() + "/" + ProcessHandle.current().pid());
 
     private final CountedTier local;
     private final Tiers tiers;
@@ -237,7 +242,7 @@ public final class WriteBehindQueue implements AutoCloseable {
                 compiled.knownCompileTime.orElseGet(primitive::compileTime),
                 new EntryMetadata(
                         GranaryConfig.VERSION,
-                        Producer.NAME,
+                        PRODUCER.get(),
                         clock.instant(),
                         primitive.kernels(),
                         primitive.geometries(),
@@ -260,21 +265,15 @@ public final class WriteBehindQueue implements AutoCloseable {
                         (id, result) -> whenPublished.published(layer, id, result));
     }
 
-    /** The name of this process in the metadata of the entries that it compiles. */
-    private static final class Producer {
-        // at the first use of the class: resolving the host name may query a server
-        static final String NAME = host() + "/" + ProcessHandle.current().pid();
-
-        private static String host() {
-            String named = System.getenv("HOSTNAME");
-            if (named != null && !named.isBlank()) {
-                return named;
-            }
-            try {
-                return InetAddress.getLocalHost().getHostName();
-            } catch (UnknownHostException e) {
-                return "unknown";
-            }
+    private static String host() {
+        String named = System.getenv("HOSTNAME");
+        if (named != null && !named.isBlank()) {
+            return named;
+        }
+        try {
+            return InetAddress.getLocalHost().getHostName();
+        } catch (UnknownHostException e) {
+            return "unknown";
         }
     }
 

@@ -251,7 +251,7 @@ class GranaryConfigTest {
                 refusal(() -> builder().bucketWait(Duration.ofDays(366))),
                 "The bucket wait",
                 "from 0 to a year");
-        assertSays(refusal(() -> builder().flushLimit(Duration.ofSeconds(-1))), "0 or more");
+        assertSays(refusal(() -> builder().flushLimit(Duration.ofSeconds(-1))), "from 0 to a year");
         assertThrows(
                 IllegalArgumentException.class,
                 () -> new GranaryConfig(
