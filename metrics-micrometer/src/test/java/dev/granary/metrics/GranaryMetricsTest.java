@@ -204,7 +204,7 @@ class GranaryMetricsTest {
                 Counter.NESTED_CREATED,
                 Counter.LOCAL_READ_BYTES,
                 Counter.LOCAL_TIME,
-                Counter.TIME_SAVED)) {
+                Counter.SAVED_TIME)) {
             String row = "| `" + metric.label() + "` | `" + metric.metricName() + "` | `"
                     + metric.prometheusName() + "` |";
             assertTrue(lines.contains(row), row);

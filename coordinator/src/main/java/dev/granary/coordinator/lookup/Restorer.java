@@ -102,7 +102,7 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
         Found.Stored stored = found.origin().orElseThrow();
         Counters counters = context.counters();
         long saved = CompileTimes.stated(stored.entry()) - (System.nanoTime() - start);
-        counters.add(Counter.TIME_SAVED, Math.max(0, saved));
+        counters.add(Counter.SAVED_TIME, Math.max(0, saved));
         if (step == LookupContext.Step.EARLIER) {
             counters.increment(Counter.INTERMEDIATE_HITS);
         }

@@ -1,111 +1,80 @@
 package dev.granary.coordinator.statistics;
 
 import java.util.EnumSet;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 
 /**
  * Counter of a cache. A constant is the only declaration of its counter: {@link GranaryStatistics},
- * the totals, the output of commands and the metrics have all constants. Those of layers are sums
- * over all layers.
+ * the totals, the output of commands and the metrics have all constants, under its name. Those of
+ * layers are sums over all layers.
  */
 public enum Counter {
-    COMPOSITE_HITS(
-            "composite-hits",
-            "composite primitives that were in memory already, or were being created"),
-    COMPOSITES_CREATED("composites-created", "composite primitives that were created"),
-    NESTED_HITS(
-            "nested-hits", "nested primitives that were in memory already, or were being created"),
-    NESTED_CREATED("nested-created", "nested primitives that were created"),
-    PROGRAM_HITS("program-hits", "programs that were in memory already"),
-    PROGRAM_MISSES("program-misses", "programs that were not in memory, or were being looked up"),
-    LOCAL_LOOKUPS("local-lookups", "lookups in the local tier"),
-    LOCAL_HITS("local-hits", "lookups that found a verified entry in the local tier"),
-    LOCAL_DAMAGED("local-damaged", "lookups that found a damaged entry in the local tier"),
-    LOCAL_STORED("local-stored", "entries that were written to the local tier"),
-    LOCAL_READ_BYTES(
-            "local-read-bytes",
-            Unit.BYTES,
-            "the length of the binaries of all hits in the local tier"),
-    LOCAL_STORED_BYTES(
-            "local-stored-bytes", Unit.BYTES, "the bytes that were written to the local tier"),
-    LOCAL_TIME("local-micros", Unit.MICROSECONDS, "the time of all lookups in the local tier"),
-    LAYER_LOOKUPS("layer-lookups", "lookups in layers, without those that skipped one"),
-    LAYER_HITS("layer-hits", "lookups that found a verified entry in a layer"),
-    LAYER_DAMAGED("layer-damaged", "lookups that found a damaged entry in a layer"),
-    LAYER_UNAVAILABLE("layer-unavailable", "lookups that got no answer from a layer"),
-    LAYER_SKIPPED(
-            "layer-skipped", "lookups that skipped a layer because its time budget was used up"),
-    LAYER_STORED("layer-stored", "entries that were written to a layer"),
-    LAYER_READ_BYTES(
-            "layer-read-bytes", Unit.BYTES, "the length of the binaries of all hits in layers"),
-    LAYER_STORED_BYTES("layer-stored-bytes", Unit.BYTES, "the bytes that were written to layers"),
-    LAYER_TIME("layer-micros", Unit.MICROSECONDS, "the time of all lookups in layers"),
-    BUCKET_REQUESTS("bucket-requests", "requests that were sent to buckets, retries included"),
-    BUCKET_RETRIES("bucket-retries", "reads of buckets that were retried after a failure"),
-    BREAKER_OPENINGS("breaker-openings", "how often the circuit breaker of a bucket opened"),
-    COMPILED("compiled", "primitives that were compiled from source"),
-    COMPILED_AGAIN(
-            "compiled-again",
-            "repeated compiles of a primitive of one process, for another engine"),
-    INTERMEDIATE_HITS(
-            "intermediate-hits",
-            "intermediate programs that a tier had, so that no front end had to run"),
-    INTERMEDIATE_COMPILED(
-            "intermediate-compiled", "intermediate programs that a front end compiled"),
-    COMPILE_FAILURES("compile-failures", "sources that did not compile"),
-    NOT_CACHEABLE(
-            "not-cacheable", "primitives that were compiled from source because their id is empty"),
-    DISABLED(
-            "disabled",
-            "primitives that were compiled from source because their engine is disabled"),
+    COMPOSITE_HITS("composite primitives that were in memory already, or were being created"),
+    COMPOSITES_CREATED("composite primitives that were created"),
+    NESTED_HITS("nested primitives that were in memory already, or were being created"),
+    NESTED_CREATED("nested primitives that were created"),
+    PROGRAM_HITS("programs that were in memory already"),
+    PROGRAM_MISSES("programs that were not in memory, or were being looked up"),
+    LOCAL_LOOKUPS("lookups in the local tier"),
+    LOCAL_HITS("lookups that found a verified entry in the local tier"),
+    LOCAL_DAMAGED("lookups that found a damaged entry in the local tier"),
+    LOCAL_STORED("entries that were written to the local tier"),
+    LOCAL_READ_BYTES(Unit.BYTES, "the length of the binaries of all hits in the local tier"),
+    LOCAL_STORED_BYTES(Unit.BYTES, "the bytes that were written to the local tier"),
+    LOCAL_TIME(Unit.MICROSECONDS, "the time of all lookups in the local tier"),
+    LAYER_LOOKUPS("lookups in layers, without those that skipped one"),
+    LAYER_HITS("lookups that found a verified entry in a layer"),
+    LAYER_DAMAGED("lookups that found a damaged entry in a layer"),
+    LAYER_UNAVAILABLE("lookups that got no answer from a layer"),
+    LAYER_SKIPPED("lookups that skipped a layer because its time budget was used up"),
+    LAYER_STORED("entries that were written to a layer"),
+    LAYER_READ_BYTES(Unit.BYTES, "the length of the binaries of all hits in layers"),
+    LAYER_STORED_BYTES(Unit.BYTES, "the bytes that were written to layers"),
+    LAYER_TIME(Unit.MICROSECONDS, "the time of all lookups in layers"),
+    BUCKET_REQUESTS("requests that were sent to buckets, retries included"),
+    BUCKET_RETRIES("reads of buckets that were retried after a failure"),
+    BREAKER_OPENINGS("how often the circuit breaker of a bucket opened"),
+    COMPILED("primitives that were compiled from source"),
+    COMPILED_AGAIN("repeated compiles of a primitive of one process, for another engine"),
+    INTERMEDIATE_HITS("intermediate programs that a tier had, so that no front end had to run"),
+    INTERMEDIATE_COMPILED("intermediate programs that a front end compiled"),
+    COMPILE_FAILURES("sources that did not compile"),
+    NOT_CACHEABLE("primitives that were compiled from source because their id is empty"),
+    DISABLED("primitives that were compiled from source because their engine is disabled"),
     RESTORES_REFUSED(
-            "restores-refused",
-            "verified binaries that the driver rejected; each was compiled again, and discarded"
-                    + " from its own namespace"),
+            "verified binaries that the driver rejected; each was compiled again, and"
+                    + " discarded from its own namespace"),
     RESTORES_INCOMPATIBLE(
-            "restores-incompatible",
-            "entries whose binaries are for another device or malformed; each was discarded"
-                    + " without a driver call"),
+            "entries whose binaries are for another device or malformed; each was"
+                    + " discarded without a driver call"),
     RESTORES_RECOMPILED(
-            "restores-recompiled",
             "binaries that the driver accepted but compiled again; the new ones replace them"),
     CROSS_NAMESPACE(
-            "cross-namespace",
-            "hits of an entry of another backend; the binaries that the driver returns are stored"
-                    + " in the own namespace as well"),
+            "hits of an entry of another backend; the binaries that the driver returns"
+                    + " are stored in the own namespace as well"),
     RESTORES_QUARANTINED(
-            "restores-quarantined",
             "entries that were not tried because of the quarantine, counted once per tier"),
-    WITHOUT_BINARIES("without-binaries", "compiled primitives whose driver returned no binaries"),
-    STORES_DROPPED(
-            "stores-dropped", "entries that could not be stored, or not be queued for upload"),
-    UPLOADS_LEFT("uploads-left", "uploads that were left to the next process"),
-    UPLOADS_INHERITED("uploads-inherited", "uploads that were taken over from ended processes"),
-    CLAIM_HITS("claim-hits", "hits in the local tier after a wait for another process"),
-    CLAIM_WAITS_GIVEN_UP(
-            "claim-waits-given-up",
-            "lookups that went on because a wait for another process took too long"),
-    CLAIMS_UNAVAILABLE(
-            "claims-unavailable",
-            "lookups that could not wait because claims do not work in the directory"),
-    FLEET_CLAIMS("fleet-claims", "absent entries that this machine compiled for the others"),
-    FLEET_WAITS("fleet-waits", "waits for the compile of another machine"),
-    FLEET_WAIT_HITS("fleet-wait-hits", "entries that came by the compile of another machine"),
-    FLEET_WAIT_EXPIRED(
-            "fleet-wait-expired", "waits for another machine that ended without the entry"),
-    FLEET_TAKEOVERS("fleet-takeovers", "claims of other machines that were taken over"),
-    RECORDED("recorded", "kernels and their ids that were added to a recording"),
-    RECORD_FAILURES(
-            "record-failures",
-            "failed attempts to write the recording; the next one writes the same kernels"),
-    LOCAL_EVICTED("local-evicted", "entries that a process evicted from the local directory"),
-    PROGRAMS_EVICTED("programs-evicted", "programs that were evicted from memory"),
-    EVENTS_DROPPED(
-            "events-dropped", "events that a listener did not receive because it was too slow"),
-    COMPILE_TIME("compile-millis", Unit.MILLISECONDS, "the time spent compiling"),
-    TIME_SAVED(
-            "saved-millis",
+    WITHOUT_BINARIES("compiled primitives whose driver returned no binaries"),
+    STORES_DROPPED("entries that could not be stored, or not be queued for upload"),
+    UPLOADS_LEFT("uploads that were left to the next process"),
+    UPLOADS_INHERITED("uploads that were taken over from ended processes"),
+    CLAIM_HITS("hits in the local tier after a wait for another process"),
+    CLAIM_WAITS_GIVEN_UP("lookups that went on because a wait for another process took too long"),
+    CLAIMS_UNAVAILABLE("lookups that could not wait because claims do not work in the directory"),
+    FLEET_CLAIMS("absent entries that this machine compiled for the others"),
+    FLEET_WAITS("waits for the compile of another machine"),
+    FLEET_WAIT_HITS("entries that came by the compile of another machine"),
+    FLEET_WAIT_EXPIRED("waits for another machine that ended without the entry"),
+    FLEET_TAKEOVERS("claims of other machines that were taken over"),
+    RECORDED("kernels and their ids that were added to a recording"),
+    RECORD_FAILURES("failed attempts to write the recording; the next one writes the same kernels"),
+    LOCAL_EVICTED("entries that a process evicted from the local directory"),
+    PROGRAMS_EVICTED("programs that were evicted from memory"),
+    EVENTS_DROPPED("events that a listener did not receive because it was too slow"),
+    COMPILE_TIME(Unit.MILLISECONDS, "the time spent compiling"),
+    SAVED_TIME(
             Unit.MILLISECONDS,
             "the stored compile time of all hits, less the time to load them");
 
@@ -116,12 +85,14 @@ public enum Counter {
     private final Unit unit;
     private final String description;
 
-    Counter(String label, String description) {
-        this(label, Unit.EVENTS, description);
+    Counter(String description) {
+        this(Unit.EVENTS, description);
     }
 
-    Counter(String label, Unit unit, String description) {
-        this.label = label;
+    Counter(Unit unit, String description) {
+        this.label = name().toLowerCase(Locale.ROOT)
+                .replace('_', '-')
+                .replaceFirst("-time$", "-" + unit.ending);
         this.unit = unit;
         this.description = description;
     }
