@@ -122,7 +122,7 @@ class ClaimedLookupTest {
     @DisplayName("the claim of a lazy driver awaits the launch, and is released by the launch, a"
             + " flush, or the end")
     void lazyDriver() throws Exception {
-        ClaimResult awaiting = new ClaimResult.Taken(Stage.AWAITING_LAUNCH);
+        ClaimResult awaiting = new ClaimResult.Taken(Stage.UNDER_WAY);
         engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         FakeDescriptor b = FakeDescriptor.of("b");
         FakeDescriptor c = FakeDescriptor.of("c");

@@ -18,13 +18,10 @@ public final class FakeClaims implements Function<Id, ClaimResult> {
     }
 
     public static final class Mine implements ClaimResult.Mine {
-        public boolean awaitsLaunch;
         public boolean isClosed;
 
         @Override
-        public void awaitLaunch() {
-            awaitsLaunch = true;
-        }
+        public void awaitLaunch() {}
 
         @Override
         public void close() {

@@ -24,7 +24,6 @@ import dev.granary.coordinator.tier.Tiers;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.spirv.FrontEnd;
 import dev.granary.gpu.spirv.SpirvCompiler;
-import dev.granary.local.ClaimResult;
 import dev.granary.local.LocalClaims;
 
 import java.io.IOException;
@@ -128,15 +127,12 @@ public final class Explainer {
             return MachineClaims.Outcome.UNCLAIMED;
         }
         try (LocalClaims claims = LocalClaims.open(config.directory())) {
-            Optional<ClaimResult.Stage> seen = claims.peek(id);
-            if (seen.isPresent()) {
-                boolean isShort = seen.get() == ClaimResult.Stage.AWAITING_LAUNCH
-                        && MachineClaims.LAUNCH_GRACE.compareTo(config.claimWait()) < 0;
+            if (claims.peek(id).isPresent()) {
                 events.begin(EventKind.WAIT)
                         .end(_ -> new GranaryEvent.Wait(
                                 EventDispatcher.digest(id),
                                 GranaryEvent.Wait.Outcome.GIVEN_UP,
-                                isShort ? MachineClaims.LAUNCH_GRACE : config.claimWait()));
+                                config.claimWait()));
             }
         } catch (IOException e) {
             // as a lookup, which goes on without a claim

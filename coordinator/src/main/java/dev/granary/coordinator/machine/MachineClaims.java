@@ -14,7 +14,6 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.TimeBudget;
 import dev.granary.local.ClaimResult;
-import dev.granary.local.ClaimResult.Stage;
 import dev.granary.local.LocalClaims;
 
 import java.time.Duration;
@@ -40,10 +39,10 @@ import java.util.function.Supplier;
  */
 public final class MachineClaims {
     /**
-     * The longest wait for the first launch. A program that launches at once does so within this
-     * time ({@code docs/measured.md}).
+     * The longest time that a claim is held for the first launch. A program that launches at once
+     * does so within this time ({@code docs/measured.md}).
      */
-    public static final Duration LAUNCH_GRACE = Duration.ofSeconds(10);
+    static final Duration LAUNCH_GRACE = Duration.ofSeconds(10);
 
     private static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final long MAX_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
@@ -53,7 +52,6 @@ public final class MachineClaims {
     private final Counters counters;
     private final EventDispatcher events;
     private final TimeBudget waitBudget;
-    private final TimeBudget launchBudget;
     private final Executor graceTimer;
     // those whose primitives await their first launch, which may never come
     private final Map<Id, LaunchClaim> awaitingLaunch = new ConcurrentHashMap<>();
@@ -61,8 +59,6 @@ public final class MachineClaims {
     private final class Wait {
         private final long start = time.nanos();
         private final EventSpan span = events.begin(EventKind.WAIT);
-        private long launchStart;
-        private boolean sawLaunch;
         private long pause = MIN_PAUSE_NANOS;
     }
 
@@ -85,8 +81,6 @@ public final class MachineClaims {
         this.counters = counters;
         this.events = events;
         this.waitBudget = new TimeBudget(compileTimes, limit);
-        this.launchBudget = new TimeBudget(
-                compileTimes, limit.compareTo(LAUNCH_GRACE) < 0 ? limit : LAUNCH_GRACE);
     }
 
     /** Creates the claims of lookups, with a budget of waits. */
@@ -129,10 +123,7 @@ public final class MachineClaims {
         /** No claim, if none is available or needed. */
         Claim NONE = new Claim() {};
 
-        /**
-         * Records that the binaries will be complete after the first launch. Other processes wait
-         * for that for a limited time.
-         */
+        /** Records that the binaries will be complete after the first launch. */
         default void awaitLaunch() {}
 
         /** Records the first launch: the binaries are about to be stored. */
@@ -167,8 +158,8 @@ public final class MachineClaims {
                                     + reason);
                     return Outcome.UNCLAIMED;
                 }
-                case ClaimResult.Taken(Stage stage) -> {
-                    long remaining = remaining(stage, wait);
+                case ClaimResult.Taken _ -> {
+                    long remaining = waitBudget.left() - (time.nanos() - wait.start);
                     if (remaining <= 0 || Thread.currentThread().isInterrupted()) {
                         counters.increment(Counter.CLAIM_WAITS_GIVEN_UP);
                         chargeWait(wait);
@@ -212,9 +203,6 @@ public final class MachineClaims {
         if (hasWaited(wait)) {
             counters.increment(Counter.CLAIM_HITS);
             waitBudget.clear();
-            if (wait.sawLaunch) {
-                launchBudget.clear();
-            }
             ended(id, wait, GranaryEvent.Wait.Outcome.STORED);
         }
         return Outcome.of(entry);
@@ -225,22 +213,6 @@ public final class MachineClaims {
                 EventDispatcher.digest(id), outcome, Duration.ofNanos(time.nanos() - wait.start)));
     }
 
-    /**
-     * Returns the remaining time of this wait. The limit for launches applies once a holder was
-     * seen to await one, whoever has the claim later.
-     */
-    private long remaining(Stage stage, Wait wait) {
-        long now = time.nanos();
-        if (stage == Stage.AWAITING_LAUNCH && !wait.sawLaunch) {
-            wait.sawLaunch = true;
-            wait.launchStart = now;
-        }
-        long remaining = waitBudget.left() - (now - wait.start);
-        return wait.sawLaunch
-                ? Math.min(remaining, launchBudget.left() - (now - wait.launchStart))
-                : remaining;
-    }
-
     private void pause(Wait wait, long remaining) {
         long jitter = ThreadLocalRandom.current().nextLong(wait.pause + 1);
         time.pauseQuietly(Duration.ofNanos(Math.min(remaining, wait.pause / 2 + jitter)));
@@ -249,11 +221,7 @@ public final class MachineClaims {
 
     private void chargeWait(Wait wait) {
         if (hasWaited(wait)) {
-            long now = time.nanos();
-            waitBudget.charge(now - wait.start);
-            if (wait.sawLaunch) {
-                launchBudget.charge(now - wait.launchStart);
-            }
+            waitBudget.charge(time.nanos() - wait.start);
         }
     }
 
@@ -274,7 +242,6 @@ public final class MachineClaims {
 
         @Override
         public void awaitLaunch() {
-            localClaim.awaitLaunch();
             awaitingLaunch.put(id, this);
             graceTimer.execute(this::closeUnlessLaunched);
         }

@@ -310,8 +310,6 @@ class ExplainerTest {
                     assertInstanceOf(ClaimResult.Mine.class, claims.claim(A.getId()));
             assertEquals(Optional.of(Duration.ofSeconds(60)), waitLimit(explain(A)));
             assertEquals(Optional.empty(), waitLimit(explain(FakeDescriptor.of("b"))));
-            mine.awaitLaunch();
-            assertEquals(Optional.of(Duration.ofSeconds(10)), waitLimit(explain(A)));
             assertEquals(
                     COMPILED,
                     String.join(

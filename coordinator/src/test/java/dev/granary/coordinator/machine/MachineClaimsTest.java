@@ -36,7 +36,6 @@ class MachineClaimsTest {
     private static final Entry ENTRY = TestEntries.entry(ID, KernelBinaries.of(new byte[1]));
     private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final ClaimResult UNDER_WAY = new ClaimResult.Taken(Stage.UNDER_WAY);
-    private static final ClaimResult AWAITING_LAUNCH = new ClaimResult.Taken(Stage.AWAITING_LAUNCH);
 
     private final FakeClaims claims = new FakeClaims();
     private final TestTicker time = new TestTicker();
@@ -174,49 +173,19 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName("waits for launches of others are short, and share one budget")
-    void launch() {
-        claims.answer = AWAITING_LAUNCH;
-        time.after(Duration.ofSeconds(3), () -> stored = new LoadResult.Hit(ENTRY));
-        assertAbout(Duration.ofSeconds(3), took(() -> assertEquals(Outcome.of(ENTRY), claim())));
-        stored = LoadResult.ABSENT;
-        assertEquals(MachineClaims.LAUNCH_GRACE, took(this::claim));
-        assertEquals(Duration.ZERO, took(this::claim));
-        claims.answer = UNDER_WAY;
-        time.after(Duration.ofSeconds(20), () -> stored = new LoadResult.Hit(ENTRY));
-        // the wait for a compile is as long as before
-        assertAbout(Duration.ofSeconds(20), took(this::claim));
-    }
-
-    @Test
-    @DisplayName("after a launch that did not come, the lookup does not wait for the next compile")
-    void launchThenCompile() {
-        claims.answer = UNDER_WAY;
-        time.after(Duration.ofSeconds(20), () -> claims.answer = AWAITING_LAUNCH);
-        // of another waiter
-        time.after(Duration.ofSeconds(25), () -> claims.answer = UNDER_WAY);
-        assertAbout(
-                Duration.ofSeconds(20).plus(MachineClaims.LAUNCH_GRACE),
-                took(() -> assertEquals(Outcome.UNCLAIMED, claim())));
-        assertCounted(0, 1, 0);
-    }
-
-    @Test
     @DisplayName(
-            "a claim that awaits its launch is marked, released after the grace period, and not"
-                    + " waited for by its owner")
+            "a claim that awaits its launch is released after the grace period, and not waited"
+                    + " for by its owner")
     void ownLaunch() {
         Claim claim = acquired(claim());
         claim.awaitLaunch();
-        assertTrue(claims.mine.awaitsLaunch);
-        claims.answer = AWAITING_LAUNCH;
+        claims.answer = UNDER_WAY;
         assertEquals(Duration.ZERO, took(() -> assertEquals(Outcome.UNCLAIMED, claim())));
         assertCounted(0, 0, 0);
         assertFalse(claims.mine.isClosed);
         graceTasks.forEach(Runnable::run);
         assertTrue(claims.mine.isClosed);
-        assertEquals(
-                MachineClaims.LAUNCH_GRACE, took(this::claim), "of another process from now on");
+        assertEquals(LIMIT, took(this::claim), "of another process from now on");
     }
 
     @Test
