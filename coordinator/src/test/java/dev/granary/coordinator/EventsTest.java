@@ -622,23 +622,4 @@ class EventsTest {
                 .orElse("")
                 .contains("of a test"));
     }
-
-    @Test
-    @DisplayName("the time of a compile ends before the rejection of an entry without a kernel")
-    void compileBeforeRejection() throws Exception {
-        Collector collector = new Collector();
-        FakeEngine engine = engine();
-        engine.restoreBehavior = FakeEngine.RestoreBehavior.LACKS_KERNEL;
-        bucket.store(TestEntries.entry(BROKEN.getId(), FakeEngine.binaries(BROKEN, "elsewhere")));
-        try (Granary granary = open(config(), collector)) {
-            granary.primitive(engine, BROKEN);
-        }
-        List<Class<?>> order = collector
-                .of(GranaryEvent.class)
-                .filter(event -> event instanceof GranaryEvent.Compile
-                        || event instanceof GranaryEvent.Restore)
-                .<Class<?>>map(Object::getClass)
-                .toList();
-        assertEquals(List.of(GranaryEvent.Compile.class, GranaryEvent.Restore.class), order);
-    }
 }

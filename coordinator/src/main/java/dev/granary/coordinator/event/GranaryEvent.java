@@ -89,10 +89,7 @@ public sealed interface GranaryEvent {
             RESTORED,
             /** The driver accepted the binaries, but compiled again, by its log. */
             RECOMPILED,
-            /**
-             * The driver rejected the binaries. For binaries without a required kernel this is
-             * reported after the compile that replaces them, and not if that fails, too.
-             */
+            /** The driver rejected the binaries, or they lack a required kernel. */
             REFUSED,
             /**
              * The binaries are for another device or malformed by their container, and the driver

@@ -22,7 +22,6 @@ import dev.granary.coordinator.toml.SafeText;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -50,12 +49,9 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
     /**
      * Compiles; the {@link EarlierSteps} are looked up. Write-behind receives the primitive and the
      * claim.
-     *
-     * @param rejections discard the entries that lack a kernel which the source has
      */
-    Found<P> compile(List<Runnable> rejections, Claim claim) throws CompileException {
+    Found<P> compile(Claim claim) throws CompileException {
         Compiled<P> compiled = measure(this::createByEarlierSteps);
-        rejections.forEach(Runnable::run);
         P primitive = compiled.primitive();
         engine.requireTarget(primitive.descriptor()); // the entry would be of that target
         context.tiers()

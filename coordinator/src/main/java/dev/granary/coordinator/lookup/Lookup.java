@@ -15,7 +15,6 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -33,10 +32,6 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
     private final D descriptor;
     private final Restorer<D, P> restorer;
     private final Compiler<D, P> compiler;
-
-    // Rejections of entries without a required kernel. They are due after compiling: if the source
-    // lacks the kernel too, the entry is sound, and other descriptors with this id use it.
-    private final List<Runnable> rejections = new ArrayList<>();
 
     Lookup(LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
         this.context = context;
@@ -107,14 +102,13 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
             claim.close();
             return Optional.empty();
         }
-        Optional<Found<P>> found =
-                fleet.stored().flatMap(stored -> restorer.restore(stored, rejections));
+        Optional<Found<P>> found = fleet.stored().flatMap(restorer::restore);
         if (found.isPresent()) {
             store(found.get(), claim);
             return found;
         }
         try {
-            return Optional.of(compiler.compile(rejections, claim));
+            return Optional.of(compiler.compile(claim));
         } catch (Throwable e) {
             fleet.failed().run();
             throw e;
@@ -156,8 +150,7 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
     }
 
     private Optional<Found<P>> restoreLocal(Entry entry) {
-        return restorer.restore(
-                new Found.Stored(entry, context.local(), OptionalInt.empty()), rejections);
+        return restorer.restore(new Found.Stored(entry, context.local(), OptionalInt.empty()));
     }
 
     /** Returns the primitive of the first layer with an entry that this engine can use. */
@@ -166,6 +159,6 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
                 .search(
                         ids,
                         deadline,
-                        (entry, layer) -> restorer.restore(layer.stored(entry), rejections));
+                        (entry, layer) -> restorer.restore(layer.stored(entry)));
     }
 }

@@ -22,7 +22,6 @@ import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -40,11 +39,10 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
         long start) {
     /**
      * Restores an entry; empty if it is in quarantine, is for another device, or the driver rejects
-     * it.
-     *
-     * @param afterCompile receives the rejection of an entry that lacks a required kernel
+     * it. One that lacks a required kernel is not discarded: if the source has the kernel, the
+     * compiled entry replaces it; else it is sound, and other descriptors with this id use it.
      */
-    Optional<Found<P>> restore(Found.Stored stored, List<Runnable> afterCompile) {
+    Optional<Found<P>> restore(Found.Stored stored) {
         EventSpan span = context.events().begin(EventKind.RESTORE);
         Entry entry = stored.entry();
         if (context.isInQuarantine().test(entry)) { // it stays: after its time it is tried again
@@ -55,6 +53,7 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
         if (CompatibilityChecker.check(engine.target(), entry.binaries())
                 instanceof BinaryCompatibility.Incompatible(String reason)) {
             reject(stored, Outcome.INCOMPATIBLE, Counter.RESTORES_INCOMPATIBLE, reason, span);
+            discard(stored);
             return Optional.empty();
         }
         try (RestoreQuarantine.Restore _ = context.beginRestore().apply(entry)) {
@@ -71,14 +70,10 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
                     Optional.empty());
             return Optional.of(found);
         } catch (RestoreException e) {
-            span.stop();
             String reason = SafeText.inOneLine(String.valueOf(e.getMessage()));
-            Runnable rejection =
-                    () -> reject(stored, Outcome.REFUSED, Counter.RESTORES_REFUSED, reason, span);
-            if (e.isMissingKernel()) {
-                afterCompile.add(rejection);
-            } else {
-                rejection.run();
+            reject(stored, Outcome.REFUSED, Counter.RESTORES_REFUSED, reason, span);
+            if (!e.isMissingKernel()) {
+                discard(stored);
             }
             return Optional.empty();
         } catch (RuntimeException | Error e) { // a broken engine
@@ -125,7 +120,10 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
                 (outcome == Outcome.REFUSED
                                 ? "The driver rejected a stored binary"
                                 : "A stored binary cannot be for this device")
-                        + "; the lookup discards it and compiles: " + reason);
+                        + "; the lookup compiles: " + reason);
+    }
+
+    private void discard(Found.Stored stored) {
         if (isOwn(stored.entry())) {
             stored.tier().discard(stored.entry());
         }
