@@ -11,7 +11,6 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.gpu.KernelDescriptor;
 
 import java.io.IOException;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -33,9 +32,6 @@ public final class KernelRecorder implements AutoCloseable {
      * kernels that were obtained at once, or on a disk that hardly answers.
      */
     private static final Duration CLOSE_LIMIT = Duration.ofSeconds(30);
-
-    /** The largest size of the sources and headers of one kernel that a manifest can name. */
-    private static final long MAX_KERNEL_BYTES = 64L << 20;
 
     /** The largest number of kernels that await a write, if writes fail. */
     static final int MAX_UNWRITTEN = 10_000;
@@ -110,11 +106,6 @@ public final class KernelRecorder implements AutoCloseable {
                 } else if (!(descriptor instanceof KernelDescriptor kernel)) {
                     comments.add(comment(
                             descriptor, "it is a descriptor of the application, without sources"));
-                } else if (bytes(kernel) > MAX_KERNEL_BYTES) {
-                    comments.add(comment(
-                            descriptor,
-                            "its sources and headers have more than "
-                                    + (MAX_KERNEL_BYTES >> 20) + " MiB"));
                 } else {
                     kernels.add(kernel);
                 }
@@ -128,12 +119,6 @@ public final class KernelRecorder implements AutoCloseable {
 
     private static String comment(PrimitiveDescriptor descriptor, String reason) {
         return "Not recorded: " + descriptor.name() + ": " + reason;
-    }
-
-    private static long bytes(KernelDescriptor kernel) {
-        return kernel.sources().stream().mapToLong(String::length).sum()
-                + kernel.spirv().map(MemorySegment::byteSize).orElse(0L)
-                + kernel.headers().values().stream().mapToLong(String::length).sum();
     }
 
     private void failed(String cause) {
