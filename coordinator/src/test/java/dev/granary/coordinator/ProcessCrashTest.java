@@ -130,7 +130,7 @@ class ProcessCrashTest {
     void expires() throws Exception {
         closeWithPendingUploads("s3://first", "a");
         Path sessions = node.directory.resolve("sessions");
-        Files.createDirectory(sessions.resolve("new-0123456789abcdef"));
+        Files.createDirectory(sessions.resolve("0123456789abcdef"));
         node.now = node.now.plus(Duration.ofHours(23));
         node.open("s3://second", TestNode.LONG).close();
         assertEquals(2, list(sessions).size());

@@ -33,10 +33,8 @@ import java.util.regex.Pattern;
  * {@link RestoreQuarantine}.
  */
 public final class ProcessSession implements AutoCloseable {
-    private static final String TEMP_PREFIX = "new-";
-    private static final Pattern SESSION_NAME =
-            Pattern.compile("(" + TEMP_PREFIX + ")?[0-9a-f]{16}");
-    private static final Duration ABANDONED_TEMP_AGE = Duration.ofDays(1);
+    private static final Pattern SESSION_NAME = Pattern.compile("[0-9a-f]{16}");
+    private static final Duration MAX_UNLOCKED_AGE = Duration.ofDays(1);
     private static final Duration MAX_DEAD_AGE = Duration.ofDays(30);
 
     /**
@@ -64,15 +62,15 @@ public final class ProcessSession implements AutoCloseable {
         Path sessions = localDirectory.resolve("sessions");
         Files.createDirectories(sessions); // permissions as for the local directory
         String name = HexFormat.of().toHexDigits(new SplittableRandom().nextLong());
-        Path temporary = Files.createDirectory(sessions.resolve(TEMP_PREFIX + name));
-        Path directory = sessions.resolve(name);
+        Path directory = Files.createDirectory(sessions.resolve(name));
+        Path unlocked = directory.resolve("new");
         FileChannel channel = FileChannel.open(
-                lockFile(temporary), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+                unlocked, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         LIVE_IN_THIS_JVM.add(name);
         try {
             channel.lock();
             // Renamed only now, with the lock held: no process can take the session for a dead one.
-            Files.move(temporary, directory, StandardCopyOption.ATOMIC_MOVE);
+            Files.move(unlocked, lockFile(directory), StandardCopyOption.ATOMIC_MOVE);
             return new ProcessSession(sessions, directory, channel);
         } catch (IOException | RuntimeException e) {
             channel.close();
@@ -120,12 +118,10 @@ public final class ProcessSession implements AutoCloseable {
     private static void inheritIfDead(Path session, DeadSessionHandler handler, Instant now)
             throws IOException {
         synchronized (INHERITANCE_LOCK) {
-            if (name(session).startsWith(TEMP_PREFIX)) { // of a process that may have ended during begin
-                if (isBefore(session, now.minus(ABANDONED_TEMP_AGE))) {
+            if (Files.notExists(lockFile(session))) { // false for an I/O error
+                if (isBefore(session, now.minus(MAX_UNLOCKED_AGE))) { // else it may just begin
                     deleteAll(session);
                 }
-            } else if (Files.notExists(lockFile(session))) { // false for an I/O error
-                deleteAll(session);
             } else {
                 ifEnded(session, dead -> {
                     handler.inherit(dead);
@@ -176,11 +172,11 @@ public final class ProcessSession implements AutoCloseable {
         List<Path> ended = new ArrayList<>();
         for (Path session : others(localDirectory.resolve("sessions"))) {
             try {
-                if (!name(session).startsWith(TEMP_PREFIX) && ifEnded(session, _ -> {})) {
+                if (ifEnded(session, _ -> {})) {
                     ended.add(session);
                 }
             } catch (NoSuchFileException e) {
-                // another process is removing it
+                // it begins, or another process is removing it
             }
         }
         return ended;

@@ -42,7 +42,7 @@ final class ProcessSessionTest {
         // a cycle: an error for root as well
         Files.createSymbolicLink(lock, lock.getFileName());
         try (ProcessSession session = ProcessSession.begin(directory)) {
-            session.inheritDead(_ -> {}, Instant.now());
+            session.inheritDead(_ -> {}, Instant.now().plus(Duration.ofDays(2)));
         }
         assertTrue(Files.exists(outboxFile));
         assertFalse(Files.exists(dead));
@@ -64,7 +64,7 @@ final class ProcessSessionTest {
         }
         Files.createFile(directory.resolve("sessions/00000000000000aa/lock"));
         try (ProcessSession session = ProcessSession.begin(directory)) {
-            session.inheritDead(_ -> {}, Instant.now());
+            session.inheritDead(_ -> {}, Instant.now().plus(Duration.ofDays(2)));
         }
         assertEquals(List.of(), sessions());
         assertEquals(List.of(foreign), list(outside));
