@@ -1,5 +1,6 @@
 package dev.granary.coordinator.lookup;
 
+import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.support.Ticker;
@@ -146,14 +147,13 @@ public final class FleetClaims {
     /** Waits for the entry of another machine; empty if it has failed, or takes too long. */
     private Optional<Entry> await(BucketClaims claims, Id id, Holder holder) {
         long expected = expectedNanos(holder);
-        long limitNanos = Math.min(
+        Duration longest = Duration.ofNanos(Math.min(
                 limit.toNanos(),
-                expected == 0 ? UNKNOWN_WAIT.toNanos() : 2 * expected + PUBLICATION.toNanos());
+                expected == 0 ? UNKNOWN_WAIT.toNanos() : 2 * expected + PUBLICATION.toNanos()));
         // a claim without an entry may have been left long ago: any age, if the server errs
-        Duration longest = Duration.ofNanos(limitNanos);
         Duration age = holder.age().orElse(Duration.ZERO);
-        long end =
-                System.nanoTime() + limitNanos - (age.compareTo(longest) < 0 ? age : longest).toNanos();
+        Deadline end = Deadline.after(
+                age.compareTo(longest) < 0 ? longest.minus(age) : Duration.ZERO);
         long pause = Math.clamp(expected / 8, MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
         EventSpan span = events.begin(EventKind.WAIT);
         long start = System.nanoTime();
@@ -161,15 +161,14 @@ public final class FleetClaims {
         Optional<Entry> entry = Optional.empty();
         for (int polls = 1; !Thread.currentThread().isInterrupted(); polls++) {
             entry = poll(claims, id);
-            long left = end - System.nanoTime();
             if (entry.isPresent()
-                    || left <= 0
+                    || end.isOver()
                     || holder.hasFailed()
                     || (polls % POLLS_PER_CLAIM == 0 && hasFailed(claims, id))) {
                 break;
             }
             Ticker.SYSTEM.pauseQuietly(Duration.ofNanos(
-                    Math.min(left, pause / 2 + ThreadLocalRandom.current().nextLong(pause))));
+                    Math.min(end.left(), pause / 2 + ThreadLocalRandom.current().nextLong(pause))));
             pause = Math.min(MAX_PAUSE_NANOS, pause + pause / 2);
         }
         counters.increment(
