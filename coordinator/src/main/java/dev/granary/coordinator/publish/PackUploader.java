@@ -12,8 +12,8 @@ import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.pack.PackPublisher;
 
-import java.util.ArrayList;
-import java.util.List;
+import org.jspecify.annotations.Nullable;
+
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -77,17 +77,16 @@ public final class PackUploader implements EntryUploader {
     @Override
     public void finish() {
         uncached = bucket.uncached(); // later entries are compared with a newer state
-        List<Throwable> failures = new ArrayList<>();
+        @Nullable Throwable failure = null;
         for (PackPublisher publisher : publishers.values()) {
             try {
                 publisher.finish();
             } catch (RuntimeException | Error e) {
-                // a failure of one target does not affect the others
-                failures.add(e);
+                failure = e; // of one target, which does not affect the others
             }
         }
-        if (!failures.isEmpty()) {
-            throw new IllegalStateException(failures.getFirst().toString(), failures.getFirst());
+        if (failure != null) {
+            throw new IllegalStateException(failure.toString(), failure);
         }
     }
 

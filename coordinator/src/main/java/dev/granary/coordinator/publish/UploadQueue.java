@@ -49,7 +49,6 @@ import java.util.random.RandomGenerator;
 public final class UploadQueue implements AutoCloseable {
     private static final int MAX_CONCURRENT = 8;
     private static final long MEMORY_BYTES = 64L << 20;
-    private static final long RETRY_CHECK_SECONDS = 15;
     private static final long MIN_PAUSE_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final int MAX_DOUBLINGS = 4;
 
@@ -71,7 +70,6 @@ public final class UploadQueue implements AutoCloseable {
     private long pauseStart;
     private long pauseNanos;
     private @Nullable StoreResult refusal; // of the bucket, for any entry
-    private boolean isRetryScheduled;
     private long bytesInMemory;
     private boolean isFinishing;
     private boolean isClosed;
@@ -288,26 +286,13 @@ public final class UploadQueue implements AutoCloseable {
             long longest = MIN_PAUSE_NANOS << failures;
             pauseStart = ticker.nanos();
             pauseNanos = longest - random.nextLong(longest / 2);
+            CompletableFuture.delayedExecutor(pauseNanos, TimeUnit.NANOSECONDS)
+                    .execute(this::retryDue);
         }
         Upload again = new Upload(upload.id);
         again.isReadable = true;
         again.isNoted = upload.isNoted;
         failed.put(upload.id, again);
-        scheduleRetry();
-    }
-
-    private void scheduleRetry() {
-        if (!isRetryScheduled && !isClosed && !failed.isEmpty()) {
-            isRetryScheduled = true;
-            CompletableFuture.delayedExecutor(RETRY_CHECK_SECONDS, TimeUnit.SECONDS)
-                    .execute(this::retryLater);
-        }
-    }
-
-    private synchronized void retryLater() {
-        isRetryScheduled = false;
-        retryDue();
-        scheduleRetry();
     }
 
     /** Submits the upload that failed first, if the pause is over. */

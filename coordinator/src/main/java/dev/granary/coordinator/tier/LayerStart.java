@@ -5,6 +5,7 @@ import dev.granary.cache.support.DaemonThreads;
 import dev.granary.coordinator.toml.SafeText;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -41,20 +42,17 @@ final class LayerStart {
 
     private synchronized void begin() {
         beginning = nanos.getAsLong();
-        CompletableFuture<Optional<String>> next = new CompletableFuture<>();
-        result = next;
         try {
-            DaemonThreads.named("granary-start")
-                    .newThread(() -> {
-                        try {
-                            next.complete(action.get());
-                        } catch (Throwable e) { // such as of a client library
-                            next.complete(Optional.of(SafeText.inOneLine(e)));
-                        }
-                    })
-                    .start();
+            result = CompletableFuture.supplyAsync(
+                            action,
+                            task -> DaemonThreads.named("granary-start")
+                                    .newThread(task)
+                                    .start())
+                    // such as of a client library
+                    .exceptionally(e -> Optional.of(
+                            SafeText.inOneLine(Objects.requireNonNull(e.getCause()))));
         } catch (Throwable e) { // no thread: the first lookup does it
-            next.complete(Optional.empty());
+            result = CompletableFuture.completedFuture(Optional.empty());
         }
     }
 
