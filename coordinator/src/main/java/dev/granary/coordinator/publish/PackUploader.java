@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 
 /**
  * Uploader of entries in packs, one pack at a time for each target. An entry that a machine with an
@@ -42,8 +43,8 @@ public final class PackUploader implements EntryUploader {
 
     @Override
     public void send(Entry entry, Consumer<StoreResult> whenDone) {
-        CountedTier.PendingStore pending = tier.begin(entry);
-        Consumer<StoreResult> done = result -> whenDone.accept(pending.end(result));
+        UnaryOperator<StoreResult> counted = tier.begin(entry);
+        Consumer<StoreResult> done = result -> whenDone.accept(counted.apply(result));
         switch (uncached.apply(entry.id())) {
             case LoadResult.Hit(Entry there) ->
                 done.accept(

@@ -17,6 +17,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /**
  * A tier below the memory tier, as lookups use it, with its counters and events. Each result is
@@ -122,8 +123,8 @@ public final class CountedTier implements AutoCloseable {
     }
 
     public StoreResult store(Entry entry) {
-        PendingStore pending = begin(entry);
-        return pending.end(storeUncounted(entry));
+        UnaryOperator<StoreResult> counted = begin(entry);
+        return counted.apply(storeUncounted(entry));
     }
 
     /** Stores an entry that {@link #begin} has announced. */
@@ -131,35 +132,24 @@ public final class CountedTier implements AutoCloseable {
         return tier.store(entry);
     }
 
-    /** Begins a store of which the result comes later, such as one in a pack. */
-    public PendingStore begin(Entry entry) {
-        return new PendingStore(entry.id(), entry.binaries().byteSize(), events.begin(storeKind));
-    }
-
-    /** A store without a result so far. It does not keep the entry. */
-    public final class PendingStore {
-        private final Id id;
-        private final long bytes;
-        private final EventSpan span;
-
-        private PendingStore(Id id, long bytes, EventSpan span) {
-            this.id = id;
-            this.bytes = bytes;
-            this.span = span;
-        }
-
-        /** Counts the result, and dispatches its event. */
-        public StoreResult end(StoreResult result) {
+    /**
+     * Begins a store of which the result comes later, such as one in a pack. The returned function
+     * counts the result and dispatches its event; it does not keep the entry.
+     */
+    public UnaryOperator<StoreResult> begin(Entry entry) {
+        String id = EventDispatcher.digest(entry.id());
+        long bytes = entry.binaries().byteSize();
+        EventSpan span = events.begin(storeKind);
+        return result -> {
             if (result instanceof StoreResult.Stored(long stored)) {
                 count(Counter.LOCAL_STORED, Counter.LAYER_STORED, 1);
                 count(Counter.LOCAL_STORED_BYTES, Counter.LAYER_STORED_BYTES, stored);
             }
             span.end(took -> isLocal
-                    ? new GranaryEvent.Store(EventDispatcher.digest(id), result, bytes, took)
-                    : new GranaryEvent.Upload(
-                            EventDispatcher.digest(id), name(), result, bytes, took));
+                    ? new GranaryEvent.Store(id, result, bytes, took)
+                    : new GranaryEvent.Upload(id, name(), result, bytes, took));
             return result;
-        }
+        };
     }
 
     /** Removes an entry that was loaded here and proved unusable. */
