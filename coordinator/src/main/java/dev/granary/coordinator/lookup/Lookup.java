@@ -49,13 +49,11 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
             return Optional.empty();
         }
         List<Id> ids = namespaces(id);
-        Optional<Found<P>> found = Optional.empty();
-        if (context.local().load(ids, Deadline.NONE) instanceof LoadResult.Hit(Entry entry)) {
-            found = restoreLocal(entry);
-        }
-        if (found.isEmpty()) {
-            found = searchLayers(ids, deadline);
-        }
+        Optional<Entry> entry =
+                context.local().load(ids, Deadline.NONE) instanceof LoadResult.Hit(Entry stored)
+                        ? Optional.of(stored)
+                        : Optional.empty();
+        Optional<Found<P>> found = search(entry, ids, deadline);
         found.ifPresent(each -> store(each, Claim.NONE));
         return found;
     }
@@ -77,10 +75,7 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
         List<Id> ids = namespaces(id);
         Outcome claimed = loadOrClaim(ids);
         try {
-            Optional<Found<P>> found = claimed.entry().flatMap(this::restoreLocal);
-            if (found.isEmpty()) {
-                found = searchLayers(ids, Deadline.NONE);
-            }
+            Optional<Found<P>> found = search(claimed.entry(), ids, Deadline.NONE);
             if (found.isEmpty()) {
                 return compileOnce(id, claimed.claim(), waits);
             }
@@ -149,16 +144,13 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
         };
     }
 
-    private Optional<Found<P>> restoreLocal(Entry entry) {
-        return restorer.restore(new Found.Stored(entry, context.local(), OptionalInt.empty()));
-    }
-
-    /** Returns the primitive of the first layer with an entry that this engine can use. */
-    private Optional<Found<P>> searchLayers(List<Id> ids, Deadline deadline) {
-        return context.tiers()
-                .search(
-                        ids,
-                        deadline,
-                        (entry, layer) -> restorer.restore(layer.stored(entry)));
+    /**
+     * Returns the primitive of the local entry, if there is one, else that of the first layer with
+     * an entry that this engine can use.
+     */
+    private Optional<Found<P>> search(Optional<Entry> local, List<Id> ids, Deadline deadline) {
+        return local.flatMap(entry -> restorer.restore(
+                        new Found.Stored(entry, context.local(), OptionalInt.empty())))
+                .or(() -> context.tiers().search(ids, deadline, restorer::restore));
     }
 }

@@ -16,6 +16,7 @@ import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.observe.EventSpan;
 import dev.granary.coordinator.publish.WriteBehindQueue;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.coordinator.tier.Tiers;
@@ -103,23 +104,16 @@ public record LookupContext(
             found = search.run(new Lookup<>(this, engine, descriptor, step));
             return found;
         } finally {
-            end(span, engine, descriptor, found);
+            Optional<PrimitiveSource> source = found.map(Found::source);
+            Optional<Found.Stored> origin = found.flatMap(Found::origin);
+            span.end(took -> new GranaryEvent.Lookup(
+                    EventDispatcher.digest(descriptor.getId()),
+                    engine.target(),
+                    source,
+                    origin.filter(stored -> stored.layer().isPresent())
+                            .map(stored -> stored.tier().name()),
+                    origin.map(stored -> stored.entry().binaries().byteSize()).orElse(0L),
+                    took));
         }
-    }
-
-    private static void end(
-            EventSpan span,
-            Engine<?, ?> engine,
-            PrimitiveDescriptor descriptor,
-            Optional<? extends Found<?>> found) {
-        Optional<Found.Stored> origin = found.flatMap(Found::origin);
-        span.end(took -> new GranaryEvent.Lookup(
-                EventDispatcher.digest(descriptor.getId()),
-                engine.target(),
-                found.map(Found::source),
-                origin.filter(stored -> stored.layer().isPresent())
-                        .map(stored -> stored.tier().name()),
-                origin.map(stored -> stored.entry().binaries().byteSize()).orElse(0L),
-                took));
     }
 }

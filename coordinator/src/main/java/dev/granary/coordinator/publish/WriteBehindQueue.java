@@ -159,9 +159,9 @@ public final class WriteBehindQueue implements AutoCloseable {
             return;
         }
         StoreResult absent = new StoreResult.Failed("no tier has returned the entry");
-        tiers.search(List.of(id), Deadline.NONE, (entry, _) -> Optional.of(entry))
+        tiers.search(List.of(id), Deadline.NONE, Optional::of)
                 .ifPresentOrElse(
-                        entry -> upload(entry, absent),
+                        stored -> upload(stored.entry(), absent),
                         () -> whenPublished.published(Tiers.LOCAL, id, absent));
     }
 

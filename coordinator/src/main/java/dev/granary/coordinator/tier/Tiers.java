@@ -33,8 +33,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * The open tiers below the memory tier. Thread-safe.
@@ -221,13 +221,13 @@ public record Tiers(
      * @param use returns empty if it cannot use the entry of this layer
      */
     public <T> Optional<T> search(
-            List<Id> ids, Deadline end, BiFunction<Entry, Layer, Optional<T>> use) {
+            List<Id> ids, Deadline end, Function<Found.Stored, Optional<T>> use) {
         Deadline deadline = end.within(layerWait.toNanos());
         for (int i = 0; i < layers.size() && !deadline.isOver(); i++) {
             Layer layer = layers.get(i);
             if (layer.tier().load(ids, deadline.share(layers.size() - i))
                     instanceof LoadResult.Hit(Entry entry)) {
-                Optional<T> used = use.apply(entry, layer);
+                Optional<T> used = use.apply(layer.stored(entry));
                 if (used.isPresent()) {
                     return used;
                 }

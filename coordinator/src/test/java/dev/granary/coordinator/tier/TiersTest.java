@@ -264,8 +264,7 @@ class TiersTest {
                     Duration.ofSeconds(3));
             assertEquals(
                     Optional.empty(),
-                    tiers.search(
-                            List.of(A.getId()), Deadline.NONE, (entry, _) -> Optional.of(entry)));
+                    tiers.search(List.of(A.getId()), Deadline.NONE, Optional::of));
             assertEquals(
                     List.of(1L, 1L, 1L),
                     tiers.layers().stream()
