@@ -106,9 +106,9 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
     }
 
     /**
-     * The earlier steps of one compile, such as its intermediate program. Each is a lookup through all
-     * tiers. The compile has its own claim meanwhile, and that of each step until its program is
-     * stored. Used by one thread.
+     * The earlier steps of one compile, such as its intermediate program. Each is a lookup through
+     * all tiers. The compile has its own claim meanwhile, and that of each step until its program
+     * is stored. Used by one thread.
      *
      * <p>A driver reads the restored programs until the compile ends. So their marks of the
      * {@link RestoreQuarantine} stay until {@link #close}.
@@ -143,8 +143,8 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
             context.counters().increment(Counter.INTERMEDIATE_COMPILED);
             Warnings.warn(
                     "intermediate",
-                    "The driver refused a stored intermediate program, which is discarded and compiled"
-                            + " again: " + refused.descriptor().name());
+                    "The driver refused a stored intermediate program, which is discarded and"
+                            + " compiled again: " + refused.descriptor().name());
             step.tier().discard(step.entry());
             context.local().discard(step.entry()); // a hit of a layer was stored there
             // the time is part of the compile that these steps belong to

@@ -657,7 +657,8 @@ class GranaryConfigTest {
     }
 
     @Test
-    @DisplayName("what the parser cannot read is not TOML; an unknown key shows no user information")
+    @DisplayName("what the parser cannot read is not TOML; an unknown key shows no user"
+            + " information")
     void parserFails() throws Exception {
         assertSays(
                 mistakeIn("capacity = 1\ndir = " + "[".repeat(4000)),
