@@ -26,8 +26,9 @@ final class LayerStart {
 
     private final Supplier<Optional<String>> action;
     private final LongSupplier nanos;
-    private CompletableFuture<Optional<String>> result = new CompletableFuture<>(); // by this
-    private long beginning; // guarded by this
+    private volatile Attempt last; // written under this
+
+    private record Attempt(long beginning, CompletableFuture<Optional<String>> result) {}
 
     /**
      * Begins the start.
@@ -37,11 +38,11 @@ final class LayerStart {
     LayerStart(Supplier<Optional<String>> action, LongSupplier nanos) {
         this.action = action;
         this.nanos = nanos;
-        begin();
+        this.last = begin();
     }
 
-    private synchronized void begin() {
-        beginning = nanos.getAsLong();
+    private Attempt begin() {
+        CompletableFuture<Optional<String>> result;
         try {
             result = CompletableFuture.supplyAsync(
                             action,
@@ -54,6 +55,7 @@ final class LayerStart {
         } catch (Throwable e) { // no thread: the first lookup does it
             result = CompletableFuture.completedFuture(Optional.empty());
         }
+        return new Attempt(nanos.getAsLong(), result);
     }
 
     /**
@@ -61,17 +63,14 @@ final class LayerStart {
      * start that hangs would otherwise delay each of them.
      */
     Optional<String> lookupObstacle(Deadline deadline) {
-        return obstacle(deadline.within(waitLeft()));
-    }
-
-    private synchronized long waitLeft() {
-        return Math.max(0, LOOKUP_WAIT.toNanos() - (nanos.getAsLong() - beginning));
+        long waited = nanos.getAsLong() - last.beginning();
+        return obstacle(deadline.within(Math.max(0, LOOKUP_WAIT.toNanos() - waited)));
     }
 
     /** Returns the reason why the layer cannot be used now, after a wait for its start. */
     Optional<String> obstacle(Deadline deadline) {
         try {
-            Optional<String> obstacle = current().get(deadline.left(), TimeUnit.NANOSECONDS);
+            Optional<String> obstacle = last.result().get(deadline.left(), TimeUnit.NANOSECONDS);
             if (obstacle.isPresent()) {
                 retryLater();
             }
@@ -86,13 +85,9 @@ final class LayerStart {
         }
     }
 
-    private synchronized CompletableFuture<Optional<String>> current() {
-        return result;
-    }
-
     private synchronized void retryLater() {
-        if (result.isDone() && nanos.getAsLong() - beginning >= RETRY_NANOS) {
-            begin();
+        if (last.result().isDone() && nanos.getAsLong() - last.beginning() >= RETRY_NANOS) {
+            last = begin();
         }
     }
 }
