@@ -15,6 +15,7 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;

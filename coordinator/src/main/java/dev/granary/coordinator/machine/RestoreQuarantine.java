@@ -210,13 +210,13 @@ public final class RestoreQuarantine implements AutoCloseable {
             open = new RandomAccessFile(session.file(MARKS_FILE).toFile(), "rw");
             marksFile = open;
         }
-        byte[] lines = running.stream()
-                .map(mark -> mark + "\n")
-                .collect(Collectors.joining())
-                .getBytes(StandardCharsets.US_ASCII);
+        StringBuilder lines = new StringBuilder();
+        for (String mark : running) {
+            lines.append(mark).append('\n');
+        }
         open.seek(0);
-        open.write(lines);
-        open.setLength(lines.length); // after the write: a kill between the two loses no mark
+        open.writeBytes(lines.toString());
+        open.setLength(lines.length()); // after the write: a kill between the two loses no mark
     }
 
     private static String mark(Entry entry) {
