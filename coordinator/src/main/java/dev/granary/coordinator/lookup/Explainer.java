@@ -66,7 +66,18 @@ public final class Explainer {
             Target target,
             List<Target> readable,
             Optional<EngineKind> kind,
-            Optional<KernelDescriptor> kernel) {}
+            Optional<KernelDescriptor> kernel)
+            implements PrimitiveDescriptor {
+        @Override
+        public Id getId() {
+            return id;
+        }
+
+        @Override
+        public String name() {
+            return kernel.map(KernelDescriptor::name).orElse("explained");
+        }
+    }
 
     /**
      * The explanation of a lookup.
@@ -106,7 +117,7 @@ public final class Explainer {
                     counters,
                     events,
                     _ -> isEnabled(request));
-            entry = context.find(new Reader(request), new Named(request))
+            entry = context.find(new Reader(request), request)
                     .origin()
                     .map(Found.Stored::entry);
         } catch (CompileException e) {
@@ -158,26 +169,8 @@ public final class Explainer {
         }
     }
 
-    /** The descriptor of a request. */
-    private record Named(Request request) implements PrimitiveDescriptor {
-        @Override
-        public Id getId() {
-            return request.id();
-        }
-
-        @Override
-        public Target target() {
-            return request.target();
-        }
-
-        @Override
-        public String name() {
-            return request.kernel().map(KernelDescriptor::name).orElse("explained");
-        }
-    }
-
     /** A primitive without binaries. */
-    private record Explained(Named descriptor, Origin origin) implements Primitive {
+    private record Explained(Request descriptor, Origin origin) implements Primitive {
         @Override
         public KernelBinaries getBinaries(BinaryKind kind) {
             return KernelBinaries.none();
@@ -187,15 +180,10 @@ public final class Explainer {
         public Duration compileTime() {
             return Duration.ZERO;
         }
-
-        @Override
-        public List<String> kernels() {
-            return List.of();
-        }
     }
 
     /** An engine that "restores" any entry, and "compiles" without a driver. */
-    private final class Reader implements Engine<Named, Explained> {
+    private final class Reader implements Engine<Request, Explained> {
         private final Request request;
 
         Reader(Request request) {
@@ -213,13 +201,13 @@ public final class Explainer {
         }
 
         @Override
-        public Explained create(Named descriptor) {
+        public Explained create(Request descriptor) {
             return new Explained(descriptor, Primitive.Origin.COMPILED);
         }
 
         /** Looks up the intermediate program, if there is a step for it. */
         @Override
-        public Explained create(Named descriptor, StepProvider steps) throws CompileException {
+        public Explained create(Request descriptor, StepProvider steps) throws CompileException {
             return request.kernel().isPresent()
                     ? new FrontEnd(new IdleCompiler())
                             .compile(request.kernel().get(), steps, _ -> create(descriptor))
@@ -227,12 +215,12 @@ public final class Explainer {
         }
 
         @Override
-        public Explained create(Named descriptor, KernelBinaries binaries, BinaryKind kind) {
+        public Explained create(Request descriptor, KernelBinaries binaries, BinaryKind kind) {
             return new Explained(descriptor, Primitive.Origin.RESTORED);
         }
 
         @Override
-        public Explained create(Named descriptor, KernelBinaries binaries, Target source) {
+        public Explained create(Request descriptor, KernelBinaries binaries, Target source) {
             return new Explained(descriptor, Primitive.Origin.RESTORED);
         }
 
