@@ -32,6 +32,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** Uploads of many entries in packs, with a real server. */
@@ -66,7 +67,7 @@ class PackedUploadTest {
     void onePack() throws Exception {
         try (Granary granary = fleet.openInPacks("ci")) {
             compile(granary, 20);
-            assertEquals(0, fleet.published.size());
+            assertEquals(Map.of(), fleet.published);
             assertEquals(List.of(), fleet.keys("/p/"));
             fleet.requests();
             assertTrue(granary.flush(TestNode.LONG));
