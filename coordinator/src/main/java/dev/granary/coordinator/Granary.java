@@ -123,13 +123,14 @@ public final class Granary implements AutoCloseable {
                             .filter(_ -> how.isReading
                                     && !how.isInPacks
                                     && !config.claimWait().isZero())
-                            .flatMap(layer -> layer.bucket().map(bucket -> new FleetClaims(
-                                    layer,
-                                    bucket,
-                                    tiers.compileTimes(),
-                                    config.claimWait(),
-                                    counters,
-                                    events))),
+                            .flatMap(layer -> layer.bucket()
+                                    .map(bucket -> new FleetClaims(
+                                            layer,
+                                            bucket,
+                                            tiers.compileTimes(),
+                                            config.claimWait(),
+                                            counters,
+                                            events))),
                     Optional.of(writeBehind),
                     counters,
                     events,

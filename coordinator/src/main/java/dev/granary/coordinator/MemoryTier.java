@@ -104,9 +104,7 @@ final class MemoryTier {
         Optional<Found<P>> found = known == null
                 ? below.find()
                 : Optional.of(new Found<>(MemoryTier.<P>cast(known), Optional.empty()));
-        return found.isEmpty()
-                ? Optional.empty()
-                : Optional.of(lookup(descriptor, () -> found));
+        return found.isEmpty() ? Optional.empty() : Optional.of(lookup(descriptor, () -> found));
     }
 
     /** A lookup below the memory, and what it found. Used once. */

@@ -118,8 +118,7 @@ public record Preparation(
 
         private void lookup(Step<D> step, D descriptor, Queue<D> left) {
             try {
-                step.lookup(descriptor)
-                        .ifPresentOrElse(this::obtained, () -> left.add(descriptor));
+                step.lookup(descriptor).ifPresentOrElse(this::obtained, () -> left.add(descriptor));
             } catch (CompileException e) {
                 report(() -> failures.put(descriptor, e));
             }

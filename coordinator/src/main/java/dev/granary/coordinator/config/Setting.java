@@ -59,10 +59,7 @@ record Setting<T>(
             "aws or minio",
             text -> constant(S3ClientLibrary.class, text));
     static final Setting<Path> DIRECTORY = new Setting<>(
-            "dir",
-            TEXT,
-            "a directory without ~, which only a shell expands",
-            Setting::path);
+            "dir", TEXT, "a directory without ~, which only a shell expands", Setting::path);
     static final Setting<Long> CAPACITY = new Setting<>(
             "capacity",
             TEXT_OR_NUMBER,
@@ -89,21 +86,12 @@ record Setting<T>(
             "a time such as 4s, 500ms, 1m, or a number of seconds",
             Setting::time);
     static final Setting<ConstantLimits> CONSTANT_TENSOR_CACHE_CAPACITY = new Setting<>(
-            "constant-tensor-cache-capacity",
-            TEXT,
-            ConstantLimits.FORM,
-            Setting::constantLimits);
+            "constant-tensor-cache-capacity", TEXT, ConstantLimits.FORM, Setting::constantLimits);
     static final Setting<Path> RECORDING = new Setting<>(
-            "record",
-            TEXT,
-            "a file without ~, which only a shell expands",
-            Setting::path);
+            "record", TEXT, "a file without ~, which only a shell expands", Setting::path);
 
-    static final Setting<EnabledEngines> ENABLED = new Setting<>(
-            "enabled",
-            TEXT_OR_BOOLEAN,
-            EnabledEngines.FORM,
-            EnabledEngines::parse);
+    static final Setting<EnabledEngines> ENABLED =
+            new Setting<>("enabled", TEXT_OR_BOOLEAN, EnabledEngines.FORM, EnabledEngines::parse);
 
     static final Duration MAX_DURATION = Duration.ofDays(365);
 

@@ -2,8 +2,8 @@ package dev.granary.coordinator.lookup;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
-import dev.granary.cache.Engine.StepProvider;
 import dev.granary.cache.Engine;
+import dev.granary.cache.Engine.StepProvider;
 import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;

@@ -117,9 +117,7 @@ public final class Explainer {
                     counters,
                     events,
                     _ -> isEnabled(request));
-            entry = context.find(new Reader(request), request)
-                    .origin()
-                    .map(Found.Stored::entry);
+            entry = context.find(new Reader(request), request).origin().map(Found.Stored::entry);
         } catch (CompileException e) {
             failure = Optional.of(String.valueOf(e.getMessage()));
         } finally {

@@ -152,8 +152,8 @@ public final class FleetClaims {
                 expected == 0 ? UNKNOWN_WAIT.toNanos() : 2 * expected + PUBLICATION.toNanos()));
         // a claim without an entry may have been left long ago: any age, if the server errs
         Duration age = holder.age().orElse(Duration.ZERO);
-        Deadline end = Deadline.after(
-                age.compareTo(longest) < 0 ? longest.minus(age) : Duration.ZERO);
+        Deadline end =
+                Deadline.after(age.compareTo(longest) < 0 ? longest.minus(age) : Duration.ZERO);
         long pause = Math.clamp(expected / 8, MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
         EventSpan span = events.begin(EventKind.WAIT);
         long start = System.nanoTime();

@@ -60,8 +60,7 @@ public record Machine(
         if (!isOff && Files.isWritable(directory)) {
             try {
                 session = Optional.of(ProcessSession.begin(directory));
-                quarantine =
-                        Optional.of(new RestoreQuarantine(directory, session.get(), clock));
+                quarantine = Optional.of(new RestoreQuarantine(directory, session.get(), clock));
                 if (target.isPresent()) {
                     String name = target.get() + (isLocalPlugged ? OF_PLUGGED_LOCAL : "");
                     outbox = Optional.of(new UploadOutbox(session.get(), name));

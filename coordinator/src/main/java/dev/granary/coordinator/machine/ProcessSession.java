@@ -64,8 +64,8 @@ public final class ProcessSession implements AutoCloseable {
         String name = HexFormat.of().toHexDigits(new SplittableRandom().nextLong());
         Path directory = Files.createDirectory(sessions.resolve(name));
         Path unlocked = directory.resolve("new");
-        FileChannel channel = FileChannel.open(
-                unlocked, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+        FileChannel channel =
+                FileChannel.open(unlocked, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
         LIVE_IN_THIS_JVM.add(name);
         try {
             channel.lock();

@@ -142,8 +142,7 @@ public final class EventDispatcher {
 
         private static void failed(Throwable thrown) {
             Warnings.warn(
-                    "event listener",
-                    "A listener of events failed: " + SafeText.inOneLine(thrown));
+                    "event listener", "A listener of events failed: " + SafeText.inOneLine(thrown));
         }
 
         /** A listener that closes its own Granary gets the rest later. */

@@ -90,9 +90,8 @@ final class RecordingText {
      */
     int add(KernelDescriptor kernel, SourceDirectory files) throws IOException {
         List<String> inputs = inputs(kernel, files);
-        String id = kernel.getId().isEmpty()
-                ? ""
-                : "    " + RecordedId.of(kernel).toToml() + ",\n";
+        String id =
+                kernel.getId().isEmpty() ? "" : "    " + RecordedId.of(kernel).toToml() + ",\n";
         Integer position = kernels.get(inputs);
         if (position != null) {
             String paragraph = paragraphs.get(position);

@@ -43,17 +43,14 @@ public enum Counter {
     COMPILE_FAILURES("sources that did not compile"),
     NOT_CACHEABLE("primitives that were compiled from source because their id is empty"),
     DISABLED("primitives that were compiled from source because their engine is disabled"),
-    RESTORES_REFUSED(
-            "verified binaries that the driver rejected; each was compiled again, and"
-                    + " discarded from its own namespace"),
-    RESTORES_INCOMPATIBLE(
-            "entries whose binaries are for another device or malformed; each was"
-                    + " discarded without a driver call"),
+    RESTORES_REFUSED("verified binaries that the driver rejected; each was compiled again, and"
+            + " discarded from its own namespace"),
+    RESTORES_INCOMPATIBLE("entries whose binaries are for another device or malformed; each was"
+            + " discarded without a driver call"),
     RESTORES_RECOMPILED(
             "binaries that the driver accepted but compiled again; the new ones replace them"),
-    CROSS_NAMESPACE(
-            "hits of an entry of another backend; the binaries that the driver returns"
-                    + " are stored in the own namespace as well"),
+    CROSS_NAMESPACE("hits of an entry of another backend; the binaries that the driver returns"
+            + " are stored in the own namespace as well"),
     RESTORES_QUARANTINED(
             "entries that were not tried because of the quarantine, counted once per tier"),
     WITHOUT_BINARIES("compiled primitives whose driver returned no binaries"),
@@ -75,8 +72,7 @@ public enum Counter {
     EVENTS_DROPPED("events that a listener did not receive because it was too slow"),
     COMPILE_TIME(Unit.MILLISECONDS, "the time spent compiling"),
     SAVED_TIME(
-            Unit.MILLISECONDS,
-            "the stored compile time of all hits, less the time to load them");
+            Unit.MILLISECONDS, "the stored compile time of all hits, less the time to load them");
 
     private static final Set<Counter> OF_LAYERS = EnumSet.range(LAYER_LOOKUPS, BREAKER_OPENINGS);
     private static final String PREFIX = "granary.";

@@ -285,8 +285,8 @@ public final class BoundedTier extends CacheTier {
                     } else {
                         overdueStore = answer;
                     }
-                    return lost.apply("no answer within "
-                            + Duration.ofNanos(limitNanos).toMillis() + " ms");
+                    return lost.apply(
+                            "no answer within " + Duration.ofNanos(limitNanos).toMillis() + " ms");
                 } catch (ExecutionException e) {
                     return lost.apply(failed(Objects.requireNonNull(e.getCause())));
                 }

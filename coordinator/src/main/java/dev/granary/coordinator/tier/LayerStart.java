@@ -45,13 +45,12 @@ final class LayerStart {
         CompletableFuture<Optional<String>> result;
         try {
             result = CompletableFuture.supplyAsync(
-                            action,
-                            task -> DaemonThreads.named("granary-start")
+                            action, task -> DaemonThreads.named("granary-start")
                                     .newThread(task)
                                     .start())
                     // such as of a client library
-                    .exceptionally(e -> Optional.of(
-                            SafeText.inOneLine(Objects.requireNonNull(e.getCause()))));
+                    .exceptionally(e ->
+                            Optional.of(SafeText.inOneLine(Objects.requireNonNull(e.getCause()))));
         } catch (Throwable e) { // no thread: the first lookup does it
             result = CompletableFuture.completedFuture(Optional.empty());
         }

@@ -185,8 +185,8 @@ public record Tiers(
 
     private static SwitchedCache openDirectory(
             GranaryConfig config, InstantSource clock, boolean isReadOnly, EventDispatcher events) {
-        boolean isOff = config.capacityBytes() == 0
-                || (isReadOnly && Files.notExists(config.directory()));
+        boolean isOff =
+                config.capacityBytes() == 0 || (isReadOnly && Files.notExists(config.directory()));
         @Nullable LocalTier opened = null;
         try {
             if (!isOff) {

@@ -43,7 +43,8 @@ public final class TomlFile {
             throw notToml(file.toString(), "a value cannot be read, or is nested too deep");
         }
         throw notToml(
-                file + ":" + mistake.position().line() + ":" + mistake.position().column(),
+                file + ":" + mistake.position().line() + ":"
+                        + mistake.position().column(),
                 harmless(String.valueOf(mistake.getMessage())));
     }
 

@@ -173,9 +173,8 @@ class MachineClaimsTest {
     }
 
     @Test
-    @DisplayName(
-            "a claim that awaits its launch is released after the grace period, and not waited"
-                    + " for by its owner")
+    @DisplayName("a claim that awaits its launch is released after the grace period, and not waited"
+            + " for by its owner")
     void ownLaunch() {
         Claim claim = acquired(claim());
         claim.awaitLaunch();

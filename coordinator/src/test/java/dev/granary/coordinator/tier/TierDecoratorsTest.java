@@ -250,16 +250,18 @@ class TierDecoratorsTest {
     @DisplayName("a store that hangs ends at its limit with an unknown outcome; the next one"
             + " fails at once, until it returns")
     void hangingStore() {
+        BoundedTier tier = bounded(budget, SHORT); // which waits for loads
         plugged.onStore = _ -> {
             ScriptedCache.hang(released);
             return StoreResult.DUPLICATE;
         };
-        assertInstanceOf(StoreResult.Unknown.class, impatient.store(entry));
-        assertTrue(assertThat(impatient.store(entry)).isFailed().startsWith("skipped"));
+        assertInstanceOf(StoreResult.Unknown.class, tier.store(entry));
+        assertTrue(assertThat(tier.store(entry)).isFailed().startsWith("skipped"));
         Await.holds(() -> plugged.stores.get() == 1);
-        assertEquals(LoadResult.ABSENT, load(impatient, entry.id()), "loads go on");
+        assertEquals(LoadResult.ABSENT, load(tier, entry.id()), "loads go on");
         released.countDown();
-        Await.holds(() -> impatient.store(entry).equals(StoreResult.DUPLICATE));
+        Await.holds(() -> tier.store(entry).equals(StoreResult.DUPLICATE));
+        tier.close();
     }
 
     @Test
