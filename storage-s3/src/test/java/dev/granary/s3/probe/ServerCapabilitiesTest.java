@@ -90,7 +90,7 @@ class ServerCapabilitiesTest {
     }
 
     private BucketTier tier(MemoryObjectStore server) {
-        return new BucketTier(config, () -> server, ticker, random.split());
+        return new BucketTier(config, _ -> server, ticker, random.split());
     }
 
     private static CapabilityMarker marker(MemoryObjectStore server) {
@@ -108,7 +108,7 @@ class ServerCapabilitiesTest {
     private static CapabilityMarker full(S3Config settings) {
         return CapabilityMarker.known(
                 settings,
-                new Verdict(ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED),
+                new Verdict(ConditionalWriteSupport.FULL, true),
                 0);
     }
 
@@ -136,7 +136,7 @@ class ServerCapabilitiesTest {
                 CapabilityMarker.known(
                         config,
                         new Verdict(
-                                ConditionalWriteSupport.FULL, ConditionalDeleteSupport.HONOURED),
+                                ConditionalWriteSupport.FULL, true),
                         1_700_000_000_000L),
                 marker(store));
         assertEquals(FULL, first.resolve());
@@ -515,7 +515,6 @@ class ServerCapabilitiesTest {
                         .filter(request -> request.startsWith("PUT"))
                         .count());
         assertTrue(store.keys().stream().allMatch(key -> key.contains("/e/")));
-        assertEquals(Optional.empty(), tier.statistics().conditionalWrites());
     }
 
     @Test
@@ -529,7 +528,6 @@ class ServerCapabilitiesTest {
         assertEquals(BucketTierStatistics.Breaker.CLOSED, tier.statistics().breaker());
         store.plan(FaultPlan.SOUND);
         assertEquals(Optional.empty(), tier.packObstacle());
-        assertEquals(FULL, tier.statistics().conditionalWrites());
     }
 
     @Test
@@ -548,7 +546,7 @@ class ServerCapabilitiesTest {
         CapabilityMarker known = CapabilityMarker.known(
                 config,
                 new Verdict(
-                        ConditionalWriteSupport.CREATE_ONLY, ConditionalDeleteSupport.NOT_HONOURED),
+                        ConditionalWriteSupport.CREATE_ONLY, false),
                 1_700_000_000_000L);
         assertEquals("""
             {
