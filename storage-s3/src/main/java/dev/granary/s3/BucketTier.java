@@ -17,7 +17,6 @@ import dev.granary.s3.config.CredentialSources;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
-import dev.granary.s3.pack.BucketAnswer;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.probe.BucketDiagnostics;
 import dev.granary.s3.probe.CapabilityProbe;
@@ -152,20 +151,11 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
             return LoadResult.ABSENT;
         }
         long mark = absent.mark();
-        LoadResult result = loader.load(id, requests).result();
+        LoadResult result = loader.load(id, requests);
         if (result instanceof LoadResult.Absent) {
             absent.add(hash, mark);
         }
         return result;
-    }
-
-    /**
-     * Loads an entry as {@link #load} does, for tools: with the origin of the result, and even if
-     * the id was absent a moment ago. Changes nothing in the bucket.
-     */
-    public BucketAnswer loadWithOrigin(Id id) {
-        requireOpen();
-        return loader.load(id, store.withinDeadline());
     }
 
     @Override
@@ -193,7 +183,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         boolean hasPacks = !config.refreshInterval().isZero();
         BucketEntryLoader uncached = new BucketEntryLoader(
                 layout, hasPacks, new Lazy<>(() -> packs.get().uncached()));
-        return id -> uncached.load(id, store.withinDeadline()).result();
+        return id -> uncached.load(id, store.withinDeadline());
     }
 
     /**

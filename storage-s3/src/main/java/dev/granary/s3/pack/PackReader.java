@@ -137,7 +137,7 @@ public final class PackReader implements AutoCloseable {
      * @param lookupStore sends the requests of this call
      * @param unpacked reads the unpacked entry
      */
-    public BucketAnswer load(
+    public LoadResult load(
             String namespace,
             Sha256 id,
             Function<MemorySegment, LoadResult> decoder,
