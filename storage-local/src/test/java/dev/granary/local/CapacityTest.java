@@ -369,8 +369,7 @@ final class CapacityTest {
             assertEquals(
                     tier.evictions(),
                     evicted.stream().mapToLong(Long::longValue).sum());
-            assertTrue(
-                    bytes.stream().mapToLong(Long::longValue).sum() > tier.evictions() * SIZE);
+            assertTrue(bytes.stream().mapToLong(Long::longValue).sum() > tier.evictions() * SIZE);
             assertTrue(evicted.stream().allMatch(count -> count > 0), evicted::toString);
             assertTrue(tier.evictions() >= 5);
             tier.setEvictionListener(() -> {

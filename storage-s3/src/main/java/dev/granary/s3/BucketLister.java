@@ -69,7 +69,9 @@ final class BucketLister {
         }
     }
 
-    /** Lists the entries of a pack that were not listed before; a missing or damaged pack has none. */
+    /**
+     * Lists the entries of a pack that were not listed before; a missing or damaged pack has none.
+     */
     private void list(PackInfo pack, TargetLayout keys, Consumer<EntryCatalog.Listed> visitor)
             throws IOException {
         String key = keys.pack(pack.name());

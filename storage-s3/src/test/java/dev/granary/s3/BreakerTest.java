@@ -46,8 +46,7 @@ class BreakerTest {
     }
 
     private ResilientObjectStore store(MemoryObjectStore over, S3ConfigBuilder config) {
-        return new ResilientObjectStore(
-                _ -> over, config.breakerPause(PAUSE).build(), ticker);
+        return new ResilientObjectStore(_ -> over, config.breakerPause(PAUSE).build(), ticker);
     }
 
     private void assertIs(BucketTierStatistics.Breaker state) {
@@ -222,9 +221,7 @@ class BreakerTest {
     void recoversSlowly() {
         Duration pause = Duration.ofMillis(1);
         ResilientObjectStore seldomUsed = new ResilientObjectStore(
-                _ -> bucket,
-                S3Config.builder("bucket").breakerPause(pause).build(),
-                ticker);
+                _ -> bucket, S3Config.builder("bucket").breakerPause(pause).build(), ticker);
         bucket.plan(FaultPlan.always(new Fault.Lost(ERROR_500)));
         for (int i = 0; i < MINIMUM; i++) {
             seldomUsed.get("key", 10);
@@ -237,7 +234,8 @@ class BreakerTest {
             // the timers of the library, if it has any, count real time
             LockSupport.parkNanos(pause.multipliedBy(20).toNanos());
         }
-        assertEquals(BucketTierStatistics.Breaker.CLOSED, seldomUsed.statistics().breaker());
+        assertEquals(
+                BucketTierStatistics.Breaker.CLOSED, seldomUsed.statistics().breaker());
     }
 
     @Test

@@ -90,8 +90,7 @@ public record S3Config(
                 location,
                 client,
                 access,
-                connection.with(
-                        PACK_REQUEST, stall.compareTo(PACK_STALL) < 0 ? stall : PACK_STALL),
+                connection.with(PACK_REQUEST, stall.compareTo(PACK_STALL) < 0 ? stall : PACK_STALL),
                 PACK_REQUEST.multipliedBy(2),
                 PACK_SLOW,
                 breakerPause,
@@ -106,7 +105,8 @@ public record S3Config(
 
     @Override
     public String toString() {
-        return location + connection.endpoint().map(endpoint -> " at " + endpoint).orElse("")
-                + " through " + client.name().toLowerCase(Locale.ROOT);
+        return location
+                + connection.endpoint().map(endpoint -> " at " + endpoint).orElse("") + " through "
+                + client.name().toLowerCase(Locale.ROOT);
     }
 }

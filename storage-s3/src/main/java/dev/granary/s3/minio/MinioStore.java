@@ -55,8 +55,7 @@ final class MinioStore implements ObjectStore {
     private static final int LARGE_BYTES = 1 << 20;
 
     /** The client reports the status of a response that is not XML only in its message. */
-    private static final Pattern STATUS_IN_MESSAGE =
-            Pattern.compile("[Rr]esponse code: (\\d{3})");
+    private static final Pattern STATUS_IN_MESSAGE = Pattern.compile("[Rr]esponse code: (\\d{3})");
 
     private final Function<Duration, MinioClient> clients; // by the limit of a call
     private final MinioClient client;
@@ -319,8 +318,7 @@ final class MinioStore implements ObjectStore {
             case InvalidResponseException answer -> {
                 Matcher status = STATUS_IN_MESSAGE.matcher(String.valueOf(answer.getMessage()));
                 yield status.find()
-                        ? ResponseClassifier.failure(
-                                Integer.parseInt(status.group(1)), null, null)
+                        ? ResponseClassifier.failure(Integer.parseInt(status.group(1)), null, null)
                         : ResponseClassifier.failure(answer);
             }
             default -> ResponseClassifier.failure(thrown);

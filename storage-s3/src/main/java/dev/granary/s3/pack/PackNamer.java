@@ -121,10 +121,7 @@ public final class PackNamer {
     private PackInfo filtered(PackInfo row) {
         return row.filter().isEmpty()
                         && PackIndexReader.read(
-                                        row,
-                                        register.keys(),
-                                        PackIndexCache.NONE,
-                                        register.store())
+                                        row, register.keys(), PackIndexCache.NONE, register.store())
                                 instanceof IndexResult.Ok ok
                 ? row.with(Optional.of(IdBloomFilter.of(ok.index())))
                 : row;

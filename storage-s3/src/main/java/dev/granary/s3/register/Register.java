@@ -270,8 +270,7 @@ public record Register(
             throw RegisterException.unusable("the base of " + packs.size()
                     + " packs would be larger than " + Base.MAX_BYTES + " bytes");
         }
-        Optional<StoreFailure> failure =
-                writeImmutable(keys.base(base.name()), base.encoded());
+        Optional<StoreFailure> failure = writeImmutable(keys.base(base.name()), base.encoded());
         if (failure.isPresent()) {
             throw RegisterException.of("the base cannot be written", failure.get());
         }

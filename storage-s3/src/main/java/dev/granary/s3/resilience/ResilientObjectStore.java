@@ -205,12 +205,7 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         ReadAttempts attempts = new ReadAttempts(config, ticker, deadline);
         while (true) {
             R result = breaker.get()
-                    .call(
-                            deadline.left(),
-                            request,
-                            () -> send(request),
-                            attempts::isFinal,
-                            true);
+                    .call(deadline.left(), request, () -> send(request), attempts::isFinal, true);
             if (attempts.hasEnded() || !attempts.pause()) {
                 return result;
             }

@@ -93,9 +93,8 @@ public final class ResponseClassifier {
     /** Returns the failure for a status other than success; servers omit code or message. */
     public static StoreFailure failure(
             int status, @Nullable String code, @Nullable String message) {
-        String safeCode = code != null && CODE.matcher(code).matches()
-                ? SecretRedactor.redact(code)
-                : "";
+        String safeCode =
+                code != null && CODE.matcher(code).matches() ? SecretRedactor.redact(code) : "";
         return new StoreFailure(
                 kind(status, safeCode),
                 status,

@@ -23,9 +23,7 @@ class S3ConfigTest {
         assertEquals(
                 new S3Location("kernels.a-b", "team/x_1"),
                 S3Location.parse("s3://kernels.a-b/team/x_1/"));
-        assertEquals(
-                "s3://kernels/team",
-                S3Location.parse("s3://kernels/team").toString());
+        assertEquals("s3://kernels/team", S3Location.parse("s3://kernels/team").toString());
     }
 
     @ParameterizedTest

@@ -93,13 +93,10 @@ public final class PackFixture {
 
     /** Returns a publisher whose unpacked entries are placed in the bucket. */
     public PackPublisher publisher(ObjectStore over) {
-        return new PackPublisher(
-                register(over),
-                namer(over),
-                entry -> {
-                    placeUnpacked(entry);
-                    return new StoreResult.Stored(encoded(entry).length);
-                });
+        return new PackPublisher(register(over), namer(over), entry -> {
+            placeUnpacked(entry);
+            return new StoreResult.Stored(encoded(entry).length);
+        });
     }
 
     /** Publishes entries, which must all be accepted and get a result. */

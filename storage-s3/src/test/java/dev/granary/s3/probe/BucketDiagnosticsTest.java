@@ -480,7 +480,8 @@ class BucketDiagnosticsTest {
     @Test
     @DisplayName("every failure has a cause and a cure, one line each")
     void everyFailure() {
-        FailureAdvice failureAdvice = new FailureAdvice(S3Config.builder("bucket").build());
+        FailureAdvice failureAdvice =
+                new FailureAdvice(S3Config.builder("bucket").build());
         Stream.of(StoreFailure.Kind.values())
                 .flatMap(kind -> Stream.of(
                         StoreFailure.of(kind, "said so"),

@@ -4,8 +4,8 @@ import static dev.granary.s3.contract.Fault.ERROR_500;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.support.CheckResult;

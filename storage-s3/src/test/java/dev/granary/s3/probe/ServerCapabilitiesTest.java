@@ -106,10 +106,7 @@ class ServerCapabilitiesTest {
     }
 
     private static CapabilityMarker full(S3Config settings) {
-        return CapabilityMarker.known(
-                settings,
-                new Verdict(ConditionalWriteSupport.FULL, true),
-                0);
+        return CapabilityMarker.known(settings, new Verdict(ConditionalWriteSupport.FULL, true), 0);
     }
 
     private static List<String> requests(MemoryObjectStore server) {
@@ -135,8 +132,7 @@ class ServerCapabilitiesTest {
         assertEquals(
                 CapabilityMarker.known(
                         config,
-                        new Verdict(
-                                ConditionalWriteSupport.FULL, true),
+                        new Verdict(ConditionalWriteSupport.FULL, true),
                         1_700_000_000_000L),
                 marker(store));
         assertEquals(FULL, first.resolve());
@@ -545,8 +541,7 @@ class ServerCapabilitiesTest {
     void readable() {
         CapabilityMarker known = CapabilityMarker.known(
                 config,
-                new Verdict(
-                        ConditionalWriteSupport.CREATE_ONLY, false),
+                new Verdict(ConditionalWriteSupport.CREATE_ONLY, false),
                 1_700_000_000_000L);
         assertEquals("""
             {

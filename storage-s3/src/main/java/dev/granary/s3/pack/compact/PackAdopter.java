@@ -119,8 +119,7 @@ public final class PackAdopter {
         }
         Register.Stored now = register.readOrCreate();
         PackInfo copy = row.get().named(new ObjectName(now.head().generation(), name.hash()));
-        Optional<StoreFailure> failure =
-                register.writeImmutable(keys.pack(copy.name()), body);
+        Optional<StoreFailure> failure = register.writeImmutable(keys.pack(copy.name()), body);
         if (failure.isPresent()) {
             throw new CompactionException("a pack could not be written: " + failure.get());
         }
