@@ -95,7 +95,7 @@ class BucketRequestsTest {
                     .build();
             BucketTier tier = new BucketTier(
                     settings,
-                    () -> ObjectStoreFactory.open(settings),
+                    _ -> ObjectStoreFactory.open(settings),
                     ticker,
                     TestSeed.random("BucketRequestsTest"));
             tier.load(FakeDescriptor.of("opens the connection").getId());

@@ -58,7 +58,6 @@ final class CapacitySweeper {
     private final AtomicInteger requests = new AtomicInteger();
     private final AtomicLong untilDue;
     private final LongAdder evictions = new LongAdder();
-    private final LongAdder bytesEvicted = new LongAdder();
     private volatile EvictionListener listener = EvictionListener.NONE;
     private volatile long capacity;
     private volatile boolean isFinished;
@@ -98,10 +97,6 @@ final class CapacitySweeper {
 
     long evictions() {
         return evictions.sum();
-    }
-
-    long bytesEvicted() {
-        return bytesEvicted.sum();
     }
 
     void setListener(EvictionListener listener) {
@@ -314,7 +309,6 @@ final class CapacitySweeper {
 
         void end() {
             evictions.add(count);
-            bytesEvicted.add(bytes);
             if (event != null && count > 0) {
                 try {
                     event.evicted(count, bytes);

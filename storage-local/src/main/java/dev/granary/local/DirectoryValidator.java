@@ -10,8 +10,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
-import java.nio.file.attribute.PosixFileAttributeView;
-import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 
@@ -112,18 +110,13 @@ final class DirectoryValidator {
                             + "check its content and run: chown " + System.getProperty("user.name")
                             + " " + directory);
         }
-        PosixFileAttributeView view = Files.getFileAttributeView(
-                directory, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
-        if (view != null) {
-            Set<PosixFilePermission> permissions = view.readAttributes().permissions();
-            if (permissions.contains(PosixFilePermission.GROUP_WRITE)
-                    || permissions.contains(PosixFilePermission.OTHERS_WRITE)) {
-                throw new LocalDirectoryException(
-                        "The local cache directory " + directory + " can be written by others ("
-                                + PosixFilePermissions.toString(permissions)
-                                + "), who could plant programs in it. " + REMEDY
-                                + "check its content and run: chmod 700 " + directory);
-            }
+        if (PrivateSubdirectory.isWritableByOthers(directory)) {
+            throw new LocalDirectoryException(
+                    "The local cache directory " + directory + " can be written by others ("
+                            + PosixFilePermissions.toString(Files.getPosixFilePermissions(
+                                    directory, LinkOption.NOFOLLOW_LINKS))
+                            + "), who could plant programs in it. " + REMEDY
+                            + "check its content and run: chmod 700 " + directory);
         }
     }
 

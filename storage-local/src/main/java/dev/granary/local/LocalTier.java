@@ -26,7 +26,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.LongUnaryOperator;
 
@@ -49,8 +48,6 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     private final FailureCounter failures;
     private final EntryFiles files;
     private final CapacitySweeper sweeper;
-    private final LongAdder healed = new LongAdder();
-    private final LongAdder refusedTooLarge = new LongAdder();
     private final AtomicBoolean closed = new AtomicBoolean();
 
     private LocalTier(LocalTierConfig config, StoreStep.Listener steps, LongUnaryOperator random) {
@@ -113,7 +110,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
             if (found.result() instanceof LoadResult.Hit) {
                 recordUse(file, found.lastUse());
             } else if (EntryFiles.isRemovable(found.result())) {
-                removeDamaged(file, decoder(id));
+                removeDamaged(file, id);
             }
             return found.result();
         } catch (IOException e) {
@@ -126,9 +123,9 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         return stored -> EntryFormat.decode(stored, id, VerificationLevel.CHECKSUMS);
     }
 
-    private void removeDamaged(Path file, EntryFiles.Decoder decoder) {
+    private void removeDamaged(Path file, Id id) {
         try {
-            healed.add(files.removeDamaged(file, decoder) ? 1 : 0);
+            files.removeDamaged(file, decoder(id));
         } catch (IOException e) {
             failures.record(NOT_REMOVED, e);
         }
@@ -161,30 +158,27 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         long limit = Math.min(sweeper.capacity(), EntryFormat.MAX_BYTES);
         long least = entry.binaries().byteSize() + entry.id().length();
         if (least > limit) {
-            return refuse(least, limit);
+            return EntryFiles.tooLarge(least, limit);
         }
         Path file = files.file(entry.id());
         try {
-            boolean isDamaged;
             try (Arena memory = Arena.ofConfined()) {
                 EntryFiles.Found present = present(file, memory, entry.id());
                 if (EntryFiles.isSame(present, entry)) {
                     recordUse(file, present.lastUse());
                     return StoreResult.DUPLICATE;
                 }
-                isDamaged = present.result() instanceof LoadResult.Damaged;
             }
             List<MemorySegment> parts = EntryFiles.encode(entry);
             long bytes = EntryFiles.length(parts);
             if (CapacitySweeper.onDisk(bytes) > limit) {
-                return refuse(bytes, limit);
+                return EntryFiles.tooLarge(bytes, limit);
             }
             files.write(file, parts, config.clock());
-            healed.add(isDamaged ? 1 : 0);
             sweeper.stored(bytes);
             return new StoreResult.Stored(bytes);
         } catch (IllegalArgumentException e) {
-            return refuse(EntryFormat.MAX_BYTES + 1, limit);
+            return EntryFiles.tooLarge(EntryFormat.MAX_BYTES + 1, limit);
         } catch (IOException e) {
             failures.record(NOT_STORED, e);
             return files.failure(file, e);
@@ -201,11 +195,6 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
             failures.record(UNREADABLE, e);
             return EntryFiles.Found.ABSENT;
         }
-    }
-
-    private StoreResult refuse(long bytes, long limit) {
-        refusedTooLarge.increment();
-        return EntryFiles.tooLarge(bytes, limit);
     }
 
     @Override
@@ -310,14 +299,14 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
         sweeper.setListener(listener);
     }
 
-    /** Returns the statistics of this tier in this process. */
-    public LocalTierStatistics statistics() {
-        return new LocalTierStatistics(
-                sweeper.evictions(),
-                sweeper.bytesEvicted(),
-                healed.sum(),
-                refusedTooLarge.sum(),
-                failures.count());
+    /** Returns the number of entries that this process evicted to stay below the capacity. */
+    public long evictions() {
+        return sweeper.evictions();
+    }
+
+    /** Returns the number of file-system operations of this process that failed. */
+    public long inputOutputErrors() {
+        return failures.count();
     }
 
     /** Closes the tier. A sweep that is due runs before, for at most 2 s. */

@@ -61,7 +61,8 @@ public final class PrivateSubdirectory {
         }
     }
 
-    private static boolean isWritableByOthers(Path directory) throws IOException {
+    /** Returns whether a path is a directory that others can write. */
+    static boolean isWritableByOthers(Path directory) throws IOException {
         PosixFileAttributeView view = Files.getFileAttributeView(
                 directory, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
         if (view == null || !view.readAttributes().isDirectory()) {

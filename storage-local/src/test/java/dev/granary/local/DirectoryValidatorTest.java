@@ -175,7 +175,7 @@ final class DirectoryValidatorTest {
             tier.discard(entry);
             assertThat(tier.load(entry.id())).isHitOf(entry);
             assertTrue(tier.enforceCapacity());
-            assertTrue(tier.statistics().inputOutputErrors() >= 2);
+            assertTrue(tier.inputOutputErrors() >= 2);
         }
         open(directory).close();
     }
@@ -192,7 +192,7 @@ final class DirectoryValidatorTest {
             assertThat(tier.store(entries.entry(300_000))).isStored();
             assertThat(tier.store(entries.entry(600_000))).isFailed();
             assertThat(tier.load(entry.id())).isHitOf(entry);
-            assertEquals(1, tier.statistics().inputOutputErrors());
+            assertEquals(1, tier.inputOutputErrors());
             assertEquals(0, tier.usage().unfinished());
             tier.clear();
             assertThat(tier.store(entries.entry(600_000))).isStored();

@@ -174,7 +174,7 @@ final class FileErrorsTest {
                 assertThat(tier.store(late)).isStored();
                 tier.discard(late);
             }
-            assertTrue(tier.statistics().inputOutputErrors() > COUNT);
+            assertTrue(tier.inputOutputErrors() > COUNT);
         }
         StoreInvariants.check(directory());
     }
@@ -187,9 +187,9 @@ final class FileErrorsTest {
             Path hidden = Objects.requireNonNull(
                     StoreInvariants.file(directory(), all.getFirst().id()).getParent());
             during(Fault.LOOP, hidden, () -> {
-                long errors = tier.statistics().inputOutputErrors();
+                long errors = tier.inputOutputErrors();
                 tier.setCapacity(0);
-                assertEquals(errors, tier.statistics().inputOutputErrors(), "a link is foreign");
+                assertEquals(errors, tier.inputOutputErrors(), "a link is foreign");
             });
             assertThat(tier.load(all.getFirst().id())).isHitOf(all.getFirst());
             long there = all.stream() // ids may begin with the same digits

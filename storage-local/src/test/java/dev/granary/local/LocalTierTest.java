@@ -134,7 +134,6 @@ final class LocalTierTest {
                 try (LocalTier tier = LocalTier.open(config(), replacing, bound -> bound - 1)) {
                     assertThat(tier.load(first.id())).isDamaged();
                     assertEquals(isReplaced, wasAside[0]);
-                    assertEquals(1, tier.statistics().healed());
                 }
                 if (isReplaced) {
                     assertThat(writer.load(newer.id())).isHitOf(newer);
@@ -384,7 +383,7 @@ final class LocalTierTest {
             assertFalse(tier.usage().hasFormerTree());
             assertFalse(Files.exists(former));
             assertEquals("mine", Files.readString(precious));
-            assertEquals(1, tier.statistics().inputOutputErrors(), "v2 is not empty");
+            assertEquals(1, tier.inputOutputErrors(), "v2 is not empty");
             Files.delete(precious);
             Files.createDirectories(former);
             Files.writeString(state, "again");

@@ -152,7 +152,6 @@ final class MultiProcessTest {
                 assertTrue(versions.stream()
                         .anyMatch(each -> each.binaries().equals(read.binaries())));
             }
-            assertEquals(0, reader.statistics().healed());
             assertEquals(0, one.finish() + two.finish());
         }
     }

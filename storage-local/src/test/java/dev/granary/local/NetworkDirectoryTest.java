@@ -63,7 +63,7 @@ final class NetworkDirectoryTest {
             assertTrue(tier.usage().diskBytes() <= 100_000);
             tier.clear();
             assertEquals("Absent", other.request("load there0 10000"));
-            assertEquals(0, tier.statistics().inputOutputErrors());
+            assertEquals(0, tier.inputOutputErrors());
             assertEquals(0, other.finish());
         }
         StoreInvariants.check(directory);

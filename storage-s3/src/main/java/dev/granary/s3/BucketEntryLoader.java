@@ -9,7 +9,6 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.support.Lazy;
 import dev.granary.s3.layout.BucketLayout;
-import dev.granary.s3.pack.BucketAnswer;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
@@ -39,7 +38,7 @@ final class BucketEntryLoader {
      *
      * @param withinDeadline sends the requests; its deadline bounds the call
      */
-    BucketAnswer load(Id id, ObjectStore withinDeadline) {
+    LoadResult load(Id id, ObjectStore withinDeadline) {
         return load(
                 id.target().path(),
                 id.hash(),
@@ -50,17 +49,16 @@ final class BucketEntryLoader {
     /** Reads a listed entry; {@code reading} sends the requests. */
     LoadResult read(EntryCatalog.Listed listed, ObjectStore reading) {
         return load(
-                        listed.namespace(),
-                        listed.hash(),
-                        stored -> layout.target(listed.namespace())
-                                .checkId(
-                                        EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH),
-                                        listed.hash()),
-                        reading)
-                .result();
+                listed.namespace(),
+                listed.hash(),
+                stored -> layout.target(listed.namespace())
+                        .checkId(
+                                EntryFormat.decode(stored, VerificationLevel.CONTENT_HASH),
+                                listed.hash()),
+                reading);
     }
 
-    private BucketAnswer load(
+    private LoadResult load(
             String namespace,
             Sha256 hash,
             Function<MemorySegment, LoadResult> decoder,
@@ -73,9 +71,7 @@ final class BucketEntryLoader {
                                 decoder,
                                 store,
                                 () -> loadUnpacked(namespace, hash, decoder, store))
-                : new BucketAnswer(
-                        loadUnpacked(namespace, hash, decoder, store),
-                        BucketAnswer.Origin.UNPACKED);
+                : loadUnpacked(namespace, hash, decoder, store);
     }
 
     private LoadResult loadUnpacked(

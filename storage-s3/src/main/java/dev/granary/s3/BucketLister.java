@@ -3,9 +3,14 @@ package dev.granary.s3;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.s3.config.S3Location;
 import dev.granary.s3.layout.BucketLayout;
+import dev.granary.s3.layout.TargetLayout;
+import dev.granary.s3.pack.ListedEntrySet;
+import dev.granary.s3.pack.PackIndexReader;
 import dev.granary.s3.pack.PackReader;
-import dev.granary.s3.pack.listing.ListedEntrySet;
-import dev.granary.s3.pack.listing.PackListing;
+import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.format.PackInfo;
+import dev.granary.s3.pack.format.PackLocation;
+import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 
@@ -58,12 +63,35 @@ final class BucketLister {
                     + " targets, the limit of a listing");
         }
         for (String namespace : withHead) {
-            new PackListing(
-                            store,
-                            packSettings.keys(namespace),
-                            packSettings.indexCache(namespace),
-                            packSettings.register(store, namespace))
-                    .list(listed, packWrittenMillis, visitor);
+            for (PackInfo pack : packSettings.register(store, namespace).packs()) {
+                list(pack, packSettings.keys(namespace), visitor);
+            }
+        }
+    }
+
+    /**
+     * Lists the entries of a pack that were not listed before; a missing or damaged pack has none.
+     */
+    private void list(PackInfo pack, TargetLayout keys, Consumer<EntryCatalog.Listed> visitor)
+            throws IOException {
+        String key = keys.pack(pack.name());
+        long written = packWrittenMillis.getOrDefault(key, 0L);
+        switch (PackIndexReader.read(
+                pack, keys, packSettings.indexCache(keys.namespace()), store)) {
+            case PackIndexReader.IndexResult.Ok(PackIndex index) -> {
+                if (written == 0 && !(store.head(key) instanceof HeadResult.Found)) {
+                    return; // the index came from the local cache
+                }
+                for (PackLocation location : index.locations()) {
+                    if (listed.add(keys.namespace(), location.id())) {
+                        visitor.accept(new EntryCatalog.Listed(
+                                keys.namespace(), location.id(), location.length(), written));
+                    }
+                }
+            }
+            case PackIndexReader.IndexResult.Lost _ -> {}
+            case PackIndexReader.IndexResult.Unavailable(String cause) ->
+                throw new IOException("The index of a pack cannot be read: " + cause);
         }
     }
 

@@ -17,7 +17,6 @@ import dev.granary.s3.config.CredentialSources;
 import dev.granary.s3.config.S3Access;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.layout.BucketLayout;
-import dev.granary.s3.pack.BucketAnswer;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.probe.BucketDiagnostics;
 import dev.granary.s3.probe.CapabilityProbe;
@@ -25,7 +24,6 @@ import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.probe.ServerCapabilities;
 import dev.granary.s3.publish.EntryPublisher;
 import dev.granary.s3.resilience.ExpiringSet;
-import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ObjectStore;
@@ -41,7 +39,6 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
@@ -69,7 +66,6 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
 
     private final S3Config config;
     private final BucketLayout layout;
-    private final RequestCounters counters = new RequestCounters();
     private final ResilientObjectStore store;
     private final ServerCapabilities capabilities;
     private final PackReader.Settings packSettings;
@@ -79,27 +75,17 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final ExpiringSet<Sha256> absent;
     private final AtomicBoolean closed = new AtomicBoolean();
     private final RandomGenerator random;
-    private final TrafficCounter traffic;
 
+    /** Opens the tier; {@code transport} opens the transport that counts what it receives. */
     public BucketTier(
             S3Config config,
-            Supplier<ObjectStore> transport,
+            Function<TrafficCounter, ObjectStore> transport,
             Ticker ticker,
             RandomGenerator random) {
-        this(config, transport, ticker, random, new TrafficCounter());
-    }
-
-    private BucketTier(
-            S3Config config,
-            Supplier<ObjectStore> transport,
-            Ticker ticker,
-            RandomGenerator random,
-            TrafficCounter traffic) {
         this.config = config;
         this.random = random;
-        this.traffic = traffic;
         this.layout = new BucketLayout(config.location());
-        this.store = new ResilientObjectStore(transport, config, ticker, counters, traffic);
+        this.store = new ResilientObjectStore(transport, config, ticker);
         this.capabilities = new ServerCapabilities(
                 config,
                 layout,
@@ -116,19 +102,17 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 config.loadDeadline().minus(config.connection().requestTimeout())));
         this.loader = new BucketEntryLoader(layout, !config.refreshInterval().isZero(), packs);
         this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), ticker);
-        this.publisher = new EntryPublisher(store, config.retention(), counters, ticker, random);
+        this.publisher = new EntryPublisher(store, config.retention(), ticker, random);
     }
 
     /** Opens the tier. Sends no request and loads no client library before the first use. */
     public static BucketTier open(S3Config config) {
         Lazy<SecureRandom> random = new Lazy<>(SecureRandom::new);
-        TrafficCounter traffic = new TrafficCounter();
         return new BucketTier(
                 config,
-                () -> ObjectStoreFactory.open(config, traffic),
+                traffic -> ObjectStoreFactory.open(config, traffic),
                 Ticker.SYSTEM,
-                () -> random.get().nextLong(),
-                traffic);
+                () -> random.get().nextLong());
     }
 
     /**
@@ -167,20 +151,11 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
             return LoadResult.ABSENT;
         }
         long mark = absent.mark();
-        LoadResult result = loader.load(id, requests).result();
+        LoadResult result = loader.load(id, requests);
         if (result instanceof LoadResult.Absent) {
             absent.add(hash, mark);
         }
         return result;
-    }
-
-    /**
-     * Loads an entry as {@link #load} does, for tools: with the origin of the result, and even if
-     * the id was absent a moment ago. Changes nothing in the bucket.
-     */
-    public BucketAnswer loadWithOrigin(Id id) {
-        requireOpen();
-        return loader.load(id, store.withinDeadline());
     }
 
     @Override
@@ -208,7 +183,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         boolean hasPacks = !config.refreshInterval().isZero();
         BucketEntryLoader uncached = new BucketEntryLoader(
                 layout, hasPacks, new Lazy<>(() -> packs.get().uncached()));
-        return id -> uncached.load(id, store.withinDeadline()).result();
+        return id -> uncached.load(id, store.withinDeadline());
     }
 
     /**
@@ -293,19 +268,12 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
 
     /** Returns the counter of bytes between this process and the bucket, for progress displays. */
     public TrafficCounter traffic() {
-        return traffic;
+        return store.traffic();
     }
 
     /** Returns the counters and the state of this tier. Sends nothing. */
     public BucketTierStatistics statistics() {
-        return new BucketTierStatistics(
-                counters.requests(),
-                counters.retries.sum(),
-                counters.unsent.sum(),
-                store.breaker(),
-                store.breakerOpenings(),
-                counters.refreshes(),
-                capabilities.peek());
+        return store.statistics();
     }
 
     /**

@@ -32,7 +32,7 @@ class BucketListerTest {
     private final TestEntries entries = new TestEntries("BucketListerTest");
     private final BucketTier tier = new BucketTier(
             S3Config.builder("bucket").build(),
-            () -> packs.store,
+            _ -> packs.store,
             new TestTicker(),
             TestSeed.random("BucketListerTest"));
     private final Entry one = entries.entry(100);

@@ -44,7 +44,7 @@ class BucketTierPacksTest {
     private final Entry two = entries.entry(200);
 
     private BucketTier tier() {
-        return new BucketTier(config, () -> store, ticker, TestSeed.random("BucketTierPacksTest"));
+        return new BucketTier(config, _ -> store, ticker, TestSeed.random("BucketTierPacksTest"));
     }
 
     private LoadResult load(Id id) {
@@ -167,7 +167,7 @@ class BucketTierPacksTest {
         packs.publish(one);
         BucketTier without = new BucketTier(
                 S3Config.builder("bucket").refreshInterval(Duration.ZERO).build(),
-                () -> store,
+                _ -> store,
                 ticker,
                 TestSeed.random("withoutPacks"));
         store.newRequests();

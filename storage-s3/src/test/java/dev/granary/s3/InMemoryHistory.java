@@ -54,7 +54,7 @@ final class InMemoryHistory {
 
     /** A tier, its entries to store, and its results. */
     private final class Machine {
-        private final BucketTier tier = new BucketTier(config, () -> store, ticker, random.split());
+        private final BucketTier tier = new BucketTier(config, _ -> store, ticker, random.split());
         private final List<Entry> entries = new ArrayList<>();
         private final Set<Id> knownDamage = new HashSet<>();
     }

@@ -64,11 +64,11 @@ class LifecycleDeletionTest {
             for (int i = 0; i < 3; i++) {
                 tiers.add(tier());
             }
-            packed = new BulkBucket(config, () -> store, ticker, new Random(random.nextLong()));
+            packed = new BulkBucket(config, _ -> store, ticker, new Random(random.nextLong()));
         }
 
         BucketTier tier() {
-            return new BucketTier(config, () -> store, ticker, new Random(random.nextLong()));
+            return new BucketTier(config, _ -> store, ticker, new Random(random.nextLong()));
         }
 
         void run() {

@@ -57,7 +57,7 @@ class OutageTest {
                 .build();
         return new BucketTier(
                 config,
-                () -> ObjectStoreFactory.open(config),
+                _ -> ObjectStoreFactory.open(config),
                 ticker,
                 TestSeed.random("OutageTest"));
     }

@@ -16,7 +16,6 @@ import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
-import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.GetResult;
@@ -238,10 +237,7 @@ class RawResponseTest {
                 "302 Found", "Location: http://127.0.0.1:1/sign-in\r\n", ""));
         S3Config config = config(client).build().forPacks();
         try (ResilientObjectStore store = new ResilientObjectStore(
-                () -> ObjectStoreFactory.open(config),
-                config,
-                Ticker.SYSTEM,
-                new RequestCounters())) {
+                _ -> ObjectStoreFactory.open(config), config, Ticker.SYSTEM)) {
             StoreFailure failure = assertThat(store.get("key", 10)).isUnavailable();
             assertEquals("302 redirect, which is not followed", failure.toString());
             assertEquals(1, server.requests());

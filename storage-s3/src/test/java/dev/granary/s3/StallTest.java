@@ -16,7 +16,6 @@ import dev.granary.s3.aws.AwsTransport;
 import dev.granary.s3.config.S3ClientLibrary;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.minio.MinioTransport;
-import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
 import dev.granary.s3.store.ConnectionSettings;
@@ -230,7 +229,6 @@ class StallTest {
     @DisplayName("a bucket is quiet while a request waits for it, and never without one")
     void quiet(S3ClientLibrary client) throws Exception {
         S3Config config = config(client, LONG);
-        TrafficCounter traffic = new TrafficCounter();
         CountDownLatch received = new CountDownLatch(1);
         CountDownLatch reply = new CountDownLatch(1);
         server.reply(out -> {
@@ -239,12 +237,11 @@ class StallTest {
             RawHttpServer.response("200 OK", "ETag: \"e\"\r\n", "12345").reply(out);
         });
         try (ResilientObjectStore store = new ResilientObjectStore(
-                        () -> ObjectStoreFactory.open(config, traffic),
+                        traffic -> ObjectStoreFactory.open(config, traffic),
                         config,
-                        Ticker.SYSTEM,
-                        new RequestCounters(),
-                        traffic);
+                        Ticker.SYSTEM);
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            TrafficCounter traffic = store.traffic();
             assertEquals(Duration.ZERO, traffic.quiet());
             Future<GetResult> result = threads.submit(() -> store.get("key", 10));
             received.await();
@@ -296,13 +293,8 @@ class StallTest {
                 "<Error><Code>NoSuchKey</Code></Error>");
         server.replyToEach(_ -> count.incrementAndGet() <= 100 ? well : server.silence());
         S3Config config = config(client, Duration.ofMillis(500)).forPacks();
-        TrafficCounter traffic = new TrafficCounter();
         try (ResilientObjectStore store = new ResilientObjectStore(
-                () -> ObjectStoreFactory.open(config, traffic),
-                config,
-                Ticker.SYSTEM,
-                new RequestCounters(),
-                traffic)) {
+                traffic -> ObjectStoreFactory.open(config, traffic), config, Ticker.SYSTEM)) {
             for (int i = 0; i < 100; i++) {
                 assertThat(store.get("key", 10)).isAbsent();
             }
@@ -310,7 +302,7 @@ class StallTest {
                 assertThat(store.get("key", 10)).isUnavailable();
             }
             assertEquals(106, server.requests());
-            assertEquals(BucketTierStatistics.Breaker.OPEN, store.breaker());
+            assertEquals(BucketTierStatistics.Breaker.OPEN, store.statistics().breaker());
         }
     }
 }

@@ -8,7 +8,6 @@ import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.pack.PackInspector;
 import dev.granary.s3.pack.PackReader;
 import dev.granary.s3.probe.CapabilityMarker;
-import dev.granary.s3.probe.ConditionalDeleteSupport;
 import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectStore;
 
@@ -57,8 +56,8 @@ public final class TestProcess implements AutoCloseable {
                 environment.pause().accept(duration);
             }
         };
-        this.tier = new BucketTier(config, () -> store, ticker, environment.random());
-        this.packed = new BulkBucket(config, () -> store, ticker, environment.random());
+        this.tier = new BucketTier(config, _ -> store, ticker, environment.random());
+        this.packed = new BulkBucket(config, _ -> store, ticker, environment.random());
         this.layout = new BucketLayout(config.location());
         PackInspector.control(packs(tier), environment.wallMillis(), environment.behind());
     }
@@ -95,10 +94,8 @@ public final class TestProcess implements AutoCloseable {
 
     /** Returns the body of a marker with these capabilities. */
     public static byte[] marker(S3Config config, ConditionalWriteSupport writes) {
-        ConditionalDeleteSupport deletion = writes == ConditionalWriteSupport.FULL
-                ? ConditionalDeleteSupport.HONOURED
-                : ConditionalDeleteSupport.NOT_HONOURED;
-        return CapabilityMarker.known(config, new CapabilityMarker.Verdict(writes, deletion), 0)
+        boolean isFull = writes == ConditionalWriteSupport.FULL;
+        return CapabilityMarker.known(config, new CapabilityMarker.Verdict(writes, isFull), 0)
                 .json();
     }
 

@@ -103,7 +103,7 @@ public final class EvictCommand extends OutputCommand {
             }
             report.print();
             // the log has the reason of a failure
-            return tier.statistics().inputOutputErrors() == 0 ? 0 : 1;
+            return tier.inputOutputErrors() == 0 ? 0 : 1;
         }
     }
 

@@ -62,7 +62,7 @@ public record Warming(
             BulkEntryReader.UnpackedEntries unpacked,
             ObjLongConsumer<EntryCopier> progress)
             throws IOException, InterruptedException {
-        long evicted = local.statistics().evictions();
+        long evicted = local.evictions();
         AtomicLong room = new AtomicLong(local.capacityBytes());
         Set<Sha256> present = contents(local, namespace, room);
         BulkEntryReader reader = bucket.bulkReader(namespace);
@@ -76,7 +76,7 @@ public record Warming(
                 plan.present() + copier.present(),
                 plan.unpackedEntries(),
                 plan.unlisted(),
-                bucket.requests().total(),
+                bucket.statistics().requests().total(),
                 displaced(local, room, evicted));
     }
 
@@ -87,7 +87,7 @@ public record Warming(
             String namespace,
             ObjLongConsumer<EntryCopier> progress)
             throws IOException, InterruptedException {
-        long evicted = local.statistics().evictions();
+        long evicted = local.evictions();
         AtomicLong room = new AtomicLong(local.capacityBytes());
         Set<Sha256> present = contents(local, namespace, room);
         DirectoryPlace place = Places.of(shared);
@@ -132,7 +132,7 @@ public record Warming(
         if (room.get() < 0) {
             local.enforceCapacity(); // the count needs the end of each sweep
         }
-        return local.statistics().evictions() - evictedBefore;
+        return local.evictions() - evictedBefore;
     }
 
     /** Returns the bytes of a file with the entry, and at most two blocks more. */

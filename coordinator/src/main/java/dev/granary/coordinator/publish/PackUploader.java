@@ -11,6 +11,7 @@ import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.pack.PackPublisher;
+import dev.granary.s3.statistics.BucketTierStatistics;
 
 import org.jspecify.annotations.Nullable;
 
@@ -93,11 +94,12 @@ public final class PackUploader implements EntryUploader {
 
     @Override
     public LayerStatistics addTo(LayerStatistics layer) {
+        BucketTierStatistics sent = packed.statistics();
         return layer.plus(
-                packed.requests().total(),
-                packed.retries(),
-                packed.breakerOpenings(),
-                Breaker.valueOf(packed.breaker().name()),
+                sent.requests().total(),
+                sent.retries(),
+                sent.breakerOpenings(),
+                Breaker.valueOf(sent.breaker().name()),
                 packed.traffic().quiet());
     }
 

@@ -180,7 +180,7 @@ final class CrashChildProcess {
     }
 
     private void reportEvictions() throws IOException {
-        long now = tier.statistics().evictions();
+        long now = tier.evictions();
         if (now > evictions) {
             evictions = now;
             report(AcknowledgedWrites.EVICTED, now);

@@ -165,8 +165,8 @@ final class PostCrashCheck {
         if (tier.usage().diskBytes() > capacity) {
             report(Kind.OVER_CAPACITY, 1, tier.usage() + " after the sweep");
         }
-        if (mode == CrashMode.KEEP && tier.statistics().evictions() != 0) {
-            report(Kind.LOST, tier.statistics().evictions(), "evicted");
+        if (mode == CrashMode.KEEP && tier.evictions() != 0) {
+            report(Kind.LOST, tier.evictions(), "evicted");
         }
         tier.setCapacity(mode.capacity());
     }

@@ -15,6 +15,7 @@ import dev.granary.s3.transport.ResponseClassifier;
 import org.jspecify.annotations.Nullable;
 
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
+import software.amazon.awssdk.awscore.exception.AwsErrorDetails;
 import software.amazon.awssdk.core.SdkResponse;
 import software.amazon.awssdk.core.sync.RequestBody;
 import software.amazon.awssdk.core.sync.ResponseTransformer;
@@ -22,6 +23,7 @@ import software.amazon.awssdk.http.ContentStreamProvider;
 import software.amazon.awssdk.http.SdkHttpClient;
 import software.amazon.awssdk.http.SdkHttpResponse;
 import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.model.DeleteObjectRequest;
 import software.amazon.awssdk.services.s3.model.GetObjectRequest;
 import software.amazon.awssdk.services.s3.model.GetObjectResponse;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
@@ -35,10 +37,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
+import java.util.function.Function;
 
 /**
  * One bucket through the AWS SDK's synchronous client. Every exception becomes a result, including
@@ -128,14 +129,11 @@ final class AwsStore implements ObjectStore {
     private GetResult read(GetObjectRequest request, long limit, Reader reader) {
         try {
             return client.getObject(request, bounded(limit, reader));
-        } catch (S3Exception e) {
-            if (ResponseClassifier.isAbsent(e.statusCode(), code(e))) {
-                return new GetResult.Absent(date(e));
-            }
-            return new GetResult.Unavailable(
-                    ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
         } catch (RuntimeException e) {
-            return new GetResult.Unavailable(ResponseClassifier.failure(e));
+            StoreFailure failure = failure(e);
+            return ResponseClassifier.isAbsent(failure)
+                    ? new GetResult.Absent(date(e))
+                    : new GetResult.Unavailable(failure);
         }
     }
 
@@ -167,73 +165,58 @@ final class AwsStore implements ObjectStore {
                 return new HeadResult.Unavailable(ResponseClassifier.withoutLength());
             }
             return new HeadResult.Found(length, unquoted(answer.eTag()), dates(answer));
-        } catch (S3Exception e) {
-            if (ResponseClassifier.isAbsent(e.statusCode(), code(e))) {
-                return HeadResult.ABSENT;
-            }
-            return new HeadResult.Unavailable(
-                    ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
         } catch (RuntimeException e) {
-            return new HeadResult.Unavailable(ResponseClassifier.failure(e));
+            StoreFailure failure = failure(e);
+            return ResponseClassifier.isAbsent(failure)
+                    ? HeadResult.ABSENT
+                    : new HeadResult.Unavailable(failure);
         }
     }
 
     @Override
     public WriteResult put(String key, byte[] body) {
-        return write(
-                () -> ResponseClassifier.written(
-                        unquoted(client.putObject(request(key, body).build(), content(body))
-                                .eTag())),
-                ResponseClassifier::plainWrite);
+        return put(request(key, body), body, ResponseClassifier::plainWrite);
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body) {
-        return write(() -> ResponseClassifier.written(unquoted(
-                client.putObject(request(key, body).ifNoneMatch("*").build(), content(body))
-                        .eTag())));
+        return put(request(key, body).ifNoneMatch("*"), body, ResponseClassifier::write);
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
-        return write(() -> ResponseClassifier.written(
-                unquoted(client.putObject(request(key, body).ifMatch(etag).build(), content(body))
-                        .eTag())));
+        return put(request(key, body).ifMatch(etag), body, ResponseClassifier::write);
+    }
+
+    private WriteResult put(
+            PutObjectRequest.Builder request,
+            byte[] body,
+            Function<StoreFailure, WriteResult> refusal) {
+        try {
+            return ResponseClassifier.written(
+                    unquoted(client.putObject(request.build(), content(body)).eTag()));
+        } catch (RuntimeException e) {
+            return refusal.apply(failure(e));
+        }
     }
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
-        return write(() -> {
-            client.deleteObject(request -> request.bucket(bucket).key(key).ifMatch(etag));
-            return DELETED;
-        });
+        return delete(request -> request.bucket(bucket).key(key).ifMatch(etag));
     }
 
     @Override
     public WriteResult delete(String key) {
-        WriteResult result = write(() -> {
-            client.deleteObject(request -> request.bucket(bucket).key(key));
-            return DELETED;
-        });
+        WriteResult result = delete(request -> request.bucket(bucket).key(key));
         return result instanceof WriteResult.PreconditionFailed ? DELETED : result;
     }
 
-    /** Conversion of a server's refusal to a result. */
-    private interface Refusal {
-        WriteResult result(int status, String code, String message);
-    }
-
-    private static WriteResult write(Supplier<WriteResult> request) {
-        return write(request, ResponseClassifier::write);
-    }
-
-    private static WriteResult write(Supplier<WriteResult> request, Refusal refusal) {
+    private WriteResult delete(Consumer<DeleteObjectRequest.Builder> request) {
         try {
-            return request.get();
-        } catch (S3Exception e) {
-            return refusal.result(e.statusCode(), code(e), text(e));
+            client.deleteObject(request);
+            return DELETED;
         } catch (RuntimeException e) {
-            return WriteResult.failed(ResponseClassifier.failure(e));
+            return ResponseClassifier.write(failure(e));
         }
     }
 
@@ -251,11 +234,8 @@ final class AwsStore implements ObjectStore {
                         .prefix(prefix)
                         .continuationToken(next)
                         .build());
-            } catch (S3Exception e) {
-                return new ListResult.Unavailable(
-                        ResponseClassifier.failure(e.statusCode(), code(e), text(e)));
             } catch (RuntimeException e) {
-                return new ListResult.Unavailable(ResponseClassifier.failure(e));
+                return new ListResult.Unavailable(failure(e));
             }
             // the SDK parses any response with status 200 as an empty listing
             if (page.isTruncated() == null) {
@@ -318,13 +298,13 @@ final class AwsStore implements ObjectStore {
                 http.firstMatchingHeader("Date").orElse(null));
     }
 
-    private static long date(S3Exception e) {
-        return e.awsErrorDetails() == null || e.awsErrorDetails().sdkHttpResponse() == null
+    private static long date(RuntimeException thrown) {
+        AwsErrorDetails details = details(thrown);
+        return details == null || details.sdkHttpResponse() == null
                 ? 0
                 : ServerTimestamps.ofHeaders(
                                 null,
-                                e.awsErrorDetails()
-                                        .sdkHttpResponse()
+                                details.sdkHttpResponse()
                                         .firstMatchingHeader("Date")
                                         .orElse(null))
                         .nowMillis();
@@ -334,14 +314,17 @@ final class AwsStore implements ObjectStore {
         return etag == null ? "" : etag.replace("\"", "");
     }
 
-    private static String code(S3Exception e) {
-        return e.awsErrorDetails() == null
-                ? ""
-                : Objects.requireNonNullElse(e.awsErrorDetails().errorCode(), "");
+    private static StoreFailure failure(RuntimeException thrown) {
+        AwsErrorDetails details = details(thrown);
+        return thrown instanceof S3Exception answer
+                ? ResponseClassifier.failure(
+                        answer.statusCode(),
+                        details == null ? null : details.errorCode(),
+                        details == null ? null : details.errorMessage())
+                : ResponseClassifier.failure(thrown);
     }
 
-    private static String text(S3Exception e) {
-        String text = e.awsErrorDetails() == null ? null : e.awsErrorDetails().errorMessage();
-        return text == null ? ResponseClassifier.withoutMessage(e.statusCode()) : text;
+    private static @Nullable AwsErrorDetails details(RuntimeException thrown) {
+        return thrown instanceof S3Exception answer ? answer.awsErrorDetails() : null;
     }
 }

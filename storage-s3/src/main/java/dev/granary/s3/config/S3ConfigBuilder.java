@@ -11,39 +11,31 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /** Builder of the {@linkplain S3Config settings} of a bucket tier. Not thread-safe. */
-public final class S3ConfigBuilder implements Cloneable {
-    S3Location location;
-    S3ClientLibrary client = S3ClientLibrary.AWS;
-    S3Access access = S3Access.READ_WRITE;
-    Optional<URI> endpoint = Optional.empty();
-    Optional<String> region = Optional.empty();
-    Optional<Supplier<ConnectionSettings.Credentials>> credentials = Optional.empty();
-    int maxConnections = 64;
-    Duration connectTimeout = Duration.ofSeconds(2);
-    Duration requestTimeout = S3Config.DEFAULT_REQUEST_TIMEOUT;
-    Duration stallTimeout = Duration.ofSeconds(3);
-    Duration loadDeadline = S3Config.DEFAULT_LOAD_DEADLINE;
-    Duration slowCall = Duration.ofSeconds(3);
-    Duration breakerPause = Duration.ofSeconds(30);
-    Duration absentMemory = Duration.ofSeconds(5);
-    int readAttempts = 3;
-    Duration retryPause = Duration.ofMillis(50);
-    Duration refreshInterval = Duration.ofMinutes(1);
-    Optional<Path> packIndexCache = Optional.empty();
-    Duration retention = Duration.ofDays(90);
-    String producer = "granary";
+public final class S3ConfigBuilder {
+    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
+    private static final int READ_ATTEMPTS = 3;
+    private static final Duration RETRY_PAUSE = Duration.ofMillis(50);
+
+    private S3Location location;
+    private S3ClientLibrary client = S3ClientLibrary.AWS;
+    private S3Access access = S3Access.READ_WRITE;
+    private Optional<URI> endpoint = Optional.empty();
+    private Optional<String> region = Optional.empty();
+    private Optional<Supplier<ConnectionSettings.Credentials>> credentials = Optional.empty();
+    private int maxConnections = 64;
+    private Duration requestTimeout = S3Config.DEFAULT_REQUEST_TIMEOUT;
+    private Duration stallTimeout = Duration.ofSeconds(3);
+    private Duration loadDeadline = S3Config.DEFAULT_LOAD_DEADLINE;
+    private Duration slowCall = Duration.ofSeconds(3);
+    private Duration breakerPause = Duration.ofSeconds(30);
+    private Duration absentMemory = Duration.ofSeconds(5);
+    private Duration refreshInterval = Duration.ofMinutes(1);
+    private Optional<Path> packIndexCache = Optional.empty();
+    private Duration retention = Duration.ofDays(90);
+    private String producer = "granary";
 
     S3ConfigBuilder(S3Location location) {
         this.location = location;
-    }
-
-    /** Returns a copy; all settings are immutable. */
-    S3ConfigBuilder copy() {
-        try {
-            return (S3ConfigBuilder) clone();
-        } catch (CloneNotSupportedException e) {
-            throw new AssertionError(e);
-        }
     }
 
     /**
@@ -132,12 +124,6 @@ public final class S3ConfigBuilder implements Cloneable {
         return this;
     }
 
-    /** Sets the longest time to connect; default 2 s. */
-    public S3ConfigBuilder connectTimeout(Duration timeout) {
-        this.connectTimeout = positive(timeout, "connect timeout");
-        return this;
-    }
-
     /** Sets the longest time of one request, including its body; default 8 s. */
     public S3ConfigBuilder requestTimeout(Duration timeout) {
         this.requestTimeout = positive(timeout, "request timeout");
@@ -182,11 +168,7 @@ public final class S3ConfigBuilder implements Cloneable {
      * Sets the time for which the absence of an entry is cached; default 5 s. Zero disables that.
      */
     public S3ConfigBuilder absentMemory(Duration memory) {
-        if (memory.isNegative()) {
-            throw new IllegalArgumentException(
-                    "The absent memory must be zero or more, not " + memory);
-        }
-        this.absentMemory = memory;
+        this.absentMemory = notNegative(memory, "absent memory");
         return this;
     }
 
@@ -195,11 +177,7 @@ public final class S3ConfigBuilder implements Cloneable {
      * minute. Zero disables packs: only unpacked entries are read.
      */
     public S3ConfigBuilder refreshInterval(Duration interval) {
-        if (interval.isNegative()) {
-            throw new IllegalArgumentException(
-                    "The refresh interval must be zero or more, not " + interval);
-        }
-        this.refreshInterval = interval;
+        this.refreshInterval = notNegative(interval, "refresh interval");
         return this;
     }
 
@@ -217,11 +195,7 @@ public final class S3ConfigBuilder implements Cloneable {
      * rewrites an existing entry that is older than half of it. Zero disables that.
      */
     public S3ConfigBuilder retention(Duration retention) {
-        if (retention.isNegative()) {
-            throw new IllegalArgumentException(
-                    "The retention must be zero or more, not " + retention);
-        }
-        this.retention = retention;
+        this.retention = notNegative(retention, "retention");
         return this;
     }
 
@@ -245,7 +219,38 @@ public final class S3ConfigBuilder implements Cloneable {
                     + ") must not be below the request timeout (" + requestTimeout
                     + "): lower the request timeout too");
         }
-        return new S3Config(this);
+        ConnectionSettings connection = new ConnectionSettings(
+                location.bucket(),
+                endpoint,
+                region,
+                credentials,
+                maxConnections,
+                CONNECT_TIMEOUT,
+                requestTimeout,
+                stallTimeout.compareTo(requestTimeout) < 0 ? stallTimeout : requestTimeout);
+        return new S3Config(
+                location,
+                client,
+                access,
+                connection,
+                loadDeadline,
+                slowCall,
+                breakerPause,
+                absentMemory,
+                READ_ATTEMPTS,
+                RETRY_PAUSE,
+                refreshInterval,
+                packIndexCache,
+                retention,
+                producer);
+    }
+
+    private static Duration notNegative(Duration value, String name) {
+        if (value.isNegative()) {
+            throw new IllegalArgumentException(
+                    "The " + name + " must be zero or more, not " + value);
+        }
+        return value;
     }
 
     private static Duration positive(Duration value, String name) {

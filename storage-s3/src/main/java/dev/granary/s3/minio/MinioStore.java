@@ -23,7 +23,9 @@ import io.minio.StatObjectArgs;
 import io.minio.StatObjectResponse;
 import io.minio.credentials.Provider;
 import io.minio.errors.ErrorResponseException;
+import io.minio.errors.InvalidResponseException;
 import io.minio.errors.MinioException;
+import io.minio.errors.ServerException;
 import io.minio.messages.Item;
 import io.minio.messages.ListBucketResultV2;
 
@@ -43,12 +45,17 @@ import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** One bucket through the MinIO client. */
 final class MinioStore implements ObjectStore {
     private static final WriteResult DELETED = new WriteResult.Done("");
 
     private static final int LARGE_BYTES = 1 << 20;
+
+    /** The client reports the status of a response that is not XML only in its message. */
+    private static final Pattern STATUS_IN_MESSAGE = Pattern.compile("[Rr]esponse code: (\\d{3})");
 
     private final Function<Duration, MinioClient> clients; // by the limit of a call
     private final MinioClient client;
@@ -138,14 +145,11 @@ final class MinioStore implements ObjectStore {
             return bytes == null
                     ? new GetResult.TooLarge(limit)
                     : new GetResult.Found(bytes, unquoted(headers.get("ETag")), dates(headers));
-        } catch (MinioException e) {
-            MinioErrorResponse response = MinioErrorResponse.of(e);
-            return response.isAbsent()
+        } catch (MinioException | IOException | RuntimeException e) {
+            StoreFailure failure = failure(e);
+            return ResponseClassifier.isAbsent(failure)
                     ? new GetResult.Absent(date(e))
-                    : new GetResult.Unavailable(response.failure());
-        } catch (IOException
-                | RuntimeException e) { // the client does not wrap exceptions of its parts
-            return new GetResult.Unavailable(ResponseClassifier.failure(e));
+                    : new GetResult.Unavailable(failure);
         }
     }
 
@@ -159,86 +163,72 @@ final class MinioStore implements ObjectStore {
             }
             return new HeadResult.Found(
                     response.size(), unquoted(response.etag()), dates(response.headers()));
-        } catch (MinioException e) {
-            MinioErrorResponse response = MinioErrorResponse.of(e);
-            return response.isAbsent()
+        } catch (MinioException | RuntimeException e) {
+            StoreFailure failure = failure(e);
+            return ResponseClassifier.isAbsent(failure)
                     ? HeadResult.ABSENT
-                    : new HeadResult.Unavailable(response.failure());
-        } catch (RuntimeException e) { // the client does not wrap exceptions of its parts
-            return new HeadResult.Unavailable(ResponseClassifier.failure(e));
+                    : new HeadResult.Unavailable(failure);
         }
     }
 
     @Override
     public WriteResult put(String key, byte[] body) {
-        return write(putRequest(key, body, Map.of()), MinioErrorResponse::plainWrite);
+        return put(key, body, Map.of(), ResponseClassifier::plainWrite);
     }
 
     @Override
     public WriteResult putIfAbsent(String key, byte[] body) {
-        return write(
-                putRequest(key, body, Map.of("If-None-Match", "*")), MinioErrorResponse::write);
+        return put(key, body, Map.of("If-None-Match", "*"), ResponseClassifier::write);
     }
 
     @Override
     public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
-        return write(putRequest(key, body, Map.of("If-Match", etag)), MinioErrorResponse::write);
+        return put(key, body, Map.of("If-Match", etag), ResponseClassifier::write);
     }
 
-    private Request putRequest(String key, byte[] body, Map<String, String> condition) {
+    private WriteResult put(
+            String key,
+            byte[] body,
+            Map<String, String> condition,
+            Function<StoreFailure, WriteResult> refusal) {
         MinioClient sender = body.length < LARGE_BYTES
                 ? client
                 : clients.apply(connection.putTimeout(body.length));
-        return () -> ResponseClassifier.written(unquoted(sender.putObject(PutObjectArgs.builder()
-                        .bucket(bucket)
-                        .object(key)
-                        .data(body, body.length)
-                        .contentType("application/octet-stream")
-                        .extraHeaders(condition)
-                        .build())
-                .etag()));
+        try {
+            return ResponseClassifier.written(unquoted(sender.putObject(PutObjectArgs.builder()
+                            .bucket(bucket)
+                            .object(key)
+                            .data(body, body.length)
+                            .contentType("application/octet-stream")
+                            .extraHeaders(condition)
+                            .build())
+                    .etag()));
+        } catch (MinioException | RuntimeException e) {
+            return refusal.apply(failure(e));
+        }
     }
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
-        return write(() -> {
-            client.removeObject(RemoveObjectArgs.builder()
-                    .bucket(bucket)
-                    .object(key)
-                    .extraHeaders(Map.of("If-Match", etag))
-                    .build());
-            return DELETED;
-        });
+        return delete(key, Map.of("If-Match", etag));
     }
 
     @Override
     public WriteResult delete(String key) {
-        WriteResult result = write(() -> {
-            client.removeObject(
-                    RemoveObjectArgs.builder().bucket(bucket).object(key).build());
-            return DELETED;
-        });
+        WriteResult result = delete(key, Map.of());
         return result instanceof WriteResult.PreconditionFailed ? DELETED : result;
     }
 
-    /** A write request. */
-    @FunctionalInterface
-    private interface Request {
-        WriteResult send() throws MinioException;
-    }
-
-    private static WriteResult write(Request request) {
-        return write(request, MinioErrorResponse::write);
-    }
-
-    private static WriteResult write(
-            Request request, Function<MinioErrorResponse, WriteResult> refusal) {
+    private WriteResult delete(String key, Map<String, String> condition) {
         try {
-            return request.send();
-        } catch (MinioException e) {
-            return refusal.apply(MinioErrorResponse.of(e));
-        } catch (RuntimeException e) { // the client does not wrap exceptions of its parts
-            return WriteResult.failed(ResponseClassifier.failure(e));
+            client.removeObject(RemoveObjectArgs.builder()
+                    .bucket(bucket)
+                    .object(key)
+                    .extraHeaders(condition)
+                    .build());
+            return DELETED;
+        } catch (MinioException | RuntimeException e) {
+            return ResponseClassifier.write(failure(e));
         }
     }
 
@@ -259,10 +249,8 @@ final class MinioStore implements ObjectStore {
                 next = response.isTruncated()
                         ? Objects.requireNonNullElse(response.nextContinuationToken(), "")
                         : null;
-            } catch (MinioException e) {
-                return new ListResult.Unavailable(MinioErrorResponse.of(e).failure());
-            } catch (RuntimeException e) { // the client does not wrap exceptions of its parts
-                return new ListResult.Unavailable(ResponseClassifier.failure(e));
+            } catch (MinioException | RuntimeException e) {
+                return new ListResult.Unavailable(failure(e));
             }
             page.forEach(visitor);
             count += page.size();
@@ -317,7 +305,27 @@ final class MinioStore implements ObjectStore {
         return ServerTimestamps.ofHeaders(headers.get("Last-Modified"), headers.get("Date"));
     }
 
-    private static long date(MinioException thrown) {
+    /** Returns the failure of a request; the client does not wrap exceptions of its parts. */
+    private static StoreFailure failure(Exception thrown) {
+        return switch (thrown) {
+            case ErrorResponseException answer ->
+                ResponseClassifier.failure(
+                        answer.response().code(),
+                        answer.errorResponse().code(),
+                        answer.errorResponse().message());
+            case ServerException answer ->
+                ResponseClassifier.failure(answer.statusCode(), null, null);
+            case InvalidResponseException answer -> {
+                Matcher status = STATUS_IN_MESSAGE.matcher(String.valueOf(answer.getMessage()));
+                yield status.find()
+                        ? ResponseClassifier.failure(Integer.parseInt(status.group(1)), null, null)
+                        : ResponseClassifier.failure(answer);
+            }
+            default -> ResponseClassifier.failure(thrown);
+        };
+    }
+
+    private static long date(Exception thrown) {
         return thrown instanceof ErrorResponseException answer
                 ? ServerTimestamps.ofHeaders(null, answer.response().header("Date"))
                         .nowMillis()

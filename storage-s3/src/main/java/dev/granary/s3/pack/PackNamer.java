@@ -2,7 +2,6 @@ package dev.granary.s3.pack;
 
 import dev.granary.cache.support.Warnings;
 import dev.granary.s3.layout.ObjectName;
-import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexReader.IndexResult;
 import dev.granary.s3.pack.format.IdBloomFilter;
 import dev.granary.s3.pack.format.PackInfo;
@@ -11,7 +10,6 @@ import dev.granary.s3.register.Head;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.register.SwapResult;
-import dev.granary.s3.store.ObjectStore;
 
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -25,8 +23,6 @@ import java.util.function.Consumer;
  * thread.
  */
 public final class PackNamer {
-    private final ObjectStore store;
-    private final TargetLayout keys;
     private final Register register;
     private final Consumer<String> disproved;
     private boolean isVerified;
@@ -37,10 +33,7 @@ public final class PackNamer {
      * @param disproved called if the server lost the first swap: its conditional writes are not
      *     exact
      */
-    public PackNamer(
-            ObjectStore store, TargetLayout keys, Register register, Consumer<String> disproved) {
-        this.store = store;
-        this.keys = keys;
+    public PackNamer(Register register, Consumer<String> disproved) {
         this.register = register;
         this.disproved = disproved;
     }
@@ -107,7 +100,7 @@ public final class PackNamer {
         } catch (RegisterException e) {
             Warnings.warn(
                     "folds",
-                    "The recent packs of " + keys.namespace() + " cannot be folded: "
+                    "The recent packs of " + register.keys().namespace() + " cannot be folded: "
                             + e.getMessage());
         }
     }
@@ -127,7 +120,8 @@ public final class PackNamer {
     /** Returns a row with its filter, from the index of the pack if the head had no room. */
     private PackInfo filtered(PackInfo row) {
         return row.filter().isEmpty()
-                        && PackIndexReader.read(row, keys, PackIndexCache.NONE, store)
+                        && PackIndexReader.read(
+                                        row, register.keys(), PackIndexCache.NONE, register.store())
                                 instanceof IndexResult.Ok ok
                 ? row.with(Optional.of(IdBloomFilter.of(ok.index())))
                 : row;

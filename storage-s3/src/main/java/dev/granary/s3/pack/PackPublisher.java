@@ -8,16 +8,13 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.format.EntryFormat.WriteAttemptId;
-import dev.granary.cache.support.Ticker;
 import dev.granary.cache.support.Warnings;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackBuilder;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
-import dev.granary.s3.register.ImmutableWriter;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
-import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
 
 import java.lang.foreign.MemorySegment;
@@ -29,7 +26,6 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.random.RandomGenerator;
 
 /**
  * Publisher of entries of one target in packs. An entry is stored when a head names its pack: after
@@ -48,11 +44,8 @@ public final class PackPublisher {
 
     private final TargetLayout keys;
     private final Register register;
-    private final ImmutableWriter writer;
     private final PackNamer namer;
     private final Function<Entry, StoreResult> unpacked;
-    private final RandomGenerator random;
-    private final Ticker ticker;
     private final Map<Sha256, PendingEntry> pending = new LinkedHashMap<>(); // guarded by this
     private PackBuilder open; // guarded by this
     private long openedAt; // guarded by this
@@ -70,21 +63,12 @@ public final class PackPublisher {
      * @param unpacked publishes one entry unpacked
      */
     public PackPublisher(
-            ObjectStore store,
-            TargetLayout keys,
-            Register register,
-            PackNamer namer,
-            Function<Entry, StoreResult> unpacked,
-            RandomGenerator random,
-            Ticker ticker) {
-        this.keys = keys;
+            Register register, PackNamer namer, Function<Entry, StoreResult> unpacked) {
+        this.keys = register.keys();
         this.register = register;
-        this.writer = new ImmutableWriter(store, ticker);
         this.namer = namer;
         this.unpacked = unpacked;
-        this.random = random;
-        this.ticker = ticker;
-        this.open = new PackBuilder(keys.namespace(), random);
+        this.open = new PackBuilder(keys.namespace(), register.random());
     }
 
     /**
@@ -112,14 +96,15 @@ public final class PackPublisher {
                 return true;
             }
             if (open.size() == 0) {
-                openedAt = ticker.nanos();
+                openedAt = register.ticker().nanos();
             }
             open.add(entry.id().hash(), encoded, TimeUnit.NANOSECONDS.convert(entry.compileTime()));
             pending.put(
                     entry.id().hash(),
                     new PendingEntry(encoded.length, new ArrayList<>(List.of(whenDone))));
             if (open.isFull()
-                    || ticker.nanos() - openedAt > TimeUnit.MINUTES.toNanos(INTERVAL_MINUTES)) {
+                    || register.ticker().nanos() - openedAt
+                            > TimeUnit.MINUTES.toNanos(INTERVAL_MINUTES)) {
                 publish();
             }
             return true;
@@ -136,7 +121,7 @@ public final class PackPublisher {
     /** Called with the lock held: other callers of {@code add} wait, which bounds the memory. */
     private void publish() {
         PackBuilder.Pack pack = open.build();
-        open = new PackBuilder(keys.namespace(), random);
+        open = new PackBuilder(keys.namespace(), register.random());
         Map<Sha256, PendingEntry> batch = new LinkedHashMap<>(pending);
         pending.clear();
         try {
@@ -178,7 +163,8 @@ public final class PackPublisher {
             Register.Stored now = register.readOrCreate();
             for (int attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
                 PackInfo info = pack.info(now.head().generation());
-                Optional<StoreFailure> failure = writer.write(keys.pack(info.name()), pack.body());
+                Optional<StoreFailure> failure =
+                        register.writeImmutable(keys.pack(info.name()), pack.body());
                 if (failure.isPresent()) {
                     return Optional.of("the pack could not be written: " + failure.get());
                 }

@@ -137,7 +137,7 @@ public final class PackReader implements AutoCloseable {
      * @param lookupStore sends the requests of this call
      * @param unpacked reads the unpacked entry
      */
-    public BucketAnswer load(
+    public LoadResult load(
             String namespace,
             Sha256 id,
             Function<MemorySegment, LoadResult> decoder,
@@ -151,15 +151,9 @@ public final class PackReader implements AutoCloseable {
     }
 
     private TargetPackReader open(String namespace) {
+        TargetLayout keys = settings.keys(namespace);
         return new TargetPackReader(
-                settings.keys(namespace),
-                new TargetPacks(
-                        store,
-                        settings.keys(namespace),
-                        settings.indexCache(namespace),
-                        schedule,
-                        requests -> settings.register(requests, namespace),
-                        executor));
+                keys, new TargetPacks(store, keys, settings, schedule, executor));
     }
 
     /** Stops the comparison of heads. */

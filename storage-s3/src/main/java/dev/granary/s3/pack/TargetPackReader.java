@@ -38,7 +38,7 @@ final class TargetPackReader {
      * @param store sends the requests; its deadline bounds the call
      * @param unpacked reads the unpacked entry
      */
-    BucketAnswer load(
+    LoadResult load(
             Sha256 id,
             Function<MemorySegment, LoadResult> decoder,
             ObjectStore store,
@@ -46,11 +46,11 @@ final class TargetPackReader {
         PackView view = packs.view(store);
         Search first = search(view, id, decoder, store);
         if (first.result() instanceof LoadResult.Hit) {
-            return first.answer();
+            return first.result();
         }
         LoadResult single = unpacked.get();
         if (single instanceof LoadResult.Hit) {
-            return new BucketAnswer(single, BucketAnswer.Origin.UNPACKED);
+            return single;
         }
         Search last = first;
         if (first.isPackLost() || first.isUnsound() || packs.isRefreshDue(view)) {
@@ -63,26 +63,24 @@ final class TargetPackReader {
             view = newer;
         }
         if (last.result() instanceof LoadResult.Hit) {
-            return last.answer();
+            return last.result();
         }
         if (single instanceof LoadResult.Unavailable) {
-            return new BucketAnswer(single, BucketAnswer.Origin.UNPACKED); // may have the entry
+            return single; // may have the entry
         }
         if (first.isUnsound()) {
-            return first.answer();
+            return first.result();
         }
         if (single instanceof LoadResult.Damaged && view.isKnown()) {
-            return new BucketAnswer(single, BucketAnswer.Origin.UNPACKED);
+            return single;
         }
         return last.result() instanceof LoadResult.Absent
                         && (!view.isKnown() || packs.isOutOfDate(view))
-                ? new BucketAnswer(
-                        new LoadResult.Unavailable(
-                                view.isKnown()
-                                        ? "the bucket has not reported its packs recently"
-                                        : view.failure()),
-                        BucketAnswer.Origin.PACKS)
-                : new BucketAnswer(last.result(), BucketAnswer.Origin.UNPACKED);
+                ? new LoadResult.Unavailable(
+                        view.isKnown()
+                                ? "the bucket has not reported its packs recently"
+                                : view.failure())
+                : last.result();
     }
 
     /**
@@ -94,10 +92,6 @@ final class TargetPackReader {
     private record Search(LoadResult result, boolean isPackLost) {
         boolean isUnsound() {
             return result instanceof LoadResult.Damaged;
-        }
-
-        BucketAnswer answer() {
-            return new BucketAnswer(result, BucketAnswer.Origin.PACKS);
         }
     }
 

@@ -9,7 +9,6 @@ import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.register.Base;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
-import dev.granary.s3.store.DeadlineBound;
 import dev.granary.s3.store.ObjectStore;
 
 import org.jspecify.annotations.Nullable;
@@ -20,7 +19,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Function;
 
 /**
  * The packs of one target as this process knows them: from memory, the local disk, or the bucket.
@@ -32,8 +30,8 @@ final class TargetPacks {
     private final ObjectStore background;
     private final TargetLayout keys;
     private final PackIndexCache indexCache;
+    private final PackReader.Settings settings;
     private final RefreshSchedule schedule;
-    private final Function<ObjectStore, Register> registers;
     private final Executor executor;
     private final ReentrantLock lock = new ReentrantLock();
     private final AtomicBoolean isRefreshing = new AtomicBoolean();
@@ -43,15 +41,14 @@ final class TargetPacks {
     TargetPacks(
             ObjectStore background,
             TargetLayout keys,
-            PackIndexCache indexCache,
+            PackReader.Settings settings,
             RefreshSchedule schedule,
-            Function<ObjectStore, Register> registers,
             Executor executor) {
         this.background = background;
         this.keys = keys;
-        this.indexCache = indexCache;
+        this.indexCache = settings.indexCache(keys.namespace());
+        this.settings = settings;
         this.schedule = schedule;
-        this.registers = registers;
         this.executor = executor;
     }
 
@@ -146,7 +143,7 @@ final class TargetPacks {
     }
 
     private PackView next(ObjectStore store, PackView known) {
-        Register register = registers.apply(store);
+        Register register = settings.register(store, keys.namespace());
         try {
             Optional<Register.Stored> head = known.head().isPresent()
                     ? register.readIfChanged(known.head().get())
@@ -230,12 +227,9 @@ final class TargetPacks {
 
     /** Takes a lock, unless {@code store} could not send a request in time afterwards. */
     private boolean tryLock(ReentrantLock wanted, ObjectStore store) {
-        long timeout = schedule.timeout().toNanos();
         try {
             return wanted.tryLock(
-                    store instanceof DeadlineBound limited
-                            ? Math.min(timeout, limited.remainingNanos())
-                            : timeout,
+                    Math.min(schedule.timeout().toNanos(), store.remainingNanos()),
                     TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

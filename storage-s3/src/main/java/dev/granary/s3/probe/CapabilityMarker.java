@@ -45,6 +45,7 @@ public record CapabilityMarker(
 
     private static final int FORMAT = 2;
     private static final String PROBING = "probing";
+    private static final String HONOURED = "HONOURED";
     private static final Gson JSON = new GsonBuilder()
             .setStrictness(Strictness.STRICT)
             .setPrettyPrinting()
@@ -55,9 +56,9 @@ public record CapabilityMarker(
      * The capabilities of a server.
      *
      * @param writes the conditional writes that it supports
-     * @param deletion the support of conditional deletions
+     * @param honoursConditionalDelete whether a deletion was seen to spare a stale version
      */
-    public record Verdict(ConditionalWriteSupport writes, ConditionalDeleteSupport deletion) {}
+    public record Verdict(ConditionalWriteSupport writes, boolean honoursConditionalDelete) {}
 
     /**
      * Returns a marker with a verdict.
@@ -116,7 +117,9 @@ public record CapabilityMarker(
         object.addProperty("state", verdict.isPresent() ? "known" : PROBING);
         verdict.ifPresent(known -> {
             object.addProperty("conditionalWrites", known.writes().name());
-            object.addProperty("conditionalDelete", known.deletion().name());
+            object.addProperty(
+                    "conditionalDelete",
+                    known.honoursConditionalDelete() ? HONOURED : "NOT_HONOURED");
         });
         object.addProperty("server", server);
         object.addProperty("bucket", bucket);
@@ -158,7 +161,7 @@ public record CapabilityMarker(
     private static Verdict verdict(JsonObject object) {
         return new Verdict(
                 ConditionalWriteSupport.valueOf(text(object, "conditionalWrites")),
-                ConditionalDeleteSupport.valueOf(text(object, "conditionalDelete")));
+                text(object, "conditionalDelete").equals(HONOURED));
     }
 
     private static String text(JsonObject object, String name) {

@@ -46,7 +46,7 @@ public final class CapabilityProbe {
             ConditionalWriteSupport writes = writes(key);
             rangeRead(key);
             listing(key);
-            return new CapabilityMarker.Verdict(writes, deletion(key));
+            return new CapabilityMarker.Verdict(writes, honoursConditionalDelete(key));
         });
     }
 
@@ -58,7 +58,8 @@ public final class CapabilityProbe {
         return end(() -> {
             String key = objects.key();
             twoCreates(key);
-            return new CapabilityMarker.Verdict(ConditionalWriteSupport.FULL, deletion(key));
+            return new CapabilityMarker.Verdict(
+                    ConditionalWriteSupport.FULL, honoursConditionalDelete(key));
         });
     }
 
@@ -221,25 +222,26 @@ public final class CapabilityProbe {
         }
     }
 
-    private ConditionalDeleteSupport deletion(String key) {
-        return switch (store.deleteIfMatch(key, NO_SUCH_VERSION)) {
-            case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {
-                sound("conditional deletion is honoured: a stale version is not deleted");
-                yield ConditionalDeleteSupport.HONOURED;
-            }
-            case WriteResult.Done _ -> notHonoured("a stale version is deleted");
-            case WriteResult.NotAllowed refused
-            when refused.failure().kind() == NOT_SUPPORTED -> notHonoured("it is refused");
-            case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ ->
-                ConditionalDeleteSupport.UNTESTED;
-        };
+    /** Returns true if the server spares a stale version; without an answer it is not known to. */
+    private boolean honoursConditionalDelete(String key) {
+        WriteResult result = store.deleteIfMatch(key, NO_SUCH_VERSION);
+        boolean isHonoured = result instanceof WriteResult.PreconditionFailed
+                || result instanceof WriteResult.Conflict;
+        if (isHonoured) {
+            sound("conditional deletion is honoured: a stale version is not deleted");
+        } else if (result instanceof WriteResult.Done) {
+            notHonoured("a stale version is deleted");
+        } else if (result instanceof WriteResult.NotAllowed refused
+                && refused.failure().kind() == NOT_SUPPORTED) {
+            notHonoured("it is refused");
+        }
+        return isHonoured;
     }
 
-    private ConditionalDeleteSupport notHonoured(String how) {
+    private void notHonoured(String how) {
         notice(
                 "conditional deletion is not honoured: " + how,
                 "publication does not need it; clean-up reads an object before it deletes it");
-        return ConditionalDeleteSupport.NOT_HONOURED;
     }
 
     private static void require(WriteResult result, String otherwise) throws ProbeStepException {

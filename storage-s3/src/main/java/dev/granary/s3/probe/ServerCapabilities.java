@@ -108,9 +108,7 @@ public final class ServerCapabilities {
      * sends nothing.
      */
     public boolean honoursConditionalDelete() {
-        return verdict()
-                .filter(found -> found.deletion() == ConditionalDeleteSupport.HONOURED)
-                .isPresent();
+        return verdict().filter(Verdict::honoursConditionalDelete).isPresent();
     }
 
     private Optional<Verdict> verdict() {
@@ -164,9 +162,7 @@ public final class ServerCapabilities {
                         config.location(),
                         evidence);
                 adopt(
-                        new Verdict(
-                                ConditionalWriteSupport.NONE,
-                                ConditionalDeleteSupport.NOT_HONOURED),
+                        new Verdict(ConditionalWriteSupport.NONE, false),
                         Duration.ofNanos(Long.MAX_VALUE),
                         read(),
                         0);

@@ -9,7 +9,6 @@ import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.format.EntryFormat.WriteAttemptId;
 import dev.granary.cache.support.Ticker;
-import dev.granary.s3.resilience.RequestCounters;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
@@ -60,7 +59,6 @@ public final class EntryPublisher {
 
     private final ObjectStore store;
     private final Duration retention;
-    private final RequestCounters counters;
     private final Ticker ticker;
     private final RandomGenerator random;
 
@@ -72,14 +70,9 @@ public final class EntryPublisher {
      * @param random source of put ids and pauses
      */
     public EntryPublisher(
-            ObjectStore store,
-            Duration retention,
-            RequestCounters counters,
-            Ticker ticker,
-            RandomGenerator random) {
+            ObjectStore store, Duration retention, Ticker ticker, RandomGenerator random) {
         this.store = store;
         this.retention = retention;
-        this.counters = counters;
         this.ticker = ticker;
         this.random = random;
     }
@@ -270,7 +263,7 @@ public final class EntryPublisher {
 
         /**
          * Rewrites an entry in use that is older than half of the retention: a lifecycle rule would
-         * delete it.
+         * delete it. A failure is that of a later publication.
          */
         private void refreshIfOld(String etag, ServerTimestamps dates) {
             boolean isOld = !retention.isZero()
@@ -285,14 +278,7 @@ public final class EntryPublisher {
             if (isConditional
                     && result instanceof WriteResult.NotAllowed(StoreFailure refusal)
                     && refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED) {
-                result = store.put(key, body);
-            }
-            switch (result) {
-                case WriteResult.Done _ -> counters.refreshed.increment();
-                // another writer was faster
-                case WriteResult.PreconditionFailed _, WriteResult.Conflict _ -> {}
-                case WriteResult.NotAllowed _, WriteResult.NotSent _, WriteResult.Unknown _ ->
-                    counters.refreshFailed.increment();
+                WriteResult ignored = store.put(key, body);
             }
         }
 

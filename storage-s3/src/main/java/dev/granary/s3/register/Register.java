@@ -27,8 +27,14 @@ import java.util.stream.Stream;
  * The register of one target: a compare-and-swap on its {@link Head}. Thread-safe.
  *
  * <p>Writers need a server with exact conditional writes.
+ *
+ * @param store the bucket
+ * @param keys the keys of the target
+ * @param random source of nonces and pauses
+ * @param ticker the clock, which also waits
  */
-public final class Register {
+public record Register(
+        ObjectStore store, TargetLayout keys, RandomGenerator random, Ticker ticker) {
     /** The time after which a swap ends, however many other writers were faster. */
     private static final Duration LIMIT = Duration.ofMinutes(5);
 
@@ -38,17 +44,8 @@ public final class Register {
     /** The number of successive requests without an answer after which a swap ends. */
     private static final int MAX_FAILURES = 5;
 
-    private final ObjectStore store;
-    private final TargetLayout keys;
-    private final RandomGenerator random;
-    private final Ticker ticker;
-
-    public Register(ObjectStore store, TargetLayout keys, RandomGenerator random, Ticker ticker) {
-        this.store = store;
-        this.keys = keys;
-        this.random = random;
-        this.ticker = ticker;
-    }
+    /** The number of attempts at writing an immutable object. */
+    private static final int MAX_WRITES = 3;
 
     /**
      * A head in the bucket.
@@ -273,12 +270,47 @@ public final class Register {
             throw RegisterException.unusable("the base of " + packs.size()
                     + " packs would be larger than " + Base.MAX_BYTES + " bytes");
         }
-        Optional<StoreFailure> failure =
-                new ImmutableWriter(store, ticker).write(keys.base(base.name()), base.encoded());
+        Optional<StoreFailure> failure = writeImmutable(keys.base(base.name()), base.encoded());
         if (failure.isPresent()) {
             throw RegisterException.of("the base cannot be written", failure.get());
         }
         return readBase(base.name()).name(); // a server that dropped it would cost all its packs
+    }
+
+    /**
+     * Writes a pack or base, whose name has the hash of its content. An existing one is this
+     * object, from a request whose response was lost, or from another writer of the same content.
+     *
+     * @return the failure; empty if the server answered that the object is there
+     */
+    public Optional<StoreFailure> writeImmutable(String key, byte[] body) {
+        StoreFailure failure = StoreFailure.of(
+                StoreFailure.Kind.SERVER, "the server reports that it exists, and lacks it");
+        for (int attempt = 1; attempt <= MAX_WRITES; attempt++) {
+            switch (store.putIfAbsent(key, body)) {
+                case WriteResult.Done _ -> {
+                    return Optional.empty();
+                }
+                case WriteResult.NotAllowed(StoreFailure refusal) -> {
+                    return Optional.of(refusal);
+                }
+                case WriteResult.NotSent(StoreFailure unsent) -> {
+                    return Optional.of(unsent);
+                }
+                case WriteResult.Unknown(StoreFailure lost) -> failure = lost;
+                case WriteResult.Conflict _ -> {}
+                case WriteResult.PreconditionFailed _ -> {
+                    if (store.head(key) instanceof HeadResult.Found found
+                            && found.bytes() == body.length) {
+                        return Optional.empty();
+                    }
+                }
+            }
+            if (attempt < MAX_WRITES) {
+                ticker.pauseQuietly(FIRST_PAUSE.multipliedBy(attempt));
+            }
+        }
+        return Optional.of(failure);
     }
 
     /** Encodes a head with its version and a hash of both, for the local disk. */

@@ -12,7 +12,7 @@ import java.util.function.Function;
 
 /** An object store whose requests pass through one pipeline for reads and one for writes. */
 public abstract class RequestPipelineStore implements ObjectStore {
-    private final RequestCounters counters;
+    final RequestCounters counters;
 
     RequestPipelineStore(RequestCounters counters) {
         this.counters = counters;

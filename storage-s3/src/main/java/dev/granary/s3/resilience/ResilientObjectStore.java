@@ -6,7 +6,6 @@ import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.publish.EntryPublisher;
 import dev.granary.s3.statistics.BucketTierStatistics;
-import dev.granary.s3.store.DeadlineBound;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.StoreFailure;
@@ -15,9 +14,9 @@ import dev.granary.s3.store.WriteResult;
 
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
-import java.util.function.Supplier;
+import java.util.function.Function;
 
 /**
  * A transport with the layers that contain the failures of a bucket.
@@ -40,38 +39,25 @@ public final class ResilientObjectStore extends RequestPipelineStore {
     private final S3Config config;
     private final Lazy<ObjectStore> transport;
     private final Lazy<BucketCircuitBreaker> breaker;
-    private final RequestCounters counters;
-    private final TrafficCounter traffic;
+    private final LongAdder retries = new LongAdder();
+    private final TrafficCounter traffic = new TrafficCounter();
     private final Ticker ticker;
     private final long sendWindowNanos;
     private volatile boolean isClosed;
 
-    public ResilientObjectStore(
-            Supplier<ObjectStore> opener,
-            S3Config config,
-            Ticker ticker,
-            RequestCounters counters) {
-        this(opener, config, ticker, counters, new TrafficCounter());
-    }
-
     /**
-     * Creates a store with the counter of its transport's bytes.
+     * Creates a store.
      *
-     * @param opener opens the transport at its first use: loading a client library takes most of 1
-     *     s. A failure is the result of that use; the next use retries
+     * @param opener opens the transport, which counts what it receives, at its first use: loading a
+     *     client library takes most of 1 s. A failure is the result of that use; the next use
+     *     retries
      */
     public ResilientObjectStore(
-            Supplier<ObjectStore> opener,
-            S3Config config,
-            Ticker ticker,
-            RequestCounters counters,
-            TrafficCounter traffic) {
-        super(counters);
+            Function<TrafficCounter, ObjectStore> opener, S3Config config, Ticker ticker) {
+        super(new RequestCounters());
         this.config = config;
-        this.transport = new Lazy<>(opener);
+        this.transport = new Lazy<>(() -> opener.apply(traffic));
         this.breaker = new Lazy<>(() -> new BucketCircuitBreaker(config, ticker, traffic));
-        this.counters = counters;
-        this.traffic = traffic;
         this.ticker = ticker;
         long deadlineNanos = config.loadDeadline().toNanos();
         long requestNanos = config.connection().requestTimeout().toNanos();
@@ -79,16 +65,19 @@ public final class ResilientObjectStore extends RequestPipelineStore {
                 Math.max(deadlineNanos - requestNanos, deadlineNanos / TOLERANCE_DIVISOR);
     }
 
-    /** Returns the state of the circuit breaker. */
-    public BucketTierStatistics.Breaker breaker() {
+    /** Returns the counters, and the state of the circuit breaker. */
+    public BucketTierStatistics statistics() {
         BucketCircuitBreaker opened = breaker.peek();
-        return opened == null ? BucketTierStatistics.Breaker.CLOSED : opened.state();
+        return new BucketTierStatistics(
+                counters.snapshot(),
+                retries.sum(),
+                opened == null ? BucketTierStatistics.Breaker.CLOSED : opened.state(),
+                opened == null ? 0 : opened.openings());
     }
 
-    /** Returns how often the circuit breaker opened. */
-    public long breakerOpenings() {
-        BucketCircuitBreaker opened = breaker.peek();
-        return opened == null ? 0 : opened.openings();
+    /** Returns the counter of what the bucket sends. */
+    public TrafficCounter traffic() {
+        return traffic;
     }
 
     /** Returns a view whose reads all end within one load deadline from now, for one lookup. */
@@ -208,7 +197,6 @@ public final class ResilientObjectStore extends RequestPipelineStore {
      */
     private <R> R read(Deadline deadline, String earlierFailure, BucketRequest<R> request) {
         if (deadline.isOver()) {
-            counters.unsent.increment();
             return request.failed()
                     .apply(StoreFailure.of(
                             StoreFailure.Kind.TIMEOUT,
@@ -216,38 +204,33 @@ public final class ResilientObjectStore extends RequestPipelineStore {
         }
         ReadAttempts attempts = new ReadAttempts(config, ticker, deadline);
         while (true) {
-            R result = sendOnce(deadline.left(), request, attempts::isFinal, true);
+            R result = breaker.get()
+                    .call(deadline.left(), request, () -> send(request), attempts::isFinal, true);
             if (attempts.hasEnded() || !attempts.pause()) {
                 return result;
             }
-            counters.retries.increment();
+            retries.increment();
         }
     }
 
     @Override
     WriteResult write(BucketRequest<WriteResult> request) {
-        return sendOnce(breaker.get().connectionWaitNanos(), request, _ -> true, false);
-    }
-
-    private <R> R sendOnce(
-            long waitNanos,
-            BucketRequest<R> request,
-            Predicate<Optional<StoreFailure>> isFinal,
-            boolean isRead) {
-        R result = breaker.get().call(waitNanos, request, () -> send(request), isFinal, isRead);
-        if (request.failure().apply(result).filter(StoreFailure::isUnsent).isPresent()) {
-            counters.unsent.increment();
-        }
-        return result;
+        return breaker.get()
+                .call(
+                        breaker.get().connectionWaitNanos(),
+                        request,
+                        () -> send(request),
+                        _ -> true,
+                        false);
     }
 
     /** A view for several requests of one lookup. */
-    private final class WithinDeadline extends RequestPipelineStore implements DeadlineBound {
+    private final class WithinDeadline extends RequestPipelineStore {
         private final Deadline deadline;
         private volatile String earlierFailure = "";
 
         WithinDeadline(Deadline deadline) {
-            super(counters);
+            super(ResilientObjectStore.this.counters);
             this.deadline = deadline;
         }
 
@@ -289,7 +272,7 @@ public final class ResilientObjectStore extends RequestPipelineStore {
      */
     private final class ProbeStore extends RequestPipelineStore {
         ProbeStore() {
-            super(counters);
+            super(ResilientObjectStore.this.counters);
         }
 
         @Override

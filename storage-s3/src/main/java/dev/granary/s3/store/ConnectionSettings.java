@@ -45,6 +45,19 @@ public record ConnectionSettings(
         return requestTimeout.plusMillis(bytes * 1000 / PUT_RATE);
     }
 
+    /** Returns these settings with other limits of a request. */
+    public ConnectionSettings with(Duration newRequestTimeout, Duration newStallTimeout) {
+        return new ConnectionSettings(
+                bucket,
+                endpoint,
+                region,
+                credentials,
+                maxConnections,
+                connectTimeout,
+                newRequestTimeout,
+                newStallTimeout);
+    }
+
     /**
      * An access key and its secret. {@link #toString} omits the secret.
      *

@@ -50,6 +50,14 @@ public interface ObjectStore extends AutoCloseable {
      */
     default void prepare() {}
 
+    /**
+     * Returns the time within which a request may still be sent, in nanoseconds; 0 if none may.
+     * Other waits of its caller must not exceed it.
+     */
+    default long remainingNanos() {
+        return Long.MAX_VALUE;
+    }
+
     /** Reads an object of at most {@code limit} bytes. */
     GetResult get(String key, long limit);
 

@@ -56,37 +56,13 @@ public record StoreFailure(Kind kind, int status, String code, String message) {
     public boolean isTransient() {
         return switch (kind) {
             case THROTTLED, SERVER, UNREACHABLE, TLS, TIMEOUT, BROKEN -> true;
-            case DENIED,
-                    CLOCK_SKEW,
-                    NO_BUCKET,
-                    WRONG_REGION,
-                    NOT_SUPPORTED,
-                    OBJECT_REFUSED,
-                    NO_MEMORY,
-                    BUSY,
-                    SUSPENDED,
-                    CONFIGURATION -> false;
+            default -> false;
         };
     }
 
     /** Returns true if no request was sent. */
     public boolean isUnsent() {
-        return switch (kind) {
-            case BUSY, SUSPENDED, CONFIGURATION -> true;
-            case DENIED,
-                    CLOCK_SKEW,
-                    NO_BUCKET,
-                    WRONG_REGION,
-                    NOT_SUPPORTED,
-                    OBJECT_REFUSED,
-                    NO_MEMORY,
-                    THROTTLED,
-                    SERVER,
-                    UNREACHABLE,
-                    TLS,
-                    TIMEOUT,
-                    BROKEN -> false;
-        };
+        return kind == Kind.BUSY || kind == Kind.SUSPENDED || kind == Kind.CONFIGURATION;
     }
 
     /** Returns true if the server could not be reached, or sent no complete response in time. */

@@ -20,6 +20,8 @@ import dev.granary.s3.store.SecretRedactor;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -62,12 +64,9 @@ public final class ResponseClassifier {
                 "a response to HEAD without a Content-Length header: is this an S3 server?");
     }
 
-    /**
-     * Returns true if the response to a read reports that the object, and not the bucket, is
-     * missing.
-     */
-    public static boolean isAbsent(int status, String code) {
-        return status == 404 && !isMissingBucket(code);
+    /** Returns true if a failure reports that the object, and not the bucket, is missing. */
+    public static boolean isAbsent(StoreFailure failure) {
+        return failure.status() == 404 && !isMissingBucket(failure.code());
     }
 
     /** Returns the result of a read with If-None-Match; empty if the object is that version. */
@@ -83,7 +82,7 @@ public final class ResponseClassifier {
     }
 
     /** Returns the message for a status that came without one; the status stands before it. */
-    public static String withoutMessage(int status) {
+    private static String withoutMessage(int status) {
         return status == 407
                 ? "refusal of the proxy, which requires another user or password"
                 : status / 100 == 3
@@ -91,10 +90,16 @@ public final class ResponseClassifier {
                         : "without an S3 error message";
     }
 
-    /** Returns the failure for a status other than success. */
-    public static StoreFailure failure(int status, String code, String message) {
-        String safeCode = CODE.matcher(code).matches() ? SecretRedactor.redact(code) : "";
-        return new StoreFailure(kind(status, safeCode), status, safeCode, oneLine(message));
+    /** Returns the failure for a status other than success; servers omit code or message. */
+    public static StoreFailure failure(
+            int status, @Nullable String code, @Nullable String message) {
+        String safeCode =
+                code != null && CODE.matcher(code).matches() ? SecretRedactor.redact(code) : "";
+        return new StoreFailure(
+                kind(status, safeCode),
+                status,
+                safeCode,
+                oneLine(message == null ? withoutMessage(status) : message));
     }
 
     /**
@@ -112,23 +117,15 @@ public final class ResponseClassifier {
      * Returns the result of a failed write without a condition: a 404 or 412 does not come from an
      * S3 server.
      */
-    public static WriteResult plainWrite(int status, String code, String message) {
-        return status == 409
-                ? WriteResult.CONFLICT
-                : WriteResult.failed(failure(status, code, message));
+    public static WriteResult plainWrite(StoreFailure failure) {
+        return failure.status() == 409 ? WriteResult.CONFLICT : WriteResult.failed(failure);
     }
 
     /** Returns the result of a failed conditional write or deletion. */
-    public static WriteResult write(int status, String code, String message) {
-        return switch (status) {
-            case 412, 304 -> WriteResult.PRECONDITION_FAILED;
-            case 409 -> WriteResult.CONFLICT;
-            case 404 ->
-                isMissingBucket(code)
-                        ? WriteResult.failed(failure(status, code, message))
-                        : WriteResult.PRECONDITION_FAILED;
-            default -> WriteResult.failed(failure(status, code, message));
-        };
+    public static WriteResult write(StoreFailure failure) {
+        return isAbsent(failure) || failure.status() == 412 || failure.status() == 304
+                ? WriteResult.PRECONDITION_FAILED
+                : plainWrite(failure);
     }
 
     /** Returns the failure for an exception instead of a response; examines all of its causes. */

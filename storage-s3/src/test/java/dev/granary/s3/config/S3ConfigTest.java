@@ -23,9 +23,7 @@ class S3ConfigTest {
         assertEquals(
                 new S3Location("kernels.a-b", "team/x_1"),
                 S3Location.parse("s3://kernels.a-b/team/x_1/"));
-        assertEquals(
-                "s3://kernels/team",
-                S3Config.parse("s3://kernels/team").location().toString());
+        assertEquals("s3://kernels/team", S3Location.parse("s3://kernels/team").toString());
     }
 
     @ParameterizedTest
@@ -49,7 +47,7 @@ class S3ConfigTest {
     @DisplayName("malformed locations are refused, with the right form in the message")
     void wrongLocations(String text) {
         String message = String.valueOf(
-                assertThrows(IllegalArgumentException.class, () -> S3Config.parse(text))
+                assertThrows(IllegalArgumentException.class, () -> S3Location.parse(text))
                         .getMessage());
         assertTrue(message.contains("such as") || message.contains("Write s3://"), message);
     }

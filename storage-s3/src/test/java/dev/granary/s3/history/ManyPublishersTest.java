@@ -187,14 +187,10 @@ class ManyPublishersTest {
 
     private PackPublisher publisher(SplittableRandom random) {
         return new PackPublisher(
-                network,
-                PackFixture.KEYS,
                 register(random),
-                new PackNamer(network, PackFixture.KEYS, register(random), evidence -> {
+                new PackNamer(register(random), evidence -> {
                     throw new IllegalStateException(evidence);
                 }),
-                _ -> new StoreResult.Failed("a pack was not named"),
-                random,
-                ticker);
+                _ -> new StoreResult.Failed("a pack was not named"));
     }
 }

@@ -14,7 +14,6 @@ import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.pack.compact.CompactionPlan;
 import dev.granary.s3.pack.format.UnpackedEntry;
-import dev.granary.s3.pack.listing.ListedEntrySet;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 import dev.granary.s3.store.ListResult;
@@ -138,8 +137,7 @@ class ForeignKeysTest {
     }
 
     private static BulkEntryReader reader(PackFixture bucket, ObjectStore store) {
-        return new BulkEntryReader(
-                store, PackFixture.KEYS, PackIndexCache.NONE, bucket.register(store));
+        return new BulkEntryReader(bucket.register(store), PackIndexCache.NONE);
     }
 
     /** A bucket whose listings of entries never end; counts the listed keys. */

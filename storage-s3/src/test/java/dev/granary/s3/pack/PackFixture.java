@@ -84,7 +84,7 @@ public final class PackFixture {
     }
 
     PackNamer namer(ObjectStore over) {
-        return new PackNamer(over, KEYS, register(over), _ -> {});
+        return new PackNamer(register(over), _ -> {});
     }
 
     public PackPublisher publisher() {
@@ -93,17 +93,10 @@ public final class PackFixture {
 
     /** Returns a publisher whose unpacked entries are placed in the bucket. */
     public PackPublisher publisher(ObjectStore over) {
-        return new PackPublisher(
-                over,
-                KEYS,
-                register(over),
-                namer(over),
-                entry -> {
-                    placeUnpacked(entry);
-                    return new StoreResult.Stored(encoded(entry).length);
-                },
-                random,
-                ticker);
+        return new PackPublisher(register(over), namer(over), entry -> {
+            placeUnpacked(entry);
+            return new StoreResult.Stored(encoded(entry).length);
+        });
     }
 
     /** Publishes entries, which must all be accepted and get a result. */
@@ -120,7 +113,7 @@ public final class PackFixture {
     }
 
     public PackCompactor compactor(ObjectStore over) {
-        return new PackCompactor(over, KEYS, register(over), random, ticker);
+        return new PackCompactor(register(over));
     }
 
     /** Plans and runs a compaction, which no other writer disturbs. */
@@ -141,7 +134,7 @@ public final class PackFixture {
     }
 
     public PackRemover remover(ObjectStore over) {
-        return new PackRemover(over, KEYS, register(over));
+        return new PackRemover(register(over));
     }
 
     public PackAdopter adopter() {
@@ -149,7 +142,7 @@ public final class PackFixture {
     }
 
     public PackAdopter adopter(ObjectStore over) {
-        return new PackAdopter(over, KEYS, register(over), namer(over), ticker);
+        return new PackAdopter(register(over), namer(over));
     }
 
     /** Returns a reader without a cache of indexes. */

@@ -43,10 +43,6 @@ public final class PackLookupDriver implements AutoCloseable {
     }
 
     public LoadResult load(Entry entry) {
-        return answer(entry).result();
-    }
-
-    public BucketAnswer answer(Entry entry) {
         return packs.load(
                 PackFixture.NAMESPACE,
                 entry.id().hash(),

@@ -76,14 +76,7 @@ class PackPublisherTest {
     private PackPublisher publisher(
             ObjectStore over, Ticker ticker, Function<Entry, StoreResult> unpacked) {
         Register register = new Register(over, PackFixture.KEYS, bucket.random(), ticker);
-        return new PackPublisher(
-                over,
-                PackFixture.KEYS,
-                register,
-                new PackNamer(over, PackFixture.KEYS, register, evidence::add),
-                unpacked,
-                bucket.random(),
-                ticker);
+        return new PackPublisher(register, new PackNamer(register, evidence::add), unpacked);
     }
 
     private static StoreResult notUnpacked(Entry entry) {

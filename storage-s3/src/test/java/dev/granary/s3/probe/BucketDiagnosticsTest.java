@@ -80,7 +80,7 @@ class BucketDiagnosticsTest {
     private static List<CheckResult> check(MemoryObjectStore store, S3Access access) {
         try (BucketTier tier = new BucketTier(
                 S3Config.builder("bucket").prefix("team").access(access).build(),
-                () -> store,
+                _ -> store,
                 new TestTicker(),
                 TestSeed.random("check"))) {
             return tier.check();
@@ -468,7 +468,7 @@ class BucketDiagnosticsTest {
                 .endpoint(URI.create("http://kernels.minio.example:9000"))
                 .build();
         try (BucketTier tier = new BucketTier(
-                config, () -> store, new TestTicker(), TestSeed.random("configuration"))) {
+                config, _ -> store, new TestTicker(), TestSeed.random("configuration"))) {
             assertNotice(tier.check(), "begins with the name of the bucket", "leave it out");
         }
         StoreFailure none =
@@ -480,7 +480,8 @@ class BucketDiagnosticsTest {
     @Test
     @DisplayName("every failure has a cause and a cure, one line each")
     void everyFailure() {
-        FailureAdvice failureAdvice = new FailureAdvice(S3Config.parse("s3://bucket"));
+        FailureAdvice failureAdvice =
+                new FailureAdvice(S3Config.builder("bucket").build());
         Stream.of(StoreFailure.Kind.values())
                 .flatMap(kind -> Stream.of(
                         StoreFailure.of(kind, "said so"),

@@ -4,6 +4,7 @@ import static dev.granary.s3.contract.Fault.ERROR_500;
 import static dev.granary.s3.contract.Fault.TIMEOUT;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -65,7 +66,7 @@ class CapabilityProbeTest {
         MemoryObjectStore store = new MemoryObjectStore();
         ProbeResult.Probed result = probed(store);
         assertEquals(ConditionalWriteSupport.FULL, result.verdict().writes());
-        assertEquals(ConditionalDeleteSupport.HONOURED, result.verdict().deletion());
+        assertTrue(result.verdict().honoursConditionalDelete());
         assertEquals(1_700_000_000_000L, result.serverMillis());
         assertEquals(9, result.results().size(), result::toString);
         assertEquals(0, notices(result), result::toString);
@@ -129,7 +130,7 @@ class CapabilityProbeTest {
     void conditionalDelete() {
         ProbeResult.Probed result =
                 probed(new DeviatingObjectStore(Deviation.IGNORES_CONDITIONAL_DELETE));
-        assertEquals(ConditionalDeleteSupport.NOT_HONOURED, result.verdict().deletion());
+        assertFalse(result.verdict().honoursConditionalDelete());
         assertEquals(ConditionalWriteSupport.FULL, result.verdict().writes());
     }
 

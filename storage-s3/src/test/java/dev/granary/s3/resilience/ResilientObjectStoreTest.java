@@ -32,10 +32,9 @@ import java.util.concurrent.locks.LockSupport;
 class ResilientObjectStoreTest {
     private final MemoryObjectStore transport = new MemoryObjectStore();
     private final TestTicker ticker = new TestTicker();
-    private final RequestCounters counters = new RequestCounters();
 
     private ResilientObjectStore store(S3ConfigBuilder config, MemoryObjectStore behind) {
-        return new ResilientObjectStore(() -> behind, config.build(), ticker, counters);
+        return new ResilientObjectStore(_ -> behind, config.build(), ticker);
     }
 
     private ResilientObjectStore store() {
@@ -53,7 +52,7 @@ class ResilientObjectStoreTest {
         transport.script(lost);
         assertThat(store.head("key")).isFound();
         assertEquals(3, ticker.pauses().size());
-        assertEquals(3, counters.retries.sum());
+        assertEquals(3, store.statistics().retries());
         transport.forgetRequests();
         store = store();
         transport.script(lost);
@@ -109,9 +108,8 @@ class ResilientObjectStoreTest {
         for (int i = 0; i < 20; i++) {
             store.get("key", 10);
         }
-        assertEquals(BucketTierStatistics.Breaker.OPEN, store.breaker());
+        assertEquals(BucketTierStatistics.Breaker.OPEN, store.statistics().breaker());
         assertTrue(slow.requests().size() < 10, () -> slow.requests().toString());
-        assertEquals(20 - slow.requests().size(), counters.unsent.sum());
     }
 
     @Test
@@ -142,7 +140,7 @@ class ResilientObjectStoreTest {
             }
         }
         assertTrue(max.get() <= 4, () -> "at once: " + max);
-        assertEquals(1000, counters.get.sum());
+        assertEquals(1000, store.statistics().requests().get());
     }
 
     @Test
@@ -177,8 +175,8 @@ class ResilientObjectStoreTest {
             assertThat(second).isNotSent();
             assertThat(first.get()).isAbsent();
         }
-        assertEquals(0, counters.put.sum());
-        assertEquals(BucketTierStatistics.Breaker.CLOSED, store.breaker());
+        assertEquals(0, store.statistics().requests().put());
+        assertEquals(BucketTierStatistics.Breaker.CLOSED, store.statistics().breaker());
     }
 
     /** A transport that counts those that are open. */
@@ -209,25 +207,24 @@ class ResilientObjectStoreTest {
         AtomicInteger open = new AtomicInteger();
         S3Config config = S3Config.builder("bucket").build();
         ResilientObjectStore unused =
-                new ResilientObjectStore(() -> new CountedStore(open), config, ticker, counters);
+                new ResilientObjectStore(_ -> new CountedStore(open), config, ticker);
         unused.close();
         assertClosed(unused);
         ResilientObjectStore used =
-                new ResilientObjectStore(() -> new CountedStore(open), config, ticker, counters);
+                new ResilientObjectStore(_ -> new CountedStore(open), config, ticker);
         assertThat(used.get("key", 10)).isAbsent();
         used.close();
         assertClosed(used);
         ResilientObjectStore[] meanwhile = new ResilientObjectStore[1];
         meanwhile[0] = new ResilientObjectStore(
-                () -> {
+                _ -> {
                     meanwhile[0].close();
                     return new CountedStore(open);
                 },
                 config,
-                ticker,
-                counters);
+                ticker);
         assertClosed(meanwhile[0]);
         assertEquals(0, open.get());
-        assertEquals(1, counters.get.sum());
+        assertEquals(1, used.statistics().requests().get());
     }
 }

@@ -1,7 +1,6 @@
 package dev.granary.s3.pack.compact;
 
 import dev.granary.cache.Sha256;
-import dev.granary.cache.support.Ticker;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexReader;
@@ -11,7 +10,6 @@ import dev.granary.s3.pack.format.IdBloomFilter;
 import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.register.Change;
-import dev.granary.s3.register.ImmutableWriter;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.register.SwapResult;
@@ -39,19 +37,12 @@ public final class PackAdopter {
     private final TargetLayout keys;
     private final Register register;
     private final PackNamer namer;
-    private final ImmutableWriter writer;
 
-    public PackAdopter(
-            ObjectStore store,
-            TargetLayout keys,
-            Register register,
-            PackNamer namer,
-            Ticker ticker) {
-        this.store = store;
-        this.keys = keys;
+    public PackAdopter(Register register, PackNamer namer) {
+        this.store = register.store();
+        this.keys = register.keys();
         this.register = register;
         this.namer = namer;
-        this.writer = new ImmutableWriter(store, ticker);
     }
 
     /** Adopts all sound packs that no head names; returns their number. */
@@ -128,7 +119,7 @@ public final class PackAdopter {
         }
         Register.Stored now = register.readOrCreate();
         PackInfo copy = row.get().named(new ObjectName(now.head().generation(), name.hash()));
-        Optional<StoreFailure> failure = writer.write(keys.pack(copy.name()), body);
+        Optional<StoreFailure> failure = register.writeImmutable(keys.pack(copy.name()), body);
         if (failure.isPresent()) {
             throw new CompactionException("a pack could not be written: " + failure.get());
         }

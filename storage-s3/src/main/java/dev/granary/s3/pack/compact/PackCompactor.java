@@ -1,7 +1,6 @@
 package dev.granary.s3.pack.compact;
 
 import dev.granary.cache.Sha256;
-import dev.granary.cache.support.Ticker;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexCache;
@@ -14,7 +13,6 @@ import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.UnpackedEntry;
 import dev.granary.s3.register.Change;
 import dev.granary.s3.register.Head;
-import dev.granary.s3.register.ImmutableWriter;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.register.SwapResult;
@@ -37,7 +35,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongConsumer;
-import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -55,20 +52,11 @@ public final class PackCompactor {
     private final ObjectStore store;
     private final TargetLayout keys;
     private final Register register;
-    private final RandomGenerator random;
-    private final Ticker ticker;
 
-    public PackCompactor(
-            ObjectStore store,
-            TargetLayout keys,
-            Register register,
-            RandomGenerator random,
-            Ticker ticker) {
-        this.store = store;
-        this.keys = keys;
+    public PackCompactor(Register register) {
+        this.store = register.store();
+        this.keys = register.keys();
         this.register = register;
-        this.random = random;
-        this.ticker = ticker;
     }
 
     /**
@@ -250,16 +238,16 @@ public final class PackCompactor {
         }
 
         private void write(long generation) throws CompactionException, IOException {
-            ImmutableWriter writer = new ImmutableWriter(store, ticker);
             Iterator<Sha256> ids = spool.ids();
             while (ids.hasNext()) {
-                PackBuilder builder = new PackBuilder(keys.namespace(), random);
+                PackBuilder builder = new PackBuilder(keys.namespace(), register.random());
                 while (ids.hasNext() && !builder.isFull()) {
                     spool.copy(ids.next(), builder);
                 }
                 PackBuilder.Pack pack = builder.build();
                 PackInfo info = pack.info(generation);
-                Optional<StoreFailure> failure = writer.write(keys.pack(info.name()), pack.body());
+                Optional<StoreFailure> failure =
+                        register.writeImmutable(keys.pack(info.name()), pack.body());
                 if (failure.isPresent()) {
                     throw new CompactionException("a pack could not be written: " + failure.get());
                 }

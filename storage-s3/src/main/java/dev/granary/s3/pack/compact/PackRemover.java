@@ -32,9 +32,9 @@ public final class PackRemover {
     private final TargetLayout keys;
     private final Register register;
 
-    public PackRemover(ObjectStore store, TargetLayout keys, Register register) {
-        this.store = store;
-        this.keys = keys;
+    public PackRemover(Register register) {
+        this.store = register.store();
+        this.keys = register.keys();
         this.register = register;
     }
 

@@ -58,29 +58,22 @@ public final class BulkEntryReader {
     private final int workers;
     private final int unpackedWorkers;
 
-    public BulkEntryReader(
-            ObjectStore store, TargetLayout keys, PackIndexCache indexCache, Register register) {
-        this(store, keys, indexCache, register, WORKERS, UNPACKED_WORKERS);
+    public BulkEntryReader(Register register, PackIndexCache indexCache) {
+        this(register, indexCache, UNPACKED_WORKERS);
     }
 
-    private BulkEntryReader(
-            ObjectStore store,
-            TargetLayout keys,
-            PackIndexCache indexCache,
-            Register register,
-            int workers,
-            int unpackedWorkers) {
-        this.store = store;
-        this.keys = keys;
+    private BulkEntryReader(Register register, PackIndexCache indexCache, int maxThreads) {
+        this.store = register.store();
+        this.keys = register.keys();
         this.indexCache = indexCache;
         this.register = register;
-        this.workers = workers;
-        this.unpackedWorkers = unpackedWorkers;
+        this.workers = Math.min(WORKERS, maxThreads);
+        this.unpackedWorkers = maxThreads;
     }
 
     /** Returns a reader with one thread, which sends its requests in a fixed order. */
     BulkEntryReader inOneThread() {
-        return new BulkEntryReader(store, keys, indexCache, register, 1, 1);
+        return new BulkEntryReader(register, indexCache, 1);
     }
 
     /**

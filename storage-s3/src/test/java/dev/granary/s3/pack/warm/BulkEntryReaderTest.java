@@ -65,7 +65,7 @@ class BulkEntryReaderTest {
     private final RecordingObjectStore store = bucket.store;
     private final TestEntries entries = new TestEntries("BulkEntryReaderTest");
     private final BulkEntryReader reader =
-            new BulkEntryReader(store, PackFixture.KEYS, PackIndexCache.NONE, bucket.register());
+            new BulkEntryReader(bucket.register(), PackIndexCache.NONE);
     private final Taken taken = new Taken();
 
     /**

@@ -1,4 +1,4 @@
-package dev.granary.s3.pack.listing;
+package dev.granary.s3.pack;
 
 import dev.granary.cache.Sha256;
 

@@ -7,7 +7,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.MemoryObjectStore;
+import dev.granary.s3.pack.PackFixture;
 import dev.granary.s3.store.StoreFailure;
+import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.DisplayName;
@@ -18,7 +20,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** Writes of objects that are named by their content: success is only what the server answered. */
-class ImmutableWriterTest {
+class ImmutableWriteTest {
     private static final String KEY = "p/1";
     private static final byte[] BODY = "a pack".getBytes(UTF_8);
     private static final Fault NONE = new Fault.None();
@@ -28,11 +30,12 @@ class ImmutableWriterTest {
 
     private final MemoryObjectStore store = new MemoryObjectStore();
     private final TestTicker ticker = new TestTicker();
-    private final ImmutableWriter writer = new ImmutableWriter(store, ticker);
+    private final Register register =
+            new Register(store, PackFixture.KEYS, TestSeed.random("ImmutableWriteTest"), ticker);
 
     private Optional<StoreFailure> write(Fault... faults) {
         store.script(faults);
-        Optional<StoreFailure> failure = writer.write(KEY, BODY);
+        Optional<StoreFailure> failure = register.writeImmutable(KEY, BODY);
         store.forgetScript();
         return failure;
     }
