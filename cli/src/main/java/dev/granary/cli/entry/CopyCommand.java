@@ -19,7 +19,10 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** {@code granary copy}: copies the entries of one place that another lacks. */
 @Command(
@@ -52,15 +55,20 @@ public final class CopyCommand extends OutputCommand {
     @Override
     public Integer call()
             throws ConfigException, UsageException, CommandFailedException, IOException {
-        try (Place from = Places.source(source, buckets.builder());
-                Place to = Places.destination(destination, buckets.builder())) {
+        try (Place from = Places.source(source, buckets.builder(source, destination));
+                Place to =
+                        Places.destination(destination, buckets.builder(source, destination))) {
             if (from.name().equals(to.name())) {
                 throw new UsageException("FROM and TO are the same place: " + from.name());
             }
             EntryCopier copier;
             List<EntryCatalog.Listed> entries;
             try (ProgressLine progress = new ProgressLine(err(), "copying", 0)
-                    .watching(() -> from.waits().longest().or(to.waits()::longest))) {
+                    .watching(() -> {
+                        Map<String, Duration> silence = new HashMap<>(from.silence());
+                        silence.putAll(to.silence());
+                        return silence;
+                    })) {
                 progress.passing(from.name());
                 entries = selection.from(Place.entries(from.catalog()));
                 if (entries.isEmpty()) {

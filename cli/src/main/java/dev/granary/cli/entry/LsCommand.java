@@ -13,6 +13,7 @@ import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.place.BucketPlace;
 import dev.granary.cli.place.Place;
 
 import picocli.CommandLine.Command;
@@ -86,18 +87,18 @@ public final class LsCommand extends OutputCommand {
         }
         boolean isByCompile = order == Order.COMPILE;
         boolean isReading = isLong || isByCompile;
-        if (isReading && place.isBucket()) {
-            throw new UsageException(
-                    "--long and --sort compile read every entry, which would download the bucket;"
-                            + " they work on directories");
-        }
         Predicate<EntryCatalog.Listed> isSelected = selection.predicate();
         try (Place inventory = place.open()) {
+            if (isReading && inventory instanceof BucketPlace) {
+                throw new UsageException(
+                        "--long and --sort compile read every entry, which would download the"
+                                + " bucket; they work on directories");
+            }
             // Compile times are known only after all entries have been read.
             BoundedEntryList first = new BoundedEntryList(
                     comparator(), isByCompile ? BoundedEntryList.MAX_ENTRIES : limit);
             try (ProgressLine progress =
-                    new ProgressLine(err(), "listing", 0).watching(inventory.waits())) {
+                    new ProgressLine(err(), "listing", 0).watching(inventory::silence)) {
                 inventory.catalog().list(entry -> {
                     if (isSelected.test(entry)) {
                         first.accept(entry);

@@ -1,12 +1,6 @@
 package dev.granary.cli.kernel;
 
-import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.option.BuildLogOption;
-import dev.granary.cli.option.DeviceOption;
-import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.RecordOption;
-import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.coordinator.Granary;
@@ -17,11 +11,8 @@ import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.opencl.OpenCl;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
@@ -33,20 +24,11 @@ import java.util.List;
         name = "get",
         mixinStandardHelpOptions = true,
         description = "Get the kernels of MANIFEST through the cache, as a node does.")
-public final class GetCommand extends OutputCommand {
-    @Mixin
-    private StoreOptions stores = new StoreOptions();
-
+public final class GetCommand extends KernelsCommand {
     private static final Duration UPLOAD_LIMIT = Duration.ofMinutes(1);
 
     /** Of the 10 s that a silent bucket may cost, the other 2 s are for closing connections. */
     private static final Duration MAX_LOST = Duration.ofSeconds(8);
-
-    @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
-    private Path manifest = Path.of("");
-
-    @Mixin
-    private DeviceOption device = new DeviceOption();
 
     @Option(
             names = "--require-bucket",
@@ -54,17 +36,10 @@ public final class GetCommand extends OutputCommand {
                     "exit with 1 if a bucket could not be used, even if all kernels were obtained")
     private boolean isBucketRequired;
 
-    @Mixin
-    private RecordOption record = new RecordOption();
-
-    @Mixin
-    private BuildLogOption buildLog = new BuildLogOption();
-
     @Override
     public Integer call() throws Exception {
-        List<KernelSpec> kernels = KernelManifest.read(manifest);
-        GranaryConfig config =
-                record.in(stores.builder().flushLimit(Duration.ZERO)).build();
+        List<KernelSpec> kernels = kernels();
+        GranaryConfig config = config().flushLimit(Duration.ZERO).build();
         if (isBucketRequired && config.buckets().isEmpty()) {
             throw new ConfigException(
                     "No bucket is configured, and --require-bucket needs one; give --bucket or set"
@@ -72,7 +47,7 @@ public final class GetCommand extends OutputCommand {
         }
         OpenCl.expectLaunches(KernelRunner.geometries(kernels));
         Publications published = new Publications();
-        try (KernelEngine engine = device.device().open();
+        try (KernelEngine engine = device().device().open();
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
             List<KernelResult> results;
@@ -88,7 +63,7 @@ public final class GetCommand extends OutputCommand {
             BucketFailures failures = new BucketFailures(
                     config.buckets(), granary.statistics().layers(), published, isBucketRequired);
             Report report = report();
-            new KernelReport(results, granary.statistics()).addTo(report, buildLog.extent());
+            new KernelReport(results, granary.statistics()).addTo(report, extent());
             failures.addTo(report);
             report.print();
             return results.stream().allMatch(result -> result.outcome().isSuccess())

@@ -8,20 +8,22 @@ import dev.granary.cli.compiler.CompilerProcesses;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;
-import dev.granary.cli.option.OfflineTargetOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.gpu.Device;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.offline.Ocloc;
 import dev.granary.gpu.offline.OclocEngine;
+import dev.granary.gpu.offline.UnknownTargetException;
 
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -36,7 +38,8 @@ final class PopulateEngines implements AutoCloseable {
     private static final Duration OPEN_LIMIT = Duration.ofMinutes(5);
 
     private final List<DeviceSelection> devices;
-    private final Optional<OfflineTargetOption.Declared> declared;
+    private final Optional<Ocloc> ocloc; // if targets are declared
+    private final Set<Target> declared = new LinkedHashSet<>();
     private final List<Engine<KernelDescriptor, ?>> engines = new ArrayList<>();
 
     /**
@@ -46,10 +49,26 @@ final class PopulateEngines implements AutoCloseable {
      *     has no compiler
      * @throws CommandFailedException if all devices are selected, and there is none
      */
-    PopulateEngines(DeviceOption devices, OfflineTargetOption targets)
+    PopulateEngines(DeviceOption devices, List<String> targets)
             throws UsageException, CommandFailedException {
-        this.devices = targets.isGiven() && !devices.isGiven() ? List.of() : devices.selections();
-        this.declared = targets.isGiven() ? Optional.of(targets.declared()) : Optional.empty();
+        boolean isOffline = !targets.isEmpty();
+        this.devices = isOffline && !devices.isGiven() ? List.of() : devices.selections();
+        this.ocloc = isOffline ? Optional.of(compiler()) : Optional.empty();
+        for (String name : targets) {
+            try {
+                declared.addAll(ocloc.orElseThrow().targets(name));
+            } catch (UnknownTargetException e) {
+                throw new UsageException("--target " + name + ": " + e.getMessage());
+            }
+        }
+    }
+
+    private static Ocloc compiler() throws UsageException {
+        return switch (Ocloc.probe()) {
+            case Ocloc.Probe.Found found -> found.ocloc();
+            case Ocloc.Probe.Missing missing ->
+                throw new UsageException("--target needs a compiler: " + missing.cause());
+        };
     }
 
     /**
@@ -66,10 +85,8 @@ final class PopulateEngines implements AutoCloseable {
             Device device = selected.one();
             requireEnabled(enabled, device.target().backend(), device.kind());
         }
-        if (declared.isPresent()) {
-            for (Target target : declared.get().targets()) {
-                requireEnabled(enabled, target.backend(), EngineKind.GPU);
-            }
+        for (Target target : declared) {
+            requireEnabled(enabled, target.backend(), EngineKind.GPU);
         }
     }
 
@@ -105,10 +122,10 @@ final class PopulateEngines implements AutoCloseable {
                     engine.close();
                 }
             }
-            declared.ifPresent(all -> all.targets().stream()
+            ocloc.ifPresent(compiler -> declared.stream()
                     .filter(targets::add)
                     .forEach(target -> engines.add(
-                            new OclocEngine(all.ocloc().within(directory), target, limit))));
+                            new OclocEngine(compiler.within(directory), target, limit))));
             isOpen = true;
             return this;
         } finally {

@@ -4,7 +4,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.support.DaemonThreads;
-import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.tier.TierFactory;
@@ -24,6 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntConsumer;
+import java.util.function.Supplier;
 
 /**
  * Verifier that reads entries back from one bucket, as a process with an empty directory would:
@@ -43,9 +43,9 @@ final class ReadbackVerifier {
     private final BucketConfig bucket;
     private final Duration timeout;
     private final Duration pause;
-    private final SilenceMonitor waits = new SilenceMonitor();
     private final AtomicInteger readCount = new AtomicInteger();
     private final AtomicLong lastReadNanos = new AtomicLong();
+    private volatile Supplier<Duration> quiet = () -> Duration.ZERO; // of the current reader
 
     ReadbackVerifier(BucketConfig bucket) {
         this(bucket, SILENCE, PAUSE);
@@ -80,8 +80,8 @@ final class ReadbackVerifier {
     }
 
     /** Returns the monitor of the bucket that this verification may wait for. */
-    SilenceMonitor waits() {
-        return waits;
+    Map<String, Duration> silence() {
+        return Map.of(bucket.name(), quiet.get());
     }
 
     private Map<Id, String> round(Collection<Id> ids, IntConsumer progress)
@@ -90,7 +90,7 @@ final class ReadbackVerifier {
                 MAX_CONCURRENT, DaemonThreads.named("granary-readback"));
         try (PersistentCache reader = TierFactory.openForBackground(bucket)) {
             if (reader instanceof BucketTier tier) {
-                waits.watch(bucket.name(), tier.traffic()::quiet);
+                quiet = tier.traffic()::quiet;
             }
             List<Callable<Optional<String>>> reads = ids.stream()
                     .<Callable<Optional<String>>>map(id -> () -> problem(id, reader, progress))

@@ -28,19 +28,13 @@ import java.util.stream.Stream;
  * matches, and one for each combination of the values in {@code define}. The table {@code defaults}
  * has keys that the programs of the same file inherit, and {@code include-manifests} adds the
  * programs of other files. A short text may thus stand for many programs or a whole file system, so
- * there are limits for all files together.
+ * their number is limited for all files together.
  */
 public final class KernelManifest {
     private static final int MAX_MANIFESTS = 100;
 
     /** The largest number of programs that are not written one by one. */
     static final int MAX_KERNELS = 10_000;
-
-    /** The largest number of build options and include directories of all these programs. */
-    private static final int MAX_OPTIONS = 1_000_000;
-
-    /** The longest name that is made of a path and the values of macros. */
-    static final int MAX_NAME_CHARACTERS = 1_000;
 
     private static final String INCLUDE_MANIFESTS = "include-manifests";
     private static final String KERNEL = "kernel";
@@ -57,7 +51,6 @@ public final class KernelManifest {
     private final List<KernelSpec> kernels = new ArrayList<>();
     private final AtomicInteger filesLeft = new AtomicInteger(ProgramSources.MAX_FILES);
     private long expandedKernels;
-    private long expandedOptions;
 
     private KernelManifest() {}
 
@@ -183,25 +176,10 @@ public final class KernelManifest {
                 Stream.concat(defaults.stream(), Stream.of(table)).toList();
         KernelSpec common = KernelInputs.of(tables);
         MacroMatrix macros = MacroMatrix.of(tables);
-        if (macros.longestSuffix() > MAX_NAME_CHARACTERS) {
-            throw table.error("the lists of define make names of more than " + MAX_NAME_CHARACTERS
-                    + " characters; use fewer lists or shorter values");
-        }
         long size = programs.size() * macros.size();
-        boolean isExpanded = macros.hasLists() || programs.size() > 1;
-        if (isExpanded && (expandedKernels += size) > MAX_KERNELS) {
+        if (size > 1 && (expandedKernels += size) > MAX_KERNELS) {
             throw table.error("patterns and define make more than " + MAX_KERNELS + " kernels, "
                     + size + " of them here; name fewer files or values");
-        }
-        if (isExpanded || defaults.isPresent()) {
-            expandedOptions += size
-                    * (common.includeDirectories().size()
-                            + common.options().size()
-                            + macros.macros().size());
-            if (expandedOptions > MAX_OPTIONS) {
-                throw table.error("the kernels of patterns, define and defaults have more than "
-                        + MAX_OPTIONS + " options together; name fewer options, files or values");
-            }
         }
         List<MacroMatrix.Variant> variants = macros.variants();
         for (ProgramSources.Program program : programs) {

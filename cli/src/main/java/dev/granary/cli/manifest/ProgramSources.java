@@ -81,14 +81,7 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
             int extension = below.lastIndexOf('.');
             String stem =
                     extension > below.lastIndexOf('/') + 1 ? below.substring(0, extension) : below;
-            String full = name == null ? stem : name + "/" + stem;
-            if (full.length() > KernelManifest.MAX_NAME_CHARACTERS) {
-                throw table.error(
-                        SOURCE,
-                        "a name of more than " + KernelManifest.MAX_NAME_CHARACTERS
-                                + " characters is made of " + TomlFile.harmless(below));
-            }
-            programs.add(new Program(full, List.of(file)));
+            programs.add(new Program(name == null ? stem : name + "/" + stem, List.of(file)));
         }
         return programs;
     }

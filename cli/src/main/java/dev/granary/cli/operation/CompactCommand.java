@@ -10,8 +10,8 @@ import dev.granary.cli.option.TargetOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.place.BucketPlace;
 import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
@@ -110,7 +110,6 @@ public final class CompactCommand extends OutputCommand {
                     + " ${DEFAULT-VALUE})")
     private Duration grace = Duration.ofDays(1);
 
-    private final SilenceMonitor waits = new SilenceMonitor();
     private long leftOut;
 
     @Override
@@ -128,13 +127,11 @@ public final class CompactCommand extends OutputCommand {
         List<String> namespaces = targets.namespaces(DeviceSelection.ANY);
         try (BucketTier tier = TierFactory.bucket(bucket, TierFactory.directory(config));
                 BulkBucket bulk = tier.packed()) {
-            waits.watch(bucket.name(), tier.traffic()::quiet);
-            waits.watch(bucket.name(), bulk.traffic()::quiet);
             for (String target : namespaces) {
                 Report part = report.part("targets").data("target", target);
                 try {
                     isSuccess &= isDry
-                            ? plan(bucket, bulk, target, part)
+                            ? plan(bucket, tier, bulk, target, part)
                             : compact(bucket, tier, bulk, target, part);
                 } catch (CompactionException | CommandFailedException e) {
                     part.data("failed", String.valueOf(e.getMessage()))
@@ -152,15 +149,15 @@ public final class CompactCommand extends OutputCommand {
         return isSuccess ? 0 : 1;
     }
 
+    private ProgressLine progress(BucketConfig bucket, BucketTier tier, BulkBucket bulk) {
+        return new ProgressLine(err(), "compacting", 0)
+                .watching(() -> BucketPlace.silence(bucket.name(), tier, bulk));
+    }
+
     private BucketConfig.S3 bucket(GranaryConfig config) throws ConfigException {
         BucketConfig layer = place != null
-                ? Places.writableBucket(place, buckets.builder())
-                : config.buckets().stream()
-                        .filter(BucketConfig::isWritable)
-                        .findFirst()
-                        .orElseThrow(() -> new ConfigException(
-                                "No writable bucket is configured; give s3://NAME/PREFIX or set"
-                                        + " GRANARY_BUCKET."));
+                ? Places.writableLayer(place, buckets.set(GranaryConfig.builder()))
+                : Places.firstWritable(config, "give s3://NAME/PREFIX or set GRANARY_BUCKET.");
         if (layer instanceof BucketConfig.S3 bucket) {
             return bucket;
         }
@@ -173,11 +170,12 @@ public final class CompactCommand extends OutputCommand {
     }
 
     /** Plans a compaction without doing it. */
-    private boolean plan(BucketConfig bucket, BulkBucket bulk, String target, Report report)
+    private boolean plan(
+            BucketConfig bucket, BucketTier tier, BulkBucket bulk, String target, Report report)
             throws CompactionException {
         CompactionPlan plan;
         PackRemover.Removal removal;
-        try (ProgressLine _ = new ProgressLine(err(), "compacting", 0).watching(waits)) {
+        try (ProgressLine _ = progress(bucket, tier, bulk)) {
             plan = bulk.compactor(target).plan(Set.copyOf(without));
             removal = bulk.remover(target).plan(grace);
         }
@@ -210,7 +208,7 @@ public final class CompactCommand extends OutputCommand {
         Optional<CompactionReport> compacted = Optional.empty();
         PackRemover.Removal removal;
         long adopted;
-        try (ProgressLine progress = new ProgressLine(err(), "compacting", 0).watching(waits)) {
+        try (ProgressLine progress = progress(bucket, tier, bulk)) {
             Optional<String> obstacle = tier.packObstacle();
             if (obstacle.isPresent()) {
                 throw new CommandFailedException(obstacle.get());

@@ -68,26 +68,23 @@ public final class StatsCommand extends OutputCommand {
         if (isPrometheus && isJson()) {
             throw new UsageException("--prometheus and --json exclude each other; give one");
         }
-        boolean isBucket = place.isBucket();
-        if (isReset && isBucket) {
-            throw new UsageException("--reset has no effect on a bucket: it has no counters");
-        }
         try (Place inventory = place.open()) {
-            GranaryConfig config = place.config();
+            Optional<GranaryConfig> local = place.config();
+            if (isReset && local.isEmpty()) {
+                throw new UsageException(
+                        "--reset has no effect on " + inventory.name() + ": it has no counters");
+            }
             Map<String, Usage> usage = usage(inventory);
-            Map<String, Long> totals = isBucket ? Map.of() : totals(config);
+            Map<String, Long> totals = local.isPresent() ? totals(local.get()) : Map.of();
             if (isPrometheus) {
-                printMetrics(isBucket ? inventory.name() : "local", config, usage, totals);
+                printMetrics(inventory.name(), local, usage, totals);
                 return 0;
             }
             Report report = report().field("place", inventory.name());
-            if (!isBucket) {
-                report.field("capacity:capacityBytes", Report.bytes(config.capacityBytes()));
-            }
+            local.ifPresent(config ->
+                    report.field("capacity:capacityBytes", Report.bytes(config.capacityBytes())));
             add(usage, report);
-            if (!isBucket) {
-                add(config, totals, usage.isEmpty(), report);
-            }
+            local.ifPresent(config -> add(config, totals, usage.isEmpty(), report));
             report.print();
             return 0;
         }
@@ -107,14 +104,18 @@ public final class StatsCommand extends OutputCommand {
     }
 
     private void printMetrics(
-            String tier, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
+            String place,
+            Optional<GranaryConfig> local,
+            Map<String, Usage> usage,
+            Map<String, Long> totals) {
         PrometheusText text = new PrometheusText(out());
         text.family("granary_build_info", "gauge", "the version of Granary");
         text.sample("granary_build_info", 1, "version", GranaryConfig.VERSION);
-        if (tier.equals("local")) {
+        local.ifPresent(config -> {
             text.family("granary_capacity_bytes", "gauge", "the capacity of the local tier");
             text.sample("granary_capacity_bytes", config.capacityBytes());
-        }
+        });
+        String tier = local.isPresent() ? "local" : place;
         text.family("granary_entries", "gauge", "entries in the tier, by target");
         usage.forEach((target, count) ->
                 text.sample("granary_entries", count.entries(), "tier", tier, "target", target));
@@ -128,7 +129,7 @@ public final class StatsCommand extends OutputCommand {
     private Map<String, Usage> usage(Place inventory) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
         try (ProgressLine progress =
-                new ProgressLine(err(), "counting", 0).watching(inventory.waits())) {
+                new ProgressLine(err(), "counting", 0).watching(inventory::silence)) {
             inventory.catalog().list(entry -> {
                 String namespace =
                         usage.containsKey(entry.namespace()) || usage.size() < MAX_TARGETS

@@ -4,17 +4,14 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.place.BucketPlace;
+import dev.granary.cli.place.DirectoryPlace;
 import dev.granary.cli.place.EntryCopier;
 import dev.granary.cli.place.Place;
-import dev.granary.cli.place.Places;
-import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.local.DirectoryUsage;
-import dev.granary.local.LocalTier;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -23,7 +20,6 @@ import picocli.CommandLine.Option;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.function.Predicate;
 
 /** {@code granary verify}: reads and checks the entries of a place. */
 @Command(
@@ -48,26 +44,24 @@ public final class VerifyCommand extends OutputCommand {
 
     @Override
     public Integer call() throws Exception {
-        boolean isBucket = place.isBucket();
-        if (isBucket && isRepairing) {
-            throw new UsageException("--repair works on local directories; in a layer, publish the"
-                    + " kernels again by granary populate");
-        }
-        GranaryConfig config = place.config();
-        try (LocalTier tier = isBucket ? null : TierFactory.localWithoutEviction(config);
-                Place from = isBucket ? place.open() : Places.local(config)) {
-            EntryCopier read = read(from, tier != null && isRepairing ? tier::remove : _ -> false);
+        try (Place from = isRepairing
+                ? place.openToRemove("--repair works on directories; in a bucket, publish the"
+                        + " kernels again by granary populate")
+                : place.open()) {
+            EntryCopier read = read(from);
             Report report = report();
             add(from.name(), read, report);
-            if (tier == null) {
-                report.field("received:receivedBytes", Report.bytes(read.receivedBytes()));
-            } else {
-                add(config.directory(), tier.usage(), report);
-                if (read.failed() > 0) {
-                    report.line("There is damage. Damaged entries are never used; --repair removes"
-                            + " them.");
-                } else if (read.removed() == 0) {
-                    report.line("No damage found.");
+            switch (from) {
+                case BucketPlace _ ->
+                    report.field("received:receivedBytes", Report.bytes(read.receivedBytes()));
+                case DirectoryPlace local -> {
+                    add(local.directory(), local.files().usage(), report);
+                    if (read.failed() > 0) {
+                        report.line("There is damage. Damaged entries are never used; --repair"
+                                + " removes them.");
+                    } else if (read.removed() == 0) {
+                        report.line("No damage found.");
+                    }
                 }
             }
             report.print();
@@ -75,14 +69,15 @@ public final class VerifyCommand extends OutputCommand {
         }
     }
 
-    private EntryCopier read(Place from, Predicate<EntryCatalog.Listed> repair)
-            throws IOException, InterruptedException {
+    private EntryCopier read(Place from) throws IOException, InterruptedException {
         try (ProgressLine progress =
-                new ProgressLine(err(), "verifying", 0).watching(from.waits())) {
+                new ProgressLine(err(), "verifying", 0).watching(from::silence)) {
             progress.passing(from.name());
             List<EntryCatalog.Listed> entries = selection.from(Place.entries(from.catalog()));
             EntryCopier reader = EntryCopier.ofNone(
-                    repair,
+                    entry -> isRepairing
+                            && from instanceof DirectoryPlace local
+                            && local.files().remove(entry),
                     counters -> progress.passing(
                             Units.count(counters.done()) + " of " + Units.count(entries.size())));
             from.read(entries, reader);

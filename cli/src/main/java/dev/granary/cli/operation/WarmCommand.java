@@ -7,7 +7,6 @@ import dev.granary.cli.option.TargetOption;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.EntryCopier;
 import dev.granary.cli.place.Place;
@@ -28,6 +27,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -123,7 +123,6 @@ public final class WarmCommand extends OutputCommand {
 
     private Warming from(BucketConfig layer, String target, GranaryConfig config, LocalTier local)
             throws ConfigException, IOException, InterruptedException {
-        SilenceMonitor waits = new SilenceMonitor();
         if (layer instanceof BucketConfig.Directory shared) {
             try (ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
                 return Warming.run(
@@ -135,8 +134,8 @@ public final class WarmCommand extends OutputCommand {
             }
         }
         try (BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config));
-                ProgressLine progress = new ProgressLine(err(), "warming", 0).watching(waits)) {
-            waits.watch(layer.name(), bucket.traffic()::quiet);
+                ProgressLine progress = new ProgressLine(err(), "warming", 0)
+                        .watching(() -> Map.of(layer.name(), bucket.traffic().quiet()))) {
             return Warming.run(
                     bucket,
                     local,

@@ -1,14 +1,18 @@
 package dev.granary.cli.output;
 
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 
 import org.jspecify.annotations.Nullable;
 
+import java.io.Console;
 import java.io.PrintWriter;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
  * Progress indicator on one line of a terminal, which is rewritten in place. It prints nothing if
@@ -19,6 +23,9 @@ import java.util.function.Supplier;
 public final class ProgressLine implements AutoCloseable {
     private static final long UPDATE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long POLL_MILLIS = 500;
+
+    /** The shortest silence that is shown. */
+    private static final Duration MIN_SILENCE = Duration.ofSeconds(2);
 
     private final PrintWriter err;
     private final String work;
@@ -32,7 +39,7 @@ public final class ProgressLine implements AutoCloseable {
     private @Nullable Thread watcher; // guarded by this
 
     public ProgressLine(PrintWriter err, String work, int total) {
-        this(err, work, total, Terminal.isTerminal());
+        this(err, work, total, isTerminal());
     }
 
     ProgressLine(PrintWriter err, String work, int total, boolean isShown) {
@@ -42,29 +49,47 @@ public final class ProgressLine implements AutoCloseable {
         this.isShown = isShown;
     }
 
-    /** Starts to show the bucket that is waited for whenever one is silent. */
-    public ProgressLine watching(SilenceMonitor waits) {
-        return watching(waits::longest);
+    /** Returns true if the output of this process is shown on a terminal. */
+    @SuppressWarnings("SystemConsoleNull") // null if the chosen console provider has none
+    public static boolean isTerminal() {
+        Console console = System.console();
+        return console != null && console.isTerminal();
     }
 
     /** Starts to show the layer that is waited for whenever one is silent. */
     public ProgressLine watching(Granary granary) {
-        return watching(() -> SilenceMonitor.longest(granary.statistics().layers().stream()
-                .map(layer -> Map.entry(layer.name(), layer.quiet()))));
+        return watching(() -> granary.statistics().layers().stream()
+                .collect(Collectors.toMap(LayerStatistics::name, LayerStatistics::quiet)));
     }
 
-    /** Starts to show the wait that {@code waits} returns in words, whenever there is one. */
-    public synchronized ProgressLine watching(Supplier<Optional<String>> waits) {
+    /**
+     * Starts to show the bucket that is waited for whenever one is silent.
+     *
+     * @param silence returns for each bucket the time since it sent anything; zero if no request is
+     *     in progress
+     */
+    public synchronized ProgressLine watching(Supplier<Map<String, Duration>> silence) {
         if (isShown && watcher == null) {
-            watcher =
-                    Thread.ofPlatform().daemon().name("granary-progress").start(() -> watch(waits));
+            watcher = Thread.ofPlatform()
+                    .daemon()
+                    .name("granary-progress")
+                    .start(() -> watch(silence));
         }
         return this;
     }
 
-    private void watch(Supplier<Optional<String>> waits) {
+    /** Returns the longest silence in words; empty if none is longer than 2 s. */
+    static Optional<String> longest(Map<String, Duration> silence) {
+        return silence.entrySet().stream()
+                .filter(wait -> wait.getValue().compareTo(MIN_SILENCE) > 0)
+                .max(Map.Entry.comparingByValue())
+                .map(wait -> "waiting for " + wait.getKey() + ": nothing received for "
+                        + wait.getValue().toSeconds() + " s");
+    }
+
+    private void watch(Supplier<Map<String, Duration>> silence) {
         try {
-            while (poll(waits.get())) {
+            while (poll(longest(silence.get()))) {
                 Thread.sleep(POLL_MILLIS);
             }
         } catch (InterruptedException e) {

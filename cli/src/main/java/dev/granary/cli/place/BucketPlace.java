@@ -12,6 +12,7 @@ import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +26,7 @@ import java.util.stream.Collectors;
  * server is not known to support conditional writes, or if an entry is too large for a pack or the
  * outcome of a tuning.
  */
-final class BucketPlace extends Place {
+public final class BucketPlace extends Place {
     private static final int WRITERS = 16;
 
     private final BucketTier tier;
@@ -38,8 +39,18 @@ final class BucketPlace extends Place {
         super(name, tier);
         this.tier = tier;
         this.bulk = tier.packed();
-        waits().watch(name, tier.traffic()::quiet);
-        waits().watch(name, bulk.traffic()::quiet);
+    }
+
+    @Override
+    public Map<String, Duration> silence() {
+        return silence(name(), tier, bulk);
+    }
+
+    /** Returns the time since a bucket that is waited for has sent anything, by its name. */
+    public static Map<String, Duration> silence(String name, BucketTier tier, BulkBucket bulk) {
+        Duration ofTier = tier.traffic().quiet();
+        Duration ofPacks = bulk.traffic().quiet();
+        return Map.of(name, ofTier.compareTo(ofPacks) > 0 ? ofTier : ofPacks);
     }
 
     @Override

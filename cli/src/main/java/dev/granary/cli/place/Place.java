@@ -5,14 +5,15 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.StoreResult;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.cli.output.Units;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.Consumer;
 
 /**
@@ -22,7 +23,6 @@ import java.util.function.Consumer;
 public abstract sealed class Place implements AutoCloseable permits DirectoryPlace, BucketPlace {
     private final String name;
     private final EntryCatalog catalog;
-    private final SilenceMonitor waits = new SilenceMonitor();
 
     Place(String name, EntryCatalog catalog) {
         this.name = name;
@@ -39,9 +39,9 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return catalog;
     }
 
-    /** Returns the monitor of the buckets that an operation on this place may wait for. */
-    public final SilenceMonitor waits() {
-        return waits;
+    /** Returns the time since a bucket that is waited for has sent anything, by its name. */
+    public Map<String, Duration> silence() {
+        return Map.of();
     }
 
     /** Returns the number of entries that a search may read; in a bucket each is a request. */

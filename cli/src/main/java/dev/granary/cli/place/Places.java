@@ -37,42 +37,19 @@ public final class Places {
      * @throws ConfigException if it is neither a bucket nor a directory with entries
      */
     public static Place source(String text, GranaryConfigBuilder builder) throws ConfigException {
-        if (isBucket(text)) {
-            return of(existing(bucket(text, builder)));
-        }
-        Path named = path(text);
-        DirectoryPlace place = new DirectoryPlace(PrivateSubdirectory.resolve(named));
-        return place.exists()
-                ? place
-                : existing(new DirectoryPlace(named), named); // written by another user
-    }
-
-    /**
-     * Opens the layer that a text names, to read from it.
-     *
-     * @param builder the settings for buckets
-     * @throws ConfigException if it cannot be opened, or is a directory without entries
-     */
-    public static Place layer(String text, GranaryConfigBuilder builder) throws ConfigException {
-        return of(existing(bucket(text, builder)));
-    }
-
-    private static BucketConfig existing(BucketConfig layer) throws ConfigException {
-        if (layer instanceof BucketConfig.Directory shared) {
-            existing(of(shared), shared.path());
-        }
-        return layer;
-    }
-
-    private static DirectoryPlace existing(DirectoryPlace place, Path named)
-            throws ConfigException {
-        if (!place.exists()) {
+        Place place = isLayer(text) ? of(bucket(text, builder)) : directory(path(text));
+        if (place instanceof DirectoryPlace local && !local.files().exists()) {
             throw new ConfigException(SafeText.of(place.name())
-                    + (Files.isDirectory(named)
+                    + (Files.isDirectory(local.directory())
                             ? " has no entries: it has no subdirectory v3"
                             : " is not a directory"));
         }
         return place;
+    }
+
+    private static DirectoryPlace directory(Path named) {
+        DirectoryPlace own = new DirectoryPlace(PrivateSubdirectory.resolve(named));
+        return own.files().exists() ? own : new DirectoryPlace(named); // written by another user
     }
 
     /**
@@ -83,8 +60,8 @@ public final class Places {
      */
     public static Place destination(String text, GranaryConfigBuilder builder)
             throws ConfigException {
-        if (isBucket(text)) {
-            return of(writableBucket(text, builder));
+        if (isLayer(text)) {
+            return of(writableLayer(text, builder));
         }
         Path directory = PrivateSubdirectory.resolve(path(text));
         if (Files.exists(directory) && !Files.isDirectory(directory)) {
@@ -136,7 +113,8 @@ public final class Places {
     }
 
     static DirectoryPlace of(BucketConfig.Directory shared) {
-        return new DirectoryPlace(shared.name(), EntryFiles.shared(shared.path()));
+        return new DirectoryPlace(
+                shared.name(), shared.path(), EntryFiles.shared(shared.path()));
     }
 
     /**
@@ -163,7 +141,7 @@ public final class Places {
      *
      * @throws ConfigException if it names another kind of place
      */
-    public static boolean isBucket(String text) throws ConfigException {
+    public static boolean isLayer(String text) throws ConfigException {
         boolean isLayer = LAYERS.stream().anyMatch(text::startsWith);
         if (text.contains(SCHEME_END) && !isLayer) {
             throw new ConfigException(SafeText.of(text.substring(0, text.indexOf(SCHEME_END)))
@@ -174,14 +152,14 @@ public final class Places {
     }
 
     /**
-     * Returns the bucket that a text names.
+     * Returns the layer that a text names.
      *
      * @param builder the settings for buckets
      * @throws ConfigException if it names none, or one that is configured as read-only
      */
-    public static BucketConfig writableBucket(String text, GranaryConfigBuilder builder)
+    public static BucketConfig writableLayer(String text, GranaryConfigBuilder builder)
             throws ConfigException {
-        if (!isBucket(text)) {
+        if (!isLayer(text)) {
             throw new ConfigException(
                     SafeText.of(text) + " is not a bucket, such as s3://kernels/team");
         }
@@ -193,11 +171,26 @@ public final class Places {
     }
 
     /**
-     * Returns the bucket that a text names: a configured one with its settings, or another one.
+     * Returns the first layer of a configuration in which entries may be published.
+     *
+     * @param cure how to configure one, for the message
+     * @throws ConfigException if there is none
+     */
+    public static BucketConfig firstWritable(GranaryConfig config, String cure)
+            throws ConfigException {
+        return config.buckets().stream()
+                .filter(BucketConfig::isWritable)
+                .findFirst()
+                .orElseThrow(
+                        () -> new ConfigException("No writable bucket is configured; " + cure));
+    }
+
+    /**
+     * Returns the layer that a text names: a configured one with its settings, or another one.
      *
      * @param builder the settings for buckets
      */
-    public static BucketConfig bucket(String text, GranaryConfigBuilder builder)
+    private static BucketConfig bucket(String text, GranaryConfigBuilder builder)
             throws ConfigException {
         for (BucketConfig configured : builder.build().buckets()) {
             if (configured.address().equals(text)) {

@@ -9,6 +9,9 @@ import org.junit.jupiter.api.Test;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 
@@ -55,7 +58,7 @@ class ProgressLineTest {
         try (ProgressLine progress = progress(true)) {
             progress.watching(() -> {
                 seen.countDown();
-                return Optional.of("waiting for s3://b: nothing received for 3 s");
+                return Map.of("s3://b", Duration.ofSeconds(3));
             });
             seen.await();
         }
@@ -71,5 +74,24 @@ class ProgressLineTest {
             progress.poll(Optional.of("waiting"));
         }
         assertEquals("", shown.toString());
+    }
+
+    @Test
+    @DisplayName("the bucket with the longest silence is named, with its time; a short silence is"
+            + " not reported")
+    void longest() {
+        assertEquals(Optional.empty(), ProgressLine.longest(Map.of()));
+        Map<String, Duration> silence = new HashMap<>();
+        silence.put("s3://first", Duration.ZERO);
+        silence.put("s3://second", Duration.ofSeconds(2));
+        assertEquals(Optional.empty(), ProgressLine.longest(silence));
+        silence.put("s3://second", Duration.ofMillis(6100));
+        assertEquals(
+                Optional.of("waiting for s3://second: nothing received for 6 s"),
+                ProgressLine.longest(silence));
+        silence.put("s3://first", Duration.ofSeconds(7));
+        assertEquals(
+                Optional.of("waiting for s3://first: nothing received for 7 s"),
+                ProgressLine.longest(silence));
     }
 }
