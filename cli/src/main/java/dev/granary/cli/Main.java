@@ -184,10 +184,7 @@ public final class Main {
 
     private static int report(Exception failure, PrintWriter err) {
         return switch (failure) {
-            case ConfigException _,
-                    TomlException _,
-                    UsageException _,
-                    CommandLine.TypeConversionException _ -> {
+            case ConfigException _, TomlException _, UsageException _ -> {
                 err.println("granary: " + failure.getMessage());
                 yield USAGE;
             }

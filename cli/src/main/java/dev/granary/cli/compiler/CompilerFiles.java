@@ -11,7 +11,7 @@ import dev.granary.cache.Target;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.manifest.RecordedInputs;
+import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.recording.RecordingFile;
@@ -32,8 +32,6 @@ import java.util.List;
  * The files of a request to a compiler process and of its response: a recorded kernel, and binaries
  * as an entry. The kernel is recorded with its texts, so that the process compiles what the id was
  * computed of, even if a source changes meanwhile.
- *
- * @param directory the directory of the process
  */
 record CompilerFiles(Path directory) {
     /** A request to a compiler process, in one line. */
@@ -95,11 +93,7 @@ record CompilerFiles(Path directory) {
         return directory.resolve("binaries.entry");
     }
 
-    /**
-     * Writes the kernel and the binaries of a request.
-     *
-     * @param stored the binaries; none if the request has none
-     */
+    /** Writes the kernel and the binaries of a request. */
     void writeRequest(KernelDescriptor descriptor, KernelBinaries stored) throws IOException {
         Files.deleteIfExists(kernelFile());
         new RecordingFile(kernelFile()).add(List.of(descriptor), List.of());

@@ -36,7 +36,6 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
@@ -74,13 +73,10 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
     /**
      * Starts the first process, which finds the device.
      *
-     * @param device the device
      * @param geometries the geometries of all launches that are known; binaries cover them
      * @param openLimit the longest time until a process has opened the device
      * @param limit the longest time of one compile
      * @param directory the directory for files of the processes, which the caller deletes
-     * @throws CommandFailedException if the device cannot be opened, or no process can be started
-     * @throws UsageException if no device is selected, or several
      */
     public CompilerProcesses(
             DeviceSelection device,
@@ -177,13 +173,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         }
     }
 
-    /**
-     * Returns the program that a process compiles or restores.
-     *
-     * @param stored the binaries of the request; may be none
-     * @throws CompilerProcessException if no process can be started, or if it ends or does not
-     *     respond within the limit, or the program is not for the target
-     */
+    /** Returns the program that a process compiles or restores. */
     private CompiledProgram program(
             Request request, KernelDescriptor descriptor, KernelBinaries stored)
             throws CompilerProcessException, CompileException, RestoreException {
@@ -259,7 +249,6 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             throw new CompilerProcessException(
                     Kind.CRASHED, "the compiler process cannot be started: " + e.getMessage());
         }
-        boolean isOpen = false;
         try {
             Response response = worker.await(
                     openLimit,
@@ -276,12 +265,10 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             String[] parts = response.text().split("\n", -1);
             worker.target = new Target(
                     Backend.ofPath(parts[0]).orElseThrow(), parts[1], parts[2], parts[3]);
-            isOpen = true;
             return worker;
-        } finally {
-            if (!isOpen) {
-                worker.close(0);
-            }
+        } catch (Exception e) {
+            worker.close(0);
+            throw e;
         }
     }
 
@@ -336,7 +323,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         private final Writer requests;
         private final String token = UUID.randomUUID().toString();
         private final BlockingQueue<String> events = new LinkedBlockingQueue<>(); // outcomes
-        private final Deque<String> lastLines = new ArrayDeque<>(); // guarded by itself
+        private final Deque<String> lastLines = new ConcurrentLinkedDeque<>();
         private Target target = new Target(Backend.OPENCL, "none", "none", "none"); // until opened
         private boolean isIdle; // it has responded to the last request
         private int programs;
@@ -380,20 +367,16 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         }
 
         private void keep(String line) {
-            synchronized (lastLines) {
-                lastLines.add(line.substring(0, Math.min(line.length(), KEPT_CHARACTERS)));
-                if (lastLines.size() > KEPT_LINES) {
-                    lastLines.remove();
-                }
+            lastLines.add(line.substring(0, Math.min(line.length(), KEPT_CHARACTERS)));
+            if (lastLines.size() > KEPT_LINES) {
+                lastLines.poll();
             }
         }
 
         void send(Request request) {
             isIdle = false;
             programs++;
-            synchronized (lastLines) {
-                lastLines.clear();
-            }
+            lastLines.clear();
             try {
                 requests.write(request + "\n");
                 requests.flush();
@@ -406,7 +389,6 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
          * Waits for the response. After an exception the process is of no use, and must be closed.
          *
          * @param overdue thrown if the process does not respond within the limit
-         * @throws CompilerProcessException if the process ends, or does not respond
          */
         Response await(Duration limit, CompilerProcessException overdue)
                 throws CompilerProcessException, InterruptedException {
@@ -416,13 +398,11 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             }
             if (event.equals(ENDED)) {
                 process.waitFor(END_SECONDS, TimeUnit.SECONDS);
-                synchronized (lastLines) {
-                    throw new CompilerProcessException(
-                            Kind.CRASHED,
-                            CompilerDeath.cause(
-                                    process.isAlive() ? 0 : process.exitValue(),
-                                    List.copyOf(lastLines)));
-                }
+                throw new CompilerProcessException(
+                        Kind.CRASHED,
+                        CompilerDeath.cause(
+                                process.isAlive() ? 0 : process.exitValue(),
+                                List.copyOf(lastLines)));
             }
             try {
                 Response response = Response.parse(event);

@@ -21,12 +21,7 @@ public final class TemporaryDirectory implements AutoCloseable {
     private final Path path;
     private final Thread shutdownHook = new Thread(this::deleteAtExit, "granary-temporary");
 
-    /**
-     * Creates the directory among the system's temporary files.
-     *
-     * @param prefix the prefix of its name
-     * @throws IOException if it cannot be created
-     */
+    /** Creates the directory among the system's temporary files. */
     public TemporaryDirectory(String prefix) throws IOException {
         this.path = Files.createTempDirectory(prefix);
         Runtime.getRuntime().addShutdownHook(shutdownHook);

@@ -12,17 +12,12 @@ import dev.granary.cli.output.Units;
 import dev.granary.cli.place.EntryCopier;
 import dev.granary.cli.place.Place;
 import dev.granary.cli.place.Places;
-import dev.granary.coordinator.config.ConfigException;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
-import java.io.IOException;
-import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 /** {@code granary copy}: copies the entries of one place that another lacks. */
 @Command(
@@ -53,8 +48,7 @@ public final class CopyCommand extends OutputCommand {
     private SelectionOptions selection = new SelectionOptions();
 
     @Override
-    public Integer call()
-            throws ConfigException, UsageException, CommandFailedException, IOException {
+    public Integer call() throws Exception {
         try (Place from = Places.source(source, buckets.builder(source, destination));
                 Place to =
                         Places.destination(destination, buckets.builder(source, destination))) {
@@ -63,12 +57,7 @@ public final class CopyCommand extends OutputCommand {
             }
             EntryCopier copier;
             List<EntryCatalog.Listed> entries;
-            try (ProgressLine progress = new ProgressLine(err(), "copying", 0)
-                    .watching(() -> {
-                        Map<String, Duration> silence = new HashMap<>(from.silence());
-                        silence.putAll(to.silence());
-                        return silence;
-                    })) {
+            try (ProgressLine progress = new ProgressLine(err(), "copying", 0)) {
                 progress.passing(from.name());
                 entries = selection.from(Place.entries(from.catalog()));
                 if (entries.isEmpty()) {
@@ -95,9 +84,6 @@ public final class CopyCommand extends OutputCommand {
             copier.addFailures(report);
             report.print();
             return copier.failures().isEmpty() ? 0 : 1;
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new CommandFailedException("interrupted; the entries copied so far are complete");
         }
     }
 }

@@ -24,13 +24,10 @@ final class EntryFields {
     /** Adds all but the key. An outcome of a tuning and a front end are texts. */
     static void add(Entry entry, Target target, Report report) {
         boolean isTuning = TuningDescriptor.isTuning(entry.id());
-        report.field(
-                "binaries",
-                new Report.Shown(
-                        entry.binaries().count(),
-                        entry.binaries().count() + ", "
-                                + Units.bytes(entry.binaries().byteSize())));
-        report.data("bytes", entry.binaries().byteSize())
+        int count = entry.binaries().count();
+        long bytes = entry.binaries().byteSize();
+        report.field("binaries", count, count + ", " + Units.bytes(bytes));
+        report.data("bytes", bytes)
                 .data("entryTarget", entry.id().target().path());
         if (!entry.id().target().equals(target)) {
             report.text("of target", entry.id().target().path());
@@ -58,9 +55,7 @@ final class EntryFields {
         containers.forEach(each -> report.text("container", each));
         if (hasFrontEnd) {
             String frontEnd = text(entry, 1);
-            report.field(
-                    "front end",
-                    new Report.Shown(frontEnd, Units.cut(frontEnd, FRONT_END_CHARACTERS)));
+            report.field("front end", frontEnd, Units.cut(frontEnd, FRONT_END_CHARACTERS));
         }
         BinaryCompatibility judged = CompatibilityChecker.check(target, entry.binaries());
         String reason = judged.reason();
@@ -86,9 +81,8 @@ final class EntryFields {
         }
         report.field(
                         "made by:producer",
-                        new Report.Shown(
-                                metadata.producer(),
-                                metadata.producer() + ", granary " + metadata.granaryVersion()))
+                        metadata.producer(),
+                        metadata.producer() + ", granary " + metadata.granaryVersion())
                 .data("granaryVersion", metadata.granaryVersion())
                 .field("made at:createdAt", metadata.createdAt().toString());
     }

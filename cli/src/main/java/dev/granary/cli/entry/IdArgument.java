@@ -12,7 +12,6 @@ import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.UsageException;
-import dev.granary.cli.output.BoundedEntryList;
 import dev.granary.cli.place.Place;
 import dev.granary.cli.place.Places;
 import dev.granary.cli.source.KernelSourceResolver;
@@ -31,7 +30,6 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -58,14 +56,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
      */
     record Named(Id id, Optional<Entry> entry, boolean isFile, Optional<KernelDescriptor> kernel) {}
 
-    /**
-     * Returns the id that an argument names.
-     *
-     * @param memory holds the entry
-     * @throws UsageException if the argument has none of the forms, or names no kernel
-     * @throws CommandFailedException if the id cannot be determined, or its entry is damaged
-     * @throws IOException if the entries cannot be listed
-     */
+    /** Returns the id that an argument names. */
     Named resolve(String argument, Arena memory)
             throws UsageException, CommandFailedException, ConfigException, TomlException,
                     IOException {
@@ -108,19 +99,15 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
         List<String> searched = new ArrayList<>();
         for (Places.Opener tier : Places.tiers(config)) {
             try (Place place = tier.open()) {
-                BoundedEntryList found = new BoundedEntryList(
-                        Comparator.comparing(entry -> entry.hash().hex()), 1);
-                place.catalog().list(entry -> {
-                    if (entry.hash().hex().startsWith(prefix)) {
-                        found.accept(entry);
-                    }
-                });
-                if (found.entries() > 1) {
-                    throw new CommandFailedException(found.entries()
+                List<EntryCatalog.Listed> found = Place.entries(place.catalog()).stream()
+                        .filter(entry -> entry.hash().hex().startsWith(prefix))
+                        .toList();
+                if (found.size() > 1) {
+                    throw new CommandFailedException(found.size()
                             + " entries have ids that begin with " + prefix + "; give more digits");
                 }
-                if (found.entries() == 1) {
-                    EntryCatalog.Listed listed = found.sorted().getFirst();
+                if (!found.isEmpty()) {
+                    EntryCatalog.Listed listed = found.getFirst();
                     return sound("entry " + listed.hash(), place.catalog().read(listed, memory));
                 }
                 searched.add(place.name());
@@ -136,17 +123,14 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
     private static Entry sound(String name, LoadResult read) throws CommandFailedException {
         return switch (read) {
             case LoadResult.Hit hit -> hit.entry();
-            case LoadResult.Damaged damaged ->
-                throw new CommandFailedException(name
-                        + (Place.isOtherVersion(damaged.damage())
-                                ? " is of another version ("
-                                : " is damaged (")
-                        + damaged.damage() + ": " + damaged.detail()
-                        + (Place.isOtherVersion(damaged.damage())
-                                ? "); this version does not use it, and replaces it only when it"
-                                        + " stores this id"
-                                : "); it is never used, and the next store of this id replaces"
-                                        + " it"));
+            case LoadResult.Damaged(DamageKind damage, String detail)
+            when Place.isOtherVersion(damage) ->
+                throw new CommandFailedException(name + " is of another version (" + damage + ": "
+                        + detail + "); this version does not use it, and replaces it only when it"
+                        + " stores this id");
+            case LoadResult.Damaged(DamageKind damage, String detail) ->
+                throw new CommandFailedException(name + " is damaged (" + damage + ": " + detail
+                        + "); it is never used, and the next store of this id replaces it");
             case LoadResult.Absent _ ->
                 throw new CommandFailedException(name + " has just been removed");
             case LoadResult.Unavailable unavailable ->
@@ -193,7 +177,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
                                 .map(one -> SafeText.of(one.name()))
                                 .collect(Collectors.joining(", "))));
         try {
-            return KernelSourceResolver.descriptor(kernel, device.device().target());
+            return KernelSourceResolver.descriptor(kernel, device.selection().one().target());
         } catch (IOException e) {
             throw new CommandFailedException(SafeText.of(name) + ": " + e.getMessage());
         }

@@ -114,7 +114,7 @@ public final class InspectCommand extends OutputCommand {
     private void inspect(GranaryConfig config, IdArgument.Named named) throws Exception {
         // an id from digits or a file has a target, and needs a device only to replace it
         Optional<Device> selected = named.kernel().isPresent() || device.isGiven()
-                ? Optional.of(device.device())
+                ? Optional.of(device.selection().one())
                 : Optional.empty();
         Id id = selected.isEmpty() || named.id().isEmpty()
                 ? named.id()
@@ -175,13 +175,11 @@ public final class InspectCommand extends OutputCommand {
             throws ConfigException {
         for (Places.Opener tier : Places.tiers(config)) {
             try (Place place = tier.open()) {
-                Optional<Id> nearest = NearestEntry.find(place, id);
+                Optional<Id> nearest = KeyDifference.nearest(place, id);
                 if (nearest.isPresent()) {
                     Sha256 found = nearest.get().hash();
                     report.line("")
-                            .field(
-                                    "nearest",
-                                    new Report.Shown(found, found + " in " + place.name()));
+                            .field("nearest", found, found + " in " + place.name());
                     KeyDifference.add(id, nearest.get(), "lookup", "entry", report);
                     return;
                 }
@@ -189,7 +187,7 @@ public final class InspectCommand extends OutputCommand {
                 report.line("").text("nearest", "a tier is not searched: " + e.getMessage());
             }
         }
-        report.field("nearest", new Report.Shown(Optional.empty(), "no entry of the same kernel"));
+        report.field("nearest", Optional.empty(), "no entry of the same kernel");
     }
 
     private static void write(Entry entry, Path binary) throws CommandFailedException {

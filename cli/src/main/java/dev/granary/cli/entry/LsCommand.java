@@ -8,7 +8,6 @@ import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
 import dev.granary.cli.option.UsageException;
-import dev.granary.cli.output.BoundedEntryList;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
@@ -27,7 +26,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Predicate;
 
 /** {@code granary ls}: lists the entries of a place. */
 @Command(
@@ -35,6 +33,9 @@ import java.util.function.Predicate;
         mixinStandardHelpOptions = true,
         description = "List the entries of the local directory, of another one, or of a bucket.")
 public final class LsCommand extends OutputCommand {
+    /** The largest number of entries in the output, each with some 400 bytes. */
+    private static final int MAX_ENTRIES = 100_000;
+
     private static final List<String> SHORT = List.of("=target", "id", "size:bytes", "<last used");
 
     /** The sort order of the list. */
@@ -87,51 +88,51 @@ public final class LsCommand extends OutputCommand {
         }
         boolean isByCompile = order == Order.COMPILE;
         boolean isReading = isLong || isByCompile;
-        Predicate<EntryCatalog.Listed> isSelected = selection.predicate();
         try (Place inventory = place.open()) {
             if (isReading && inventory instanceof BucketPlace) {
                 throw new UsageException(
                         "--long and --sort compile read every entry, which would download the"
                                 + " bucket; they work on directories");
             }
-            // Compile times are known only after all entries have been read.
-            BoundedEntryList first = new BoundedEntryList(
-                    comparator(), isByCompile ? BoundedEntryList.MAX_ENTRIES : limit);
-            try (ProgressLine progress =
-                    new ProgressLine(err(), "listing", 0).watching(inventory::silence)) {
-                inventory.catalog().list(entry -> {
-                    if (isSelected.test(entry)) {
-                        first.accept(entry);
-                        progress.passing(Units.plural(first.entries(), "entry"));
-                    }
-                });
+            List<EntryCatalog.Listed> all;
+            try (ProgressLine progress = new ProgressLine(err(), "listing", 0)) {
+                progress.passing(inventory.name());
+                all = selection.from(Place.entries(inventory.catalog())).stream()
+                        .sorted(comparator())
+                        .toList();
             }
             Report report = report().data("place", inventory.name());
-            List<EntryCatalog.Listed> shown = first.sorted();
+            // compile times are known only after all entries have been read
+            List<EntryCatalog.Listed> shown = first(all, isByCompile ? MAX_ENTRIES : limit);
             if (isReading) {
                 List<Details> details = read(inventory, shown);
                 if (isByCompile) {
                     details.sort(Comparator.comparing(Details::compileTime).reversed());
                 }
-                details = details.subList(0, Math.min(limit, details.size()));
+                details = first(details, limit);
                 shown = details.stream().map(Details::entry).toList();
                 addLong(details, report);
             } else {
                 add(shown, Integer.MAX_VALUE, report);
             }
-            report.data("selectedEntries", first.entries())
-                    .data("selectedBytes", first.bytes())
-                    .line((shown.size() < first.entries() ? Units.count(shown.size()) + " of " : "")
-                            + Units.plural(first.entries(), "entry") + ", "
-                            + Units.bytes(first.bytes()) + " in " + inventory.name());
-            if (first.exceedsMaximum()) {
-                report.problem("at most " + Units.count(BoundedEntryList.MAX_ENTRIES)
+            long bytes = Place.bytes(all);
+            report.data("selectedEntries", all.size())
+                    .data("selectedBytes", bytes)
+                    .line((shown.size() < all.size() ? Units.count(shown.size()) + " of " : "")
+                            + Units.plural(all.size(), "entry") + ", " + Units.bytes(bytes) + " in "
+                            + inventory.name());
+            if (all.size() > MAX_ENTRIES && limit > MAX_ENTRIES) {
+                report.problem("at most " + Units.count(MAX_ENTRIES)
                         + (isByCompile ? " are read and sorted" : " are listed")
                         + "; select with --target, --id or --older-than");
             }
             report.print();
             return 0;
         }
+    }
+
+    private static <T> List<T> first(List<T> all, int limit) {
+        return all.subList(0, Math.min(Math.min(limit, MAX_ENTRIES), all.size()));
     }
 
     /** Adds a table of entries, of which the text has at most {@code limit}. */

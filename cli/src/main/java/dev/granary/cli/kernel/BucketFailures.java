@@ -20,7 +20,6 @@ final class BucketFailures {
     /**
      * Finds the failures.
      *
-     * @param layers the statistics of the buckets, in the same order
      * @param published the results of uploads to the first writable bucket
      * @param isProbing true to send a request to each bucket without failures that has answered no
      *     lookup, or only with damaged entries: a server that is not S3 may return something for

@@ -47,16 +47,14 @@ public final class GetCommand extends KernelsCommand {
         }
         OpenCl.expectLaunches(KernelRunner.geometries(kernels));
         Publications published = new Publications();
-        try (KernelEngine engine = device().device().open();
+        try (KernelEngine engine = device().selection().one().open();
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
             List<KernelResult> results;
-            try (ProgressLine progress =
-                    new ProgressLine(err(), "getting", kernels.size()).watching(granary)) {
+            try (ProgressLine progress = new ProgressLine(err(), "getting", kernels.size())) {
                 results = new KernelRunner(granary, engine).runAll(kernels, 1, progress, _ -> {});
             }
-            try (ProgressLine progress =
-                    new ProgressLine(err(), "uploading", 0).watching(granary)) {
+            try (ProgressLine progress = new ProgressLine(err(), "uploading", 0)) {
                 progress.passing("to the bucket");
                 flush(granary);
             }

@@ -17,12 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/**
- * Report of the kernels of a manifest, and of the buckets that were used for them.
- *
- * @param results the kernels
- * @param statistics the statistics of the cache
- */
+/** Report of the kernels of a manifest, and of the buckets that were used for them. */
 record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
     /** Adds rows, failures, counts and buckets to a report. */
     void addTo(Report report, BuildLog.Extent log) {

@@ -56,11 +56,7 @@ enum Outcome {
 
     static Outcome of(CompileException e) {
         return e.getCause() instanceof CompilerProcessException process
-                ? switch (process.kind()) {
-                    case CRASHED -> CRASHED;
-                    case TIMED_OUT -> TIMED_OUT;
-                    case INCOMPATIBLE -> INCOMPATIBLE;
-                }
+                ? valueOf(process.kind().name())
                 : FAILED_TO_COMPILE;
     }
 

@@ -2,6 +2,7 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Report;
@@ -61,7 +62,7 @@ public final class PlanCommand extends OutputCommand {
         if (picture != null) {
             write(picture, PlanPicture.svg(plan));
         }
-        Optional<OpenClDevice> chosen = device();
+        Optional<OpenClDevice> chosen = device.ifAny(DeviceSelection::oneOfOpenCl);
         Report result = report();
         if (emit) {
             result.data("source", plan.source());
@@ -92,18 +93,6 @@ public final class PlanCommand extends OutputCommand {
                     + (e instanceof NoSuchFileException
                             ? "there is no such directory"
                             : e.toString()));
-        }
-    }
-
-    /** Returns the chosen device; empty if none is chosen and there is none. */
-    private Optional<OpenClDevice> device() throws CommandFailedException, UsageException {
-        try {
-            return Optional.of(device.openClDevice());
-        } catch (CommandFailedException e) {
-            if (device.isGiven()) {
-                throw e;
-            }
-            return Optional.empty();
         }
     }
 
@@ -145,22 +134,17 @@ public final class PlanCommand extends OutputCommand {
                 .field("launch", report.geometry())
                 .field(
                         "local:localBytes",
-                        new Report.Shown(
-                                report.localBytes(),
-                                Units.count(report.localBytes()) + " bytes for a work-group"))
+                        report.localBytes(),
+                        Units.count(report.localBytes()) + " bytes for a work-group")
                 .field(
                         "private:privateBytes",
-                        new Report.Shown(
-                                report.privateBytes(),
-                                Units.count(report.privateBytes()) + " bytes for a work-item"))
+                        report.privateBytes(),
+                        Units.count(report.privateBytes()) + " bytes for a work-item")
                 .field(
                         "elided",
-                        new Report.Shown(
-                                elided,
-                                Units.plural(elided, "copy")
-                                        + (tails == 0
-                                                ? ""
-                                                : "; in incomplete tiles also " + tails)));
+                        elided,
+                        Units.plural(elided, "copy")
+                                + (tails == 0 ? "" : "; in incomplete tiles also " + tails));
     }
 
     private static void add(
@@ -169,18 +153,16 @@ public final class PlanCommand extends OutputCommand {
         result.field("device", device.name())
                 .field(
                         "limits:deviceLocalBytes",
-                        new Report.Shown(
-                                limits.localBytes(),
-                                Units.count(limits.localBytes()) + " bytes of local memory, "
-                                        + Units.count(limits.groupItems())
-                                        + " work-items in a work-group"))
+                        limits.localBytes(),
+                        Units.count(limits.localBytes()) + " bytes of local memory, "
+                                + Units.count(limits.groupItems())
+                                + " work-items in a work-group")
                 .data("deviceGroupItems", limits.groupItems())
                 .field(
                         "resident:residentGroups",
-                        new Report.Shown(
-                                report.residentGroups(limits),
-                                Units.count(report.residentGroups(limits))
-                                        + " work-groups at once, by these limits"))
+                        report.residentGroups(limits),
+                        Units.count(report.residentGroups(limits))
+                                + " work-groups at once, by these limits")
                 .field("id", id(plan, device));
     }
 

@@ -159,16 +159,14 @@ public final class PopulateCommand extends KernelsCommand {
                     ProgressLine.isTerminal() ? _ -> {} : this::log,
                     () -> granary.flush(PUBLISH_LIMIT));
             for (Engine<KernelDescriptor, ?> engine : engines.all()) {
-                try (ProgressLine progress =
-                        new ProgressLine(err(), "populating", kernels.size()).watching(granary)) {
+                try (ProgressLine progress = new ProgressLine(err(), "populating", kernels.size())) {
                     obtained.addAll(new KernelRunner(granary, engine)
                             .runAll(kernels, threads, progress, pulse));
                 }
             }
             int position = config.buckets().indexOf(bucket);
             obtained.forEach(result -> publishAgain(granary, position, result));
-            try (ProgressLine progress =
-                    new ProgressLine(err(), "publishing", 0).watching(granary)) {
+            try (ProgressLine progress = new ProgressLine(err(), "publishing", 0)) {
                 for (int second = 0;
                         second < uploadLimit && !granary.flush(Duration.ofSeconds(1));
                         second++) {
@@ -179,8 +177,7 @@ public final class PopulateCommand extends KernelsCommand {
             Population population = new Population(bucket, position, published, obtained);
             ReadbackVerifier readback = new ReadbackVerifier(bucket);
             try (ProgressLine progress = new ProgressLine(
-                            err(), "reading back", population.toReadBack())
-                    .watching(readback::silence)) {
+                            err(), "reading back", population.toReadBack())) {
                 population.readBack(readback, progress);
             }
             List<KernelResult> results = population.results();

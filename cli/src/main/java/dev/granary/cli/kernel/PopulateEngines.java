@@ -42,13 +42,7 @@ final class PopulateEngines implements AutoCloseable {
     private final Set<Target> declared = new LinkedHashSet<>();
     private final List<Engine<KernelDescriptor, ?>> engines = new ArrayList<>();
 
-    /**
-     * Resolves the names on the command line; nothing is opened.
-     *
-     * @throws UsageException if there is no such backend, or a declared target does not exist or
-     *     has no compiler
-     * @throws CommandFailedException if all devices are selected, and there is none
-     */
+    /** Resolves the names on the command line; nothing is opened. */
     PopulateEngines(DeviceOption devices, List<String> targets)
             throws UsageException, CommandFailedException {
         boolean isOffline = !targets.isEmpty();
@@ -71,11 +65,7 @@ final class PopulateEngines implements AutoCloseable {
         };
     }
 
-    /**
-     * Checks that nothing selected is disabled.
-     *
-     * @throws ConfigException if its entries would not be published
-     */
+    /** Checks that nothing selected is disabled. */
     void requireEnabled(EnabledEngines enabled)
             throws ConfigException, CommandFailedException, UsageException {
         if (enabled.equals(EnabledEngines.ALL)) {
@@ -102,11 +92,7 @@ final class PopulateEngines implements AutoCloseable {
     /**
      * Opens the engines. Devices of one target have one engine.
      *
-     * @param geometries the geometries of all launches that are known
-     * @param limit the longest time of one compile
-     * @param directory the directory for files of compilers
      * @return these engines, which are closed if one cannot be opened
-     * @throws CommandFailedException if a device cannot be opened
      */
     PopulateEngines open(Collection<Geometry> geometries, Duration limit, Path directory)
             throws CommandFailedException, UsageException, InterruptedException {

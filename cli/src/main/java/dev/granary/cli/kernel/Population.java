@@ -30,7 +30,6 @@ final class Population {
      * Creates the population of a bucket.
      *
      * @param position the position of the bucket in the order of lookups
-     * @param obtained the results of the kernels
      */
     Population(
             BucketConfig target,

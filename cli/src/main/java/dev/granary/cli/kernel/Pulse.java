@@ -29,7 +29,6 @@ final class Pulse implements Consumer<Optional<KernelResult>> {
     /**
      * Creates a pulse.
      *
-     * @param total the number of kernels
      * @param log receives lines; a terminal shows the progress without
      * @param publish publishes what is compiled, and waits for it
      */

@@ -7,7 +7,6 @@ import dev.granary.cache.support.DaemonThreads;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.tier.TierFactory;
-import dev.granary.s3.BucketTier;
 
 import java.time.Duration;
 import java.util.Collection;
@@ -23,7 +22,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntConsumer;
-import java.util.function.Supplier;
 
 /**
  * Verifier that reads entries back from one bucket, as a process with an empty directory would:
@@ -45,7 +43,6 @@ final class ReadbackVerifier {
     private final Duration pause;
     private final AtomicInteger readCount = new AtomicInteger();
     private final AtomicLong lastReadNanos = new AtomicLong();
-    private volatile Supplier<Duration> quiet = () -> Duration.ZERO; // of the current reader
 
     ReadbackVerifier(BucketConfig bucket) {
         this(bucket, SILENCE, PAUSE);
@@ -63,8 +60,6 @@ final class ReadbackVerifier {
      *
      * @param progress receives the number of entries read so far, on several threads
      * @return the unreadable ids, each with its cause in one line
-     * @throws ConfigException if the bucket cannot be opened as configured
-     * @throws InterruptedException if the current thread is interrupted
      */
     Map<Id, String> unreadable(Collection<Id> ids, IntConsumer progress)
             throws ConfigException, InterruptedException {
@@ -79,19 +74,11 @@ final class ReadbackVerifier {
         return unreadable;
     }
 
-    /** Returns the monitor of the bucket that this verification may wait for. */
-    Map<String, Duration> silence() {
-        return Map.of(bucket.name(), quiet.get());
-    }
-
     private Map<Id, String> round(Collection<Id> ids, IntConsumer progress)
             throws ConfigException, InterruptedException {
         ExecutorService threads = Executors.newFixedThreadPool(
                 MAX_CONCURRENT, DaemonThreads.named("granary-readback"));
         try (PersistentCache reader = TierFactory.openForBackground(bucket)) {
-            if (reader instanceof BucketTier tier) {
-                quiet = tier.traffic()::quiet;
-            }
             List<Callable<Optional<String>>> reads = ids.stream()
                     .<Callable<Optional<String>>>map(id -> () -> problem(id, reader, progress))
                     .toList();

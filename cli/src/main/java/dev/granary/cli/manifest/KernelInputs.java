@@ -1,5 +1,6 @@
 package dev.granary.cli.manifest;
 
+import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.coordinator.recording.RecordedId;

@@ -1,5 +1,6 @@
 package dev.granary.cli.manifest;
 
+import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.coordinator.toml.TomlTable;
@@ -9,12 +10,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -44,8 +45,7 @@ public final class KernelManifest {
     private static final Set<String> KERNEL_KEYS = Set.of(
             "name source include options define entry geometry launch tag extra-digest".split(" "));
 
-    // of each manifest read, by its identity: the manifests that lead to it, and itself
-    private final Map<Path, List<Path>> chains = new HashMap<>();
+    private final Set<Path> manifests = new HashSet<>(); // all that were read
     private final Map<String, Path> names = new HashMap<>(); // and the manifests that have them
     private final Map<List<Object>, Integer> recorded = new HashMap<>(); // positions by inputs
     private final List<KernelSpec> kernels = new ArrayList<>();
@@ -61,7 +61,6 @@ public final class KernelManifest {
      *
      * @return the programs: those of included manifests first, else in the file's order; at least
      *     one
-     * @throws TomlException if the file cannot be read or is not a manifest
      */
     public static List<KernelSpec> read(Path file) throws TomlException {
         if (Files.isDirectory(file)) {
@@ -69,7 +68,8 @@ public final class KernelManifest {
         }
         KernelManifest manifest = new KernelManifest();
         try {
-            manifest.readFile(file, List.of());
+            manifest.manifests.add(identity(file));
+            manifest.readFile(file);
         } catch (IOException e) {
             throw TomlException.unreadable("manifest", file, e);
         }
@@ -79,12 +79,9 @@ public final class KernelManifest {
     /**
      * Reads one file.
      *
-     * @param including the manifests that lead to it
      * @throws IOException if this file cannot be read; not for files that it includes
      */
-    private void readFile(Path file, List<Path> including) throws IOException, TomlException {
-        List<Path> chain = Stream.concat(including.stream(), Stream.of(file)).toList();
-        chains.put(identity(file), chain);
+    private void readFile(Path file) throws IOException, TomlException {
         TomlTable top = TomlTable.read(file);
         for (String key : top.keys()) {
             if (!FILE_KEYS.contains(key)) {
@@ -110,7 +107,7 @@ public final class KernelManifest {
             KernelInputs.of(List.of(defaults.get())); // reports a mistake even if no kernel follows
         }
         for (String name : included) {
-            include(top, name, chain);
+            include(top, name);
         }
         for (TomlTable table : tables) {
             if (table.has(RecordedInputs.MARK)) {
@@ -131,20 +128,16 @@ public final class KernelManifest {
         }
     }
 
-    private void include(TomlTable top, String name, List<Path> chain) throws TomlException {
+    private void include(TomlTable top, String name) throws TomlException {
         top.path(INCLUDE_MANIFESTS, name); // reports a text that is no path
         Path file = top.file().resolveSibling(name).normalize();
-        List<Path> earlier = chains.get(identity(file));
-        if (earlier != null) {
+        if (!manifests.add(identity(file))) {
             throw top.error(
                     INCLUDE_MANIFESTS,
-                    chain.size() >= earlier.size()
-                                    && chain.subList(0, earlier.size()).equals(earlier)
-                            ? "a manifest includes itself: " + arrows(chain, file)
-                            : "a manifest is included twice: " + arrows(chain, file) + ", and "
-                                    + arrows(earlier.subList(0, earlier.size() - 1), file));
+                    "the manifest " + TomlFile.harmless(file.toString())
+                            + " is included twice, or includes itself");
         }
-        if (chains.size() == MAX_MANIFESTS) {
+        if (manifests.size() > MAX_MANIFESTS) {
             throw top.error(
                     INCLUDE_MANIFESTS, "there are more than " + MAX_MANIFESTS + " manifests");
         }
@@ -153,19 +146,13 @@ public final class KernelManifest {
                 throw top.error(
                         INCLUDE_MANIFESTS, TomlFile.harmless(file.toString()) + " is not a file");
             }
-            readFile(file, chain);
+            readFile(file);
         } catch (IOException e) {
             throw top.error(
                     INCLUDE_MANIFESTS,
                     "the manifest " + TomlFile.harmless(file.toString()) + " cannot be read: "
                             + TomlException.reason(e));
         }
-    }
-
-    private static String arrows(List<Path> chain, Path last) {
-        return Stream.concat(chain.stream(), Stream.of(last))
-                .map(file -> TomlFile.harmless(file.toString()))
-                .collect(Collectors.joining(" -> "));
     }
 
     /** Adds the programs that one table stands for. */

@@ -34,7 +34,6 @@ record MacroMatrix(Map<String, List<Variant>> macros) {
      *
      * @param suffix the end of the program's name, such as {@code -TILE=8-TYPE=float}; empty if no
      *     macro has a list
-     * @param options the build options that define the macros
      */
     record Variant(String suffix, List<String> options) {}
 

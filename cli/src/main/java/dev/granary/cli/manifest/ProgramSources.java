@@ -31,7 +31,6 @@ import java.util.regex.PatternSyntaxException;
  * a shell, names that begin with a dot are matched only by parts that do so too, and <code>**
  * </code> does not follow symbolic links.
  *
- * @param table the table of a kernel
  * @param filesLeft the number of files and directories that patterns may still be compared with
  */
 record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
@@ -127,7 +126,6 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
      * A path with wildcards.
      *
      * @param base the directory below which files are searched: the path before the first wildcard
-     * @param parts the parts after it
      */
     private record Pattern(String text, Path base, List<Part> parts) {}
 

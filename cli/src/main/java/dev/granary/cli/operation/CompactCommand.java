@@ -11,7 +11,6 @@ import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.BucketPlace;
 import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
@@ -131,7 +130,7 @@ public final class CompactCommand extends OutputCommand {
                 Report part = report.part("targets").data("target", target);
                 try {
                     isSuccess &= isDry
-                            ? plan(bucket, tier, bulk, target, part)
+                            ? plan(bucket, bulk, target, part)
                             : compact(bucket, tier, bulk, target, part);
                 } catch (CompactionException | CommandFailedException e) {
                     part.data("failed", String.valueOf(e.getMessage()))
@@ -147,11 +146,6 @@ public final class CompactCommand extends OutputCommand {
         }
         report.data("healthy", isSuccess).print();
         return isSuccess ? 0 : 1;
-    }
-
-    private ProgressLine progress(BucketConfig bucket, BucketTier tier, BulkBucket bulk) {
-        return new ProgressLine(err(), "compacting", 0)
-                .watching(() -> BucketPlace.silence(bucket.name(), tier, bulk));
     }
 
     private BucketConfig.S3 bucket(GranaryConfig config) throws ConfigException {
@@ -170,15 +164,10 @@ public final class CompactCommand extends OutputCommand {
     }
 
     /** Plans a compaction without doing it. */
-    private boolean plan(
-            BucketConfig bucket, BucketTier tier, BulkBucket bulk, String target, Report report)
+    private boolean plan(BucketConfig bucket, BulkBucket bulk, String target, Report report)
             throws CompactionException {
-        CompactionPlan plan;
-        PackRemover.Removal removal;
-        try (ProgressLine _ = progress(bucket, tier, bulk)) {
-            plan = bulk.compactor(target).plan(Set.copyOf(without));
-            removal = bulk.remover(target).plan(grace);
-        }
+        CompactionPlan plan = bulk.compactor(target).plan(Set.copyOf(without));
+        PackRemover.Removal removal = bulk.remover(target).plan(grace);
         heading(bucket, target, report);
         if (plan.isEmpty() && removal.removed() == 0) {
             report.line("nothing to do");
@@ -208,7 +197,7 @@ public final class CompactCommand extends OutputCommand {
         Optional<CompactionReport> compacted = Optional.empty();
         PackRemover.Removal removal;
         long adopted;
-        try (ProgressLine progress = progress(bucket, tier, bulk)) {
+        try (ProgressLine progress = new ProgressLine(err(), "compacting", 0)) {
             Optional<String> obstacle = tier.packObstacle();
             if (obstacle.isPresent()) {
                 throw new CommandFailedException(obstacle.get());

@@ -46,14 +46,12 @@ public final class QuarantineCommand extends OutputCommand {
     @Parameters(
             paramLabel = "ID",
             arity = "0..*",
+            converter = Converters.IdPrefix.class,
             description = "ids of entries or tunings, or their first digits; by default all")
     private List<String> ids = List.of();
 
-    private List<String> prefixes = List.of();
-
     @Override
     public Integer call() throws Exception {
-        prefixes = ids.stream().map(new Converters.IdPrefix()::convert).toList();
         GranaryConfig config = local.builder().build();
         try (LocalTier tier = TierFactory.localWithoutEviction(config);
                 ProcessSession session = ProcessSession.begin(tier.directory());
@@ -73,15 +71,15 @@ public final class QuarantineCommand extends OutputCommand {
     }
 
     private List<Quarantined> selected(List<Quarantined> all) throws CommandFailedException {
-        for (String prefix : prefixes) {
+        for (String prefix : ids) {
             if (all.stream().noneMatch(each -> each.id().hex().startsWith(prefix))) {
                 throw new CommandFailedException(
                         "no entry in quarantine has an id that begins with " + prefix);
             }
         }
         return all.stream()
-                .filter(each -> prefixes.isEmpty()
-                        || prefixes.stream().anyMatch(each.id().hex()::startsWith))
+                .filter(each ->
+                        ids.isEmpty() || ids.stream().anyMatch(each.id().hex()::startsWith))
                 .toList();
     }
 

@@ -109,27 +109,34 @@ public final class StatsCommand extends OutputCommand {
             Map<String, Usage> usage,
             Map<String, Long> totals) {
         PrometheusText text = new PrometheusText(out());
-        text.family("granary_build_info", "gauge", "the version of Granary");
-        text.sample("granary_build_info", 1, "version", GranaryConfig.VERSION);
-        local.ifPresent(config -> {
-            text.family("granary_capacity_bytes", "gauge", "the capacity of the local tier");
-            text.sample("granary_capacity_bytes", config.capacityBytes());
+        text.metric(
+                "granary_build_info",
+                "gauge",
+                "the version of Granary",
+                Map.of(PrometheusText.labels("version", GranaryConfig.VERSION), 1));
+        local.ifPresent(config -> text.metric(
+                "granary_capacity_bytes",
+                "gauge",
+                "the capacity of the local tier",
+                Map.of("", config.capacityBytes())));
+        Map<String, Long> entries = new LinkedHashMap<>();
+        Map<String, Long> bytes = new LinkedHashMap<>();
+        usage.forEach((target, count) -> {
+            String tier = local.isPresent() ? "local" : place;
+            String labels = PrometheusText.labels("tier", tier, "target", target);
+            entries.put(labels, count.entries());
+            bytes.put(labels, count.bytes());
         });
-        String tier = local.isPresent() ? "local" : place;
-        text.family("granary_entries", "gauge", "entries in the tier, by target");
-        usage.forEach((target, count) ->
-                text.sample("granary_entries", count.entries(), "tier", tier, "target", target));
-        text.family("granary_entries_bytes", "gauge", "the length of the entries, by target");
-        usage.forEach((target, count) -> text.sample(
-                "granary_entries_bytes", count.bytes(), "tier", tier, "target", target));
+        text.metric("granary_entries", "gauge", "entries in the tier, by target", entries);
+        text.metric(
+                "granary_entries_bytes", "gauge", "the length of the entries, by target", bytes);
         text.counters(totals);
         out().flush();
     }
 
     private Map<String, Usage> usage(Place inventory) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
-        try (ProgressLine progress =
-                new ProgressLine(err(), "counting", 0).watching(inventory::silence)) {
+        try (ProgressLine progress = new ProgressLine(err(), "counting", 0)) {
             inventory.catalog().list(entry -> {
                 String namespace =
                         usage.containsKey(entry.namespace()) || usage.size() < MAX_TARGETS

@@ -70,8 +70,7 @@ public final class VerifyCommand extends OutputCommand {
     }
 
     private EntryCopier read(Place from) throws IOException, InterruptedException {
-        try (ProgressLine progress =
-                new ProgressLine(err(), "verifying", 0).watching(from::silence)) {
+        try (ProgressLine progress = new ProgressLine(err(), "verifying", 0)) {
             progress.passing(from.name());
             List<EntryCatalog.Listed> entries = selection.from(Place.entries(from.catalog()));
             EntryCopier reader = EntryCopier.ofNone(
@@ -103,23 +102,21 @@ public final class VerifyCommand extends OutputCommand {
         int files = usage.foreign().size();
         report.field(
                         "unfinished",
-                        new Report.Shown(
-                                usage.unfinished(),
-                                usage.unfinished() == 0
-                                        ? "nothing"
-                                        : Units.plural(usage.unfinished(), "file") + " of "
-                                                + Units.bytes(usage.unfinishedBytes())
-                                                + "; sweeps remove those older than an hour"))
+                        usage.unfinished(),
+                        usage.unfinished() == 0
+                                ? "nothing"
+                                : Units.plural(usage.unfinished(), "file") + " of "
+                                        + Units.bytes(usage.unfinishedBytes())
+                                        + "; sweeps remove those older than an hour")
                 .data("unfinishedBytes", usage.unfinishedBytes())
                 .field(
                         "foreign",
-                        new Report.Shown(
-                                usage.foreign(),
-                                files == 0
-                                        ? "nothing"
-                                        : Units.plural(files, "file")
-                                                + (files == DirectoryUsage.NAMED ? " or more" : "")
-                                                + ", ignored:"));
+                        usage.foreign(),
+                        files == 0
+                                ? "nothing"
+                                : Units.plural(files, "file")
+                                        + (files == DirectoryUsage.NAMED ? " or more" : "")
+                                        + ", ignored:");
         usage.foreign().stream()
                 .limit(MAX_LISTED_FILES)
                 .map(file -> file.startsWith(directory) ? directory.relativize(file) : file)

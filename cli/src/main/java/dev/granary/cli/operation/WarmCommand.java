@@ -27,7 +27,6 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -134,8 +133,7 @@ public final class WarmCommand extends OutputCommand {
             }
         }
         try (BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config));
-                ProgressLine progress = new ProgressLine(err(), "warming", 0)
-                        .watching(() -> Map.of(layer.name(), bucket.traffic().quiet()))) {
+                ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
             return Warming.run(
                     bucket,
                     local,

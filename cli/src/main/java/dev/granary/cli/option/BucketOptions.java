@@ -27,7 +27,6 @@ public final class BucketOptions {
     /**
      * Returns a configuration with the given options.
      *
-     * @param places the places for which it is
      * @throws UsageException if an option was given, but none of the places is a bucket
      */
     public GranaryConfigBuilder builder(String... places) throws ConfigException, UsageException {

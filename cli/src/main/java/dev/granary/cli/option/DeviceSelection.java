@@ -8,10 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /**
  * A selection of devices of this machine.
@@ -29,7 +27,6 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     /**
      * Returns the selected device, by default the first one.
      *
-     * @throws CommandFailedException if there is no device
      * @throws UsageException if no device matches, or several of different targets do
      */
     public Device one() throws CommandFailedException, UsageException {
@@ -43,12 +40,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
         return matches.getFirst();
     }
 
-    /**
-     * Returns the selected devices, by default all of the backend, or of all backends.
-     *
-     * @throws CommandFailedException if there is no device
-     * @throws UsageException if none is selected
-     */
+    /** Returns the selected devices, by default all of the backend, or of all backends. */
     public List<Device> all() throws CommandFailedException, UsageException {
         List<HostDevices> present = present();
         return device.isEmpty()
@@ -56,11 +48,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
                 : firstMatches(present);
     }
 
-    /**
-     * Returns a selection of one device for each device of the backend, or of all backends.
-     *
-     * @throws CommandFailedException if there is no device
-     */
+    /** Returns a selection of one device for each device of the backend, or of all backends. */
     List<DeviceSelection> each() throws CommandFailedException {
         return present().stream()
                 .flatMap(found -> IntStream.range(0, found.devices().size())
@@ -69,11 +57,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
                 .toList();
     }
 
-    /**
-     * Returns the selected device of OpenCL.
-     *
-     * @throws UsageException if another backend is selected
-     */
+    /** Returns the selected device of OpenCL. */
     public OpenClDevice oneOfOpenCl() throws CommandFailedException, UsageException {
         if (!backend.orElse(Backend.OPENCL).equals(Backend.OPENCL)) {
             throw new UsageException("this command supports devices of OpenCL only");
@@ -108,14 +92,9 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
             return number < devices.size() ? List.of(devices.get(number)) : List.of();
         }
         String wanted = device.toLowerCase(Locale.ROOT);
-        // a whole name goes before a part of another one
-        return Stream.<Predicate<String>>of(wanted::equals, text -> text.contains(wanted))
-                .map(isWanted -> devices.stream()
-                        .filter(each -> isWanted.test(each.toString().toLowerCase(Locale.ROOT)))
-                        .toList())
-                .filter(matches -> !matches.isEmpty())
-                .findFirst()
-                .orElse(List.of());
+        return devices.stream()
+                .filter(each -> each.toString().toLowerCase(Locale.ROOT).contains(wanted))
+                .toList();
     }
 
     /** Returns the backends that have devices. */

@@ -7,9 +7,10 @@ import dev.granary.gpu.spirv.IntermediateDescriptor;
 
 import picocli.CommandLine.Option;
 
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /** The option that selects targets. Without it, they are those of this machine's devices. */
 public final class TargetOption {
@@ -46,24 +47,17 @@ public final class TargetOption {
             return targets;
         }
         try {
-            return devices.all().stream()
-                    .flatMap(device -> Stream.of(
-                                    List.of(device.target()),
-                                    device.readableTargets(),
-                                    intermediate(device))
-                            .flatMap(List::stream))
-                    .map(Target::path)
-                    .distinct()
-                    .toList();
+            Set<Target> found = new LinkedHashSet<>();
+            for (Device device : devices.all()) {
+                found.add(device.target());
+                found.addAll(device.readableTargets());
+                if (device.target().backend().equals(Backend.LEVEL_ZERO)) {
+                    found.add(IntermediateDescriptor.TARGET);
+                }
+            }
+            return found.stream().map(Target::path).toList();
         } catch (CommandFailedException e) {
             throw new CommandFailedException(e.getMessage() + "; or select a target with --target");
         }
-    }
-
-    /** Returns the target of intermediate programs if a device builds from them. */
-    private static List<Target> intermediate(Device device) {
-        return device.target().backend().equals(Backend.LEVEL_ZERO)
-                ? List.of(IntermediateDescriptor.TARGET)
-                : List.of();
     }
 }

@@ -12,7 +12,6 @@ import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 
 import java.io.IOException;
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -39,18 +38,6 @@ public final class BucketPlace extends Place {
         super(name, tier);
         this.tier = tier;
         this.bulk = tier.packed();
-    }
-
-    @Override
-    public Map<String, Duration> silence() {
-        return silence(name(), tier, bulk);
-    }
-
-    /** Returns the time since a bucket that is waited for has sent anything, by its name. */
-    public static Map<String, Duration> silence(String name, BucketTier tier, BulkBucket bulk) {
-        Duration ofTier = tier.traffic().quiet();
-        Duration ofPacks = bulk.traffic().quiet();
-        return Map.of(name, ofTier.compareTo(ofPacks) > 0 ? ofTier : ofPacks);
     }
 
     @Override

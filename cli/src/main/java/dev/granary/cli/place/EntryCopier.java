@@ -76,8 +76,6 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     /**
      * Creates a copier into a place, which refuses a binary whose container shows that it is not
      * for the target of its entry.
-     *
-     * @param progress receives the copier whenever its counters change
      */
     public static EntryCopier into(Place to, Consumer<EntryCopier> progress) {
         return new EntryCopier(
@@ -95,11 +93,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                 progress);
     }
 
-    /**
-     * Creates a copier that stores nothing, and counts the entries that are intact as present.
-     *
-     * @param progress receives the copier whenever its counters change
-     */
+    /** Creates a copier that stores nothing, and counts the entries that are intact as present. */
     public static EntryCopier ofNone(Repair repair, Consumer<EntryCopier> progress) {
         return new EntryCopier(
                 (_, whenDone) -> whenDone.accept(StoreResult.DUPLICATE),
@@ -108,12 +102,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                 progress);
     }
 
-    /**
-     * Copies the entries of a place that another lacks.
-     *
-     * @param entries the entries of {@code from}
-     * @throws InterruptedException if the current thread is interrupted
-     */
+    /** Copies the entries of a place that another lacks. */
     public void copy(List<EntryCatalog.Listed> entries, Place from, Place to)
             throws InterruptedException {
         List<EntryCatalog.Listed> missing =

@@ -8,12 +8,10 @@ import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 
 import java.io.IOException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.function.Consumer;
 
 /**
@@ -39,19 +37,12 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return catalog;
     }
 
-    /** Returns the time since a bucket that is waited for has sent anything, by its name. */
-    public Map<String, Duration> silence() {
-        return Map.of();
-    }
-
     /** Returns the number of entries that a search may read; in a bucket each is a request. */
     public abstract int maxSearched();
 
     /**
      * Reads and verifies all of {@code wanted}, and passes each to {@code copier} once, on several
      * threads. Entries that were removed meanwhile are left out.
-     *
-     * @throws InterruptedException if the current thread is interrupted; the rest is left out
      */
     public abstract void read(List<EntryCatalog.Listed> wanted, EntryCopier copier)
             throws InterruptedException;
@@ -102,7 +93,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
 
     /** Adds a number of entries to a report, with their length in bytes. */
     public static Report add(String name, long entries, long bytes, Report report) {
-        return report.field(name, new Report.Shown(entries, Units.entries(entries, bytes)))
+        return report.field(name, entries, Units.entries(entries, bytes))
                 .data(name + "Bytes", bytes);
     }
 

@@ -33,7 +33,6 @@ public final class Places {
     /**
      * Opens a place to read from. A directory is not created, and may be read-only.
      *
-     * @param builder the settings for buckets
      * @throws ConfigException if it is neither a bucket nor a directory with entries
      */
     public static Place source(String text, GranaryConfigBuilder builder) throws ConfigException {
@@ -55,7 +54,6 @@ public final class Places {
     /**
      * Opens a place to write to.
      *
-     * @param builder the settings for buckets
      * @throws ConfigException if it is a read-only bucket or not a directory
      */
     public static Place destination(String text, GranaryConfigBuilder builder)
@@ -70,11 +68,7 @@ public final class Places {
         return new DirectoryPlace(directory);
     }
 
-    /**
-     * Returns the place of the local directory, which need not exist and is not created.
-     *
-     * @throws LocalDirectoryException if programs cannot use it
-     */
+    /** Returns the place of the local directory, which need not exist and is not created. */
     public static Place local(GranaryConfig config) throws LocalDirectoryException {
         if (Files.exists(config.directory())) {
             TierFactory.prepareDirectory(config);
@@ -101,8 +95,6 @@ public final class Places {
     /**
      * Opens the place of a layer; the requests to a bucket may take longer than in a lookup. Sends
      * nothing.
-     *
-     * @throws ConfigException if it cannot be opened as configured
      */
     public static Place of(BucketConfig layer) throws ConfigException {
         return switch (layer) {
@@ -122,7 +114,6 @@ public final class Places {
      * whether a shared directory is there.
      *
      * @return the cause and the cure in one line; empty if the layer can be used
-     * @throws ConfigException if the bucket cannot be opened as configured
      */
     public static Optional<String> problem(BucketConfig bucket) throws ConfigException {
         if (bucket instanceof BucketConfig.Directory shared) {
@@ -154,7 +145,6 @@ public final class Places {
     /**
      * Returns the layer that a text names.
      *
-     * @param builder the settings for buckets
      * @throws ConfigException if it names none, or one that is configured as read-only
      */
     public static BucketConfig writableLayer(String text, GranaryConfigBuilder builder)
@@ -174,7 +164,6 @@ public final class Places {
      * Returns the first layer of a configuration in which entries may be published.
      *
      * @param cure how to configure one, for the message
-     * @throws ConfigException if there is none
      */
     public static BucketConfig firstWritable(GranaryConfig config, String cure)
             throws ConfigException {
@@ -185,11 +174,7 @@ public final class Places {
                         () -> new ConfigException("No writable bucket is configured; " + cure));
     }
 
-    /**
-     * Returns the layer that a text names: a configured one with its settings, or another one.
-     *
-     * @param builder the settings for buckets
-     */
+    /** Returns the layer that a text names: a configured one with its settings, or another one. */
     private static BucketConfig bucket(String text, GranaryConfigBuilder builder)
             throws ConfigException {
         for (BucketConfig configured : builder.build().buckets()) {

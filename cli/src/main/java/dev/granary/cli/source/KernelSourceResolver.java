@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Target;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.manifest.RecordedInputs;
+import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.BinaryContainer;
@@ -57,8 +57,6 @@ public final class KernelSourceResolver {
     /**
      * Returns the descriptor like {@link #descriptor}, with its files: build logs show them in
      * place of the compiler's copies.
-     *
-     * @throws IOException as {@link #descriptor}
      */
     public static Resolved resolve(KernelSpec kernel, Target target) throws IOException {
         KernelSourceResolver resolver = new KernelSourceResolver(kernel, target);
@@ -70,8 +68,6 @@ public final class KernelSourceResolver {
     /**
      * Returns the descriptor of a recorded kernel for the target and the environment of its
      * recording. If its files are those of the recording, it has the recorded id.
-     *
-     * @throws IOException as {@link #descriptor}
      */
     public static KernelDescriptor descriptor(KernelSpec kernel, RecordedId id) throws IOException {
         KernelSourceResolver resolver = new KernelSourceResolver(kernel, id.target());

@@ -16,11 +16,7 @@ final class SourceFileReader {
 
     private long bytes;
 
-    /**
-     * Returns the text of a header.
-     *
-     * @throws IOException as {@link #content}
-     */
+    /** Returns the text of a header. */
     String text(Path header) throws IOException {
         return new String(content(header, ": restore this header"), UTF_8);
     }

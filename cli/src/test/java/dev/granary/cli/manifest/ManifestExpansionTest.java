@@ -281,7 +281,7 @@ class ManifestExpansionTest {
     }
 
     @Test
-    @DisplayName("A manifest that includes itself, or is included twice, is an error with the way")
+    @DisplayName("A manifest that includes itself, or is included twice, is an error that names it")
     void circles() throws Exception {
         Files.createDirectories(directory.resolve("d"));
         Path a = directory.resolve("d/a.toml");
@@ -291,20 +291,18 @@ class ManifestExpansionTest {
         Files.writeString(file, "include-manifests = ['d/a.toml']");
         String circle = error("include-manifests = ['d/a.toml']");
         assertEquals(
-                b + ":1:1: a manifest includes itself: " + file + " -> " + a + " -> " + b + " -> "
-                        + file + ".",
+                b + ":1:1: the manifest " + file + " is included twice, or includes itself.",
                 circle);
         assertError(
                 "include-manifests = ['./kernels.toml']",
                 ":1:1",
-                "a manifest includes itself: " + file + " -> " + file);
+                "the manifest " + file + " is included twice, or includes itself");
         Files.writeString(b, "[[kernel]]\nname='b'\nsource='b.cl'\n");
         Files.createSymbolicLink(directory.resolve("link.toml"), b);
         assertError(
                 "include-manifests = ['d/a.toml', 'link.toml']",
                 ":1:1",
-                "a manifest is included twice: " + file + " -> " + directory.resolve("link.toml")
-                        + ", and " + file + " -> " + a + " -> ");
+                "the manifest " + directory.resolve("link.toml") + " is included twice");
     }
 
     @Test
