@@ -17,7 +17,6 @@ import dev.granary.cli.operation.StatsCommand;
 import dev.granary.cli.operation.VerifyCommand;
 import dev.granary.cli.operation.WarmCommand;
 import dev.granary.cli.option.CommandFailedException;
-import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.NearestName;
@@ -184,7 +183,7 @@ public final class Main {
 
     private static int report(Exception failure, PrintWriter err) {
         return switch (failure) {
-            case ConfigException _, TomlException _, UsageException _ -> {
+            case ConfigException _, TomlException _ -> {
                 err.println("granary: " + failure.getMessage());
                 yield USAGE;
             }

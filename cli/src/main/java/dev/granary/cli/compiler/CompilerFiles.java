@@ -38,8 +38,6 @@ record CompilerFiles(Path directory) {
     enum Request {
         /** Compiles the kernel, from the binary if there is one, which is its SPIR-V. */
         COMPILE,
-        /** Compiles the kernel to SPIR-V. */
-        COMPILE_INTERMEDIATE,
         /** Restores the kernel from the binaries. */
         RESTORE
     }
@@ -54,13 +52,11 @@ record CompilerFiles(Path directory) {
         RECOMPILED,
         /** The source does not compile; the text has the reason in a line, then the log. */
         COMPILE_FAILED,
-        /** The driver refuses the binaries. */
-        RESTORE_REFUSED,
         /** The binaries lack a kernel. */
         MISSING_KERNEL,
         /** The arguments select no device, or several. */
         MISUSED,
-        /** Another failure. */
+        /** Another failure, such as binaries that the driver refuses. */
         FAILED
     }
 
@@ -70,7 +66,6 @@ record CompilerFiles(Path directory) {
      * @param text the message of a failure, or the parts of the target in lines
      */
     record Response(Outcome outcome, String text) {
-        /** Returns the response of a line. */
         static Response parse(String line) {
             String[] parts = line.split(" ", 2);
             return new Response(
@@ -78,7 +73,6 @@ record CompilerFiles(Path directory) {
                     new String(Base64.getDecoder().decode(parts[1]), UTF_8));
         }
 
-        /** Returns the response in one line. */
         @Override
         public String toString() {
             return outcome + " " + Base64.getEncoder().encodeToString(text.getBytes(UTF_8));
@@ -107,7 +101,6 @@ record CompilerFiles(Path directory) {
         }
     }
 
-    /** Returns the kernel of the request. */
     KernelDescriptor kernel(Target target) throws IOException {
         try {
             KernelSpec kernel = KernelManifest.read(kernelFile()).getFirst();
@@ -144,7 +137,6 @@ record CompilerFiles(Path directory) {
                         entry, EntryFormat.Compression.NONE, EntryFormat.WriteAttemptId.NONE));
     }
 
-    /** Reads a program. */
     Entry read() throws IOException {
         MemorySegment bytes = MemorySegment.ofArray(Files.readAllBytes(binariesFile()));
         if (EntryFormat.decode(bytes, EntryFormat.VerificationLevel.CHECKSUMS)

@@ -18,7 +18,7 @@ import dev.granary.cli.compiler.CompilerFiles.Request;
 import dev.granary.cli.compiler.CompilerFiles.Response;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
-import dev.granary.cli.option.UsageException;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
@@ -68,7 +68,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
     private final Duration limit;
     private final Deque<Worker> idle = new ConcurrentLinkedDeque<>();
     private final Target target;
-    private final FrontEnd frontEnd = new FrontEnd(new ProcessFrontEnd());
+    private final FrontEnd frontEnd = new FrontEnd(SpirvCompiler.onPath());
 
     /**
      * Starts the first process, which finds the device.
@@ -84,7 +84,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             Duration openLimit,
             Duration limit,
             Path directory)
-            throws CommandFailedException, UsageException, InterruptedException {
+            throws CommandFailedException, ConfigException, InterruptedException {
         this.openLimit = openLimit;
         this.limit = limit;
         this.directory = directory;
@@ -109,10 +109,10 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
 
     @Override
     public CompiledProgram create(KernelDescriptor descriptor) throws CompileException {
-        return compile(Request.COMPILE, descriptor, KernelBinaries.none());
+        return compile(descriptor, KernelBinaries.none());
     }
 
-    /** Compiles for Level Zero in two steps, each a request; a driver of OpenCL takes source. */
+    /** Compiles for Level Zero in two steps, of which the first needs no driver. */
     @Override
     public CompiledProgram create(KernelDescriptor descriptor, StepProvider steps)
             throws CompileException {
@@ -121,36 +121,14 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                         descriptor,
                         steps,
                         module -> compile(
-                                Request.COMPILE,
-                                descriptor,
-                                KernelBinaries.ofSegments(List.of(module))))
+                                descriptor, KernelBinaries.ofSegments(List.of(module))))
                 : create(descriptor);
     }
 
-    /** The compiler to SPIR-V of this machine, started by a compiler process. */
-    private final class ProcessFrontEnd implements SpirvCompiler {
-        private final SpirvCompiler local = SpirvCompiler.onPath();
-
-        @Override
-        public byte[] compile(KernelDescriptor descriptor) throws CompileException {
-            return CompilerProcesses.this
-                    .compile(Request.COMPILE_INTERMEDIATE, descriptor, KernelBinaries.none())
-                    .binaries()
-                    .toByteArrays()
-                    .getFirst();
-        }
-
-        @Override
-        public Presence presence() {
-            return local.presence();
-        }
-    }
-
-    private CompiledProgram compile(
-            Request request, KernelDescriptor descriptor, KernelBinaries intermediate)
+    private CompiledProgram compile(KernelDescriptor descriptor, KernelBinaries intermediate)
             throws CompileException {
         try {
-            return program(request, descriptor, intermediate);
+            return program(Request.COMPILE, descriptor, intermediate);
         } catch (CompilerProcessException e) {
             throw e.asCompileException();
         } catch (RestoreException e) {
@@ -186,9 +164,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                 return switch (response.outcome()) {
                     case COMPILED, RESTORED, RECOMPILED -> {
                         CompiledProgram program = program(descriptor, response, worker.files);
-                        if (request != Request.COMPILE_INTERMEDIATE) {
-                            requireCompatible(target, program.binaries());
-                        }
+                        requireCompatible(target, program.binaries());
                         yield program;
                     }
                     case COMPILE_FAILED -> {
@@ -240,7 +216,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
     }
 
     private Worker startWorker()
-            throws CompilerProcessException, CommandFailedException, UsageException,
+            throws CompilerProcessException, CommandFailedException, ConfigException,
                     InterruptedException {
         Worker worker;
         try {
@@ -257,7 +233,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                             "the driver did not open the device within " + openLimit.toSeconds()
                                     + " s and was killed"));
             if (response.outcome() == Outcome.MISUSED) {
-                throw new UsageException(response.text());
+                throw new ConfigException(response.text());
             }
             if (response.outcome() != Outcome.OPENED) {
                 throw new CommandFailedException(response.text());
@@ -288,7 +264,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                         Kind.CRASHED, "another process found another device: " + worker.target);
             }
             return worker;
-        } catch (CommandFailedException | UsageException e) {
+        } catch (CommandFailedException | ConfigException e) {
             throw new CompilerProcessException(Kind.CRASHED, String.valueOf(e.getMessage()));
         }
     }

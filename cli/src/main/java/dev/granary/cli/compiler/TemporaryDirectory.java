@@ -5,9 +5,7 @@ import dev.granary.cache.support.FileTrees;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /**
  * A temporary directory that is deleted with its content when it is closed, or when this process is
@@ -27,7 +25,6 @@ public final class TemporaryDirectory implements AutoCloseable {
         Runtime.getRuntime().addShutdownHook(shutdownHook);
     }
 
-    /** Returns the path of the directory. */
     public Path path() {
         return path;
     }
@@ -55,12 +52,6 @@ public final class TemporaryDirectory implements AutoCloseable {
 
     private static void kill(ProcessHandle child) {
         child.destroyForcibly();
-        try {
-            child.onExit().get(CHILD_SECONDS, TimeUnit.SECONDS);
-        } catch (ExecutionException | TimeoutException e) {
-            // the directory is deleted as far as possible
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        child.onExit().completeOnTimeout(child, CHILD_SECONDS, TimeUnit.SECONDS).join();
     }
 }

@@ -5,13 +5,12 @@ import dev.granary.cli.option.BucketOptions;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.SelectionOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.EntryCopier;
 import dev.granary.cli.place.Place;
-import dev.granary.cli.place.Places;
+import dev.granary.coordinator.config.ConfigException;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -22,7 +21,6 @@ import java.util.List;
 /** {@code granary copy}: copies the entries of one place that another lacks. */
 @Command(
         name = "copy",
-        mixinStandardHelpOptions = true,
         description =
                 "Copy the entries of FROM that TO lacks. Each is a bucket, or a directory in the"
                         + " form of a local directory. Entries are verified; those that fail are"
@@ -49,11 +47,11 @@ public final class CopyCommand extends OutputCommand {
 
     @Override
     public Integer call() throws Exception {
-        try (Place from = Places.source(source, buckets.builder(source, destination));
+        try (Place from = Place.source(source, buckets.builder(source, destination));
                 Place to =
-                        Places.destination(destination, buckets.builder(source, destination))) {
+                        Place.destination(destination, buckets.builder(source, destination))) {
             if (from.name().equals(to.name())) {
-                throw new UsageException("FROM and TO are the same place: " + from.name());
+                throw new ConfigException("FROM and TO are the same place: " + from.name());
             }
             EntryCopier copier;
             List<EntryCatalog.Listed> entries;

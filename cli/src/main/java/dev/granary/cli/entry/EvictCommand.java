@@ -5,12 +5,12 @@ import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.DirectoryPlace;
 import dev.granary.cli.place.Place;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.local.EntryFiles;
 
 import org.jspecify.annotations.Nullable;
@@ -26,7 +26,6 @@ import java.util.List;
 /** {@code granary evict}: removes selected entries from a directory. */
 @Command(
         name = "evict",
-        mixinStandardHelpOptions = true,
         description = "Remove entries from a directory: those selected by --to, --target,"
                 + " --older-than and --id, or --all.")
 public final class EvictCommand extends OutputCommand {
@@ -62,11 +61,11 @@ public final class EvictCommand extends OutputCommand {
     public Integer call() throws Exception {
         boolean isSelecting = to != null || selection.isGiven();
         if (isSelecting == isAll) {
-            throw new UsageException("evict needs a selection: give --to, --target, --older-than or"
+            throw new ConfigException("evict needs a selection: give --to, --target, --older-than or"
                     + " --id; or --all, alone");
         }
         if (isConfirmed && !isAll) {
-            throw new UsageException("--yes has no effect without --all");
+            throw new ConfigException("--yes has no effect without --all");
         }
         try (DirectoryPlace from = place.openToRemove("evict works on directories; entries leave a"
                 + " bucket by granary compact --without ID")) {

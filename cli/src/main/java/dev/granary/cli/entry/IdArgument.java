@@ -11,9 +11,7 @@ import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.place.Place;
-import dev.granary.cli.place.Places;
 import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -58,7 +56,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
 
     /** Returns the id that an argument names. */
     Named resolve(String argument, Arena memory)
-            throws UsageException, CommandFailedException, ConfigException, TomlException,
+            throws ConfigException, CommandFailedException, TomlException,
                     IOException {
         if (argument.matches(DIGITS)) {
             Entry entry = find(argument.toLowerCase(Locale.ROOT), memory);
@@ -77,7 +75,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
         } catch (InvalidPathException e) {
             // none of the forms
         }
-        throw new UsageException("'" + SafeText.of(argument)
+        throw new ConfigException("'" + SafeText.of(argument)
                 + "' is neither the first digits of an id, nor a file with an entry, nor"
                 + " MANIFEST#KERNEL");
     }
@@ -97,7 +95,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
     private Entry find(String prefix, Arena memory)
             throws ConfigException, CommandFailedException, IOException {
         List<String> searched = new ArrayList<>();
-        for (Places.Opener tier : Places.tiers(config)) {
+        for (Place.Opener tier : Place.tiers(config)) {
             try (Place place = tier.open()) {
                 List<EntryCatalog.Listed> found = Place.entries(place.catalog()).stream()
                         .filter(entry -> entry.hash().hex().startsWith(prefix))
@@ -166,12 +164,12 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
     }
 
     private KernelDescriptor kernel(Path manifest, String name)
-            throws TomlException, UsageException, CommandFailedException {
+            throws TomlException, ConfigException, CommandFailedException {
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         KernelSpec kernel = kernels.stream()
                 .filter(one -> one.name().equals(name))
                 .findFirst()
-                .orElseThrow(() -> new UsageException(manifest + " has no kernel '"
+                .orElseThrow(() -> new ConfigException(manifest + " has no kernel '"
                         + SafeText.of(name) + "'; its kernels are: "
                         + kernels.stream()
                                 .map(one -> SafeText.of(one.name()))

@@ -7,13 +7,13 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.BucketPlace;
 import dev.granary.cli.place.Place;
+import dev.granary.coordinator.config.ConfigException;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -30,7 +30,6 @@ import java.util.Optional;
 /** {@code granary ls}: lists the entries of a place. */
 @Command(
         name = "ls",
-        mixinStandardHelpOptions = true,
         description = "List the entries of the local directory, of another one, or of a bucket.")
 public final class LsCommand extends OutputCommand {
     /** The largest number of entries in the output, each with some 400 bytes. */
@@ -84,13 +83,13 @@ public final class LsCommand extends OutputCommand {
     @Override
     public Integer call() throws Exception {
         if (limit <= 0) {
-            throw new UsageException("--limit must be a positive number of entries, not " + limit);
+            throw new ConfigException("--limit must be a positive number of entries, not " + limit);
         }
         boolean isByCompile = order == Order.COMPILE;
         boolean isReading = isLong || isByCompile;
         try (Place inventory = place.open()) {
             if (isReading && inventory instanceof BucketPlace) {
-                throw new UsageException(
+                throw new ConfigException(
                         "--long and --sort compile read every entry, which would download the"
                                 + " bucket; they work on directories");
             }

@@ -10,11 +10,11 @@ import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.source.KernelSourceResolver;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
@@ -39,7 +39,6 @@ import java.util.stream.Collectors;
  */
 @Command(
         name = "manifest",
-        mixinStandardHelpOptions = true,
         description = {
             "Show the kernels of a manifest, with their ids for this machine's device if it has"
                     + " one, and what is wrong with their files and recorded ids.",
@@ -57,7 +56,7 @@ public final class ManifestCommand extends OutputCommand {
     private final List<String> problems = new ArrayList<>();
 
     @Override
-    public Integer call() throws TomlException, CommandFailedException, UsageException {
+    public Integer call() throws TomlException, CommandFailedException, ConfigException {
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         Optional<Target> target = device.ifAny(DeviceSelection::one).map(Device::target);
         Report report = report();

@@ -4,10 +4,10 @@ import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.opencl.OpenClDevice;
@@ -34,7 +34,6 @@ import java.util.stream.Collectors;
 /** {@code granary plan}: shows the kernel of a plan, its caches, and the device's limits. */
 @Command(
         name = "plan",
-        mixinStandardHelpOptions = true,
         description = {
             "Show a kernel plan: its caches with their blocks and bytes, the launch, and whether"
                     + " the device can run it. Fails if it cannot."
@@ -56,7 +55,7 @@ public final class PlanCommand extends OutputCommand {
     private DeviceOption device = new DeviceOption();
 
     @Override
-    public Integer call() throws TomlException, CommandFailedException, UsageException {
+    public Integer call() throws TomlException, CommandFailedException, ConfigException {
         KernelPlan plan = PlanFile.read(file);
         PlanReport report = plan.report();
         if (picture != null) {

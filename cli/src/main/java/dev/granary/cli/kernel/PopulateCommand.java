@@ -6,11 +6,10 @@ import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.Shard;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Places;
+import dev.granary.cli.place.Place;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.GranaryBuilder;
 import dev.granary.coordinator.config.BucketConfig;
@@ -41,7 +40,6 @@ import java.util.Optional;
  */
 @Command(
         name = "populate",
-        mixinStandardHelpOptions = true,
         description =
                 "Compile the kernels of MANIFEST that are not cached yet, publish them, and read"
                         + " each back from the bucket.")
@@ -112,7 +110,7 @@ public final class PopulateCommand extends KernelsCommand {
         int threads = jobs == null ? Runtime.getRuntime().availableProcessors() : jobs;
         requirePositive("--jobs must be a positive number", threads);
         if (junit != null && !Files.isDirectory(junit.toAbsolutePath().resolveSibling("."))) {
-            throw new UsageException("there is no directory for --junit " + junit + "; create it");
+            throw new ConfigException("there is no directory for --junit " + junit + "; create it");
         }
         List<KernelSpec> kernels = kernels();
         // also deleted when a signal ends this process, after its compilers were killed
@@ -128,7 +126,7 @@ public final class PopulateCommand extends KernelsCommand {
     /** Compiles and publishes part of the kernels. */
     private int populate(GranaryConfig config, Path temporary, int threads, List<KernelSpec> all)
             throws Exception {
-        BucketConfig bucket = Places.firstWritable(
+        BucketConfig bucket = Place.firstWritable(
                 config,
                 "give --bucket or set GRANARY_BUCKET. granary get fills only the local directory.");
         PopulateEngines selection = new PopulateEngines(device(), targets);
@@ -209,16 +207,16 @@ public final class PopulateCommand extends KernelsCommand {
         err().flush();
     }
 
-    private static void requirePositive(String rule, int value) throws UsageException {
+    private static void requirePositive(String rule, int value) throws ConfigException {
         if (value <= 0) {
-            throw new UsageException(rule + ", not " + value);
+            throw new ConfigException(rule + ", not " + value);
         }
     }
 
     private Optional<String> findProblem(BucketConfig bucket) throws ConfigException {
         try (ProgressLine progress = new ProgressLine(err(), "checking", 0)) {
             progress.passing(bucket.name());
-            return Places.problem(bucket);
+            return Place.problem(bucket);
         }
     }
 

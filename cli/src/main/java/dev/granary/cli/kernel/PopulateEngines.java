@@ -8,7 +8,6 @@ import dev.granary.cli.compiler.CompilerProcesses;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;
-import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.gpu.Device;
@@ -44,7 +43,7 @@ final class PopulateEngines implements AutoCloseable {
 
     /** Resolves the names on the command line; nothing is opened. */
     PopulateEngines(DeviceOption devices, List<String> targets)
-            throws UsageException, CommandFailedException {
+            throws ConfigException, CommandFailedException {
         boolean isOffline = !targets.isEmpty();
         this.devices = isOffline && !devices.isGiven() ? List.of() : devices.selections();
         this.ocloc = isOffline ? Optional.of(compiler()) : Optional.empty();
@@ -52,22 +51,22 @@ final class PopulateEngines implements AutoCloseable {
             try {
                 declared.addAll(ocloc.orElseThrow().targets(name));
             } catch (UnknownTargetException e) {
-                throw new UsageException("--target " + name + ": " + e.getMessage());
+                throw new ConfigException("--target " + name + ": " + e.getMessage());
             }
         }
     }
 
-    private static Ocloc compiler() throws UsageException {
+    private static Ocloc compiler() throws ConfigException {
         return switch (Ocloc.probe()) {
             case Ocloc.Probe.Found found -> found.ocloc();
             case Ocloc.Probe.Missing missing ->
-                throw new UsageException("--target needs a compiler: " + missing.cause());
+                throw new ConfigException("--target needs a compiler: " + missing.cause());
         };
     }
 
     /** Checks that nothing selected is disabled. */
     void requireEnabled(EnabledEngines enabled)
-            throws ConfigException, CommandFailedException, UsageException {
+            throws ConfigException, CommandFailedException {
         if (enabled.equals(EnabledEngines.ALL)) {
             return;
         }
@@ -95,9 +94,8 @@ final class PopulateEngines implements AutoCloseable {
      * @return these engines, which are closed if one cannot be opened
      */
     PopulateEngines open(Collection<Geometry> geometries, Duration limit, Path directory)
-            throws CommandFailedException, UsageException, InterruptedException {
+            throws CommandFailedException, ConfigException, InterruptedException {
         Set<Target> targets = new HashSet<>();
-        boolean isOpen = false;
         try {
             for (DeviceSelection selected : devices) {
                 CompilerProcesses engine =
@@ -112,12 +110,10 @@ final class PopulateEngines implements AutoCloseable {
                     .filter(targets::add)
                     .forEach(target -> engines.add(
                             new OclocEngine(compiler.within(directory), target, limit))));
-            isOpen = true;
             return this;
-        } finally {
-            if (!isOpen) {
-                close();
-            }
+        } catch (Exception e) {
+            close();
+            throw e;
         }
     }
 

@@ -5,7 +5,6 @@ import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.StoreOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
@@ -49,7 +48,6 @@ import java.util.SplittableRandom;
  */
 @Command(
         name = "tune",
-        mixinStandardHelpOptions = true,
         description = {
             "Get the best plan of the space in FILE through the cache; if no tier has one, try"
                     + " plans on the device. Stores and publishes the outcome and the kernel."
@@ -113,11 +111,11 @@ public final class TuneCommand extends OutputCommand {
     @Override
     public Integer call() throws Exception {
         if (budget <= 0 || patience <= 0 || uploadLimit <= 0) {
-            throw new UsageException(
+            throw new ConfigException(
                     "--budget, --patience and --upload-limit must be positive numbers");
         }
         if (isAgain && (isShowing || isPublishing)) {
-            throw new UsageException(
+            throw new ConfigException(
                     "--again tries plans, --show and --publish never do; give one of them");
         }
         PlanSpace space = PlanFile.readSpace(file);

@@ -7,11 +7,10 @@ import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.LocalOptions;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.TargetOption;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Places;
+import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -40,7 +39,6 @@ import java.util.Set;
 /** {@code granary compact}: moves unpacked entries of a bucket into packs. */
 @Command(
         name = "compact",
-        mixinStandardHelpOptions = true,
         description = "Move unpacked entries of a bucket into packs, merge small packs,"
                 + " and remove objects that no reader can be using any more. May run beside"
                 + " everything else, and be stopped at any time.")
@@ -117,7 +115,7 @@ public final class CompactCommand extends OutputCommand {
         BucketConfig.S3 bucket = bucket(config);
         for (String id : without) {
             if (id.length() < MIN_DIGITS) {
-                throw new UsageException("--without " + id + " is too short: give at least "
+                throw new ConfigException("--without " + id + " is too short: give at least "
                         + MIN_DIGITS + " digits of the id");
             }
         }
@@ -150,8 +148,8 @@ public final class CompactCommand extends OutputCommand {
 
     private BucketConfig.S3 bucket(GranaryConfig config) throws ConfigException {
         BucketConfig layer = place != null
-                ? Places.writableLayer(place, buckets.set(GranaryConfig.builder()))
-                : Places.firstWritable(config, "give s3://NAME/PREFIX or set GRANARY_BUCKET.");
+                ? Place.writableLayer(place, buckets.set(GranaryConfig.builder()))
+                : Place.firstWritable(config, "give s3://NAME/PREFIX or set GRANARY_BUCKET.");
         if (layer instanceof BucketConfig.S3 bucket) {
             return bucket;
         }

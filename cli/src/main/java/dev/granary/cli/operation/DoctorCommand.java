@@ -8,7 +8,6 @@ import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.StoreOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.config.BucketConfig;
@@ -38,7 +37,6 @@ import java.util.Optional;
  */
 @Command(
         name = "doctor",
-        mixinStandardHelpOptions = true,
         description = "Show the devices; check them, the local directory and the buckets.")
 public final class DoctorCommand extends OutputCommand {
     @Mixin
@@ -109,7 +107,7 @@ public final class DoctorCommand extends OutputCommand {
     }
 
     /** A missing backend is a problem if it is selected, or if no other has a device. */
-    private CheckResult devices() throws UsageException {
+    private CheckResult devices() throws ConfigException {
         try {
             return new Sound(Units.plural(device.selection().all().size(), "device"));
         } catch (CommandFailedException e) {

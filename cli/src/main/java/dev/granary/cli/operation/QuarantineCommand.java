@@ -31,7 +31,6 @@ import java.util.Optional;
 /** {@code granary quarantine}: what ended a process of this machine. */
 @Command(
         name = "quarantine",
-        mixinStandardHelpOptions = true,
         description = "List the entries whose restore ended a process of this machine, and the"
                 + " plans whose trial did. They are not tried for a day.")
 public final class QuarantineCommand extends OutputCommand {

@@ -4,13 +4,13 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.PrometheusText;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Place;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.statistics.Counter;
@@ -34,7 +34,6 @@ import java.util.function.ToLongFunction;
  */
 @Command(
         name = "stats",
-        mixinStandardHelpOptions = true,
         description = "Show what a place contains and, for a directory, what the cache has saved.")
 public final class StatsCommand extends OutputCommand {
     /**
@@ -66,12 +65,12 @@ public final class StatsCommand extends OutputCommand {
     @Override
     public Integer call() throws Exception {
         if (isPrometheus && isJson()) {
-            throw new UsageException("--prometheus and --json exclude each other; give one");
+            throw new ConfigException("--prometheus and --json exclude each other; give one");
         }
         try (Place inventory = place.open()) {
             Optional<GranaryConfig> local = place.config();
             if (isReset && local.isEmpty()) {
-                throw new UsageException(
+                throw new ConfigException(
                         "--reset has no effect on " + inventory.name() + ": it has no counters");
             }
             Map<String, Usage> usage = usage(inventory);

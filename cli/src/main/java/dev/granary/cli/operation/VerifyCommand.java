@@ -24,7 +24,6 @@ import java.util.List;
 /** {@code granary verify}: reads and checks the entries of a place. */
 @Command(
         name = "verify",
-        mixinStandardHelpOptions = true,
         description =
                 "Read and verify the entries of a directory or a bucket; report damage and foreign"
                         + " files.")

@@ -27,12 +27,12 @@ public final class BucketOptions {
     /**
      * Returns a configuration with the given options.
      *
-     * @throws UsageException if an option was given, but none of the places is a bucket
+     * @throws ConfigException if an option was given, but none of the places is a bucket
      */
-    public GranaryConfigBuilder builder(String... places) throws ConfigException, UsageException {
+    public GranaryConfigBuilder builder(String... places) throws ConfigException {
         if ((endpoint != null || client != null)
                 && Arrays.stream(places).noneMatch(place -> place.startsWith("s3:"))) {
-            throw new UsageException("--endpoint and --client have no effect on a directory; name a"
+            throw new ConfigException("--endpoint and --client have no effect on a directory; name a"
                     + " bucket: they belong to s3:// places");
         }
         return set(GranaryConfig.builder());

@@ -1,6 +1,7 @@
 package dev.granary.cli.option;
 
 import dev.granary.cache.Backend;
+import dev.granary.coordinator.config.ConfigException;
 
 import org.jspecify.annotations.Nullable;
 
@@ -37,9 +38,9 @@ public final class DeviceOption {
     }
 
     /** Returns the selection, by default of any device of the backend. */
-    public DeviceSelection selection() throws UsageException {
+    public DeviceSelection selection() throws ConfigException {
         if (names.size() > 1 || names.contains(ALL)) {
-            throw new UsageException(
+            throw new ConfigException(
                     "this command takes one device, not --device " + String.join(",", names));
         }
         return selection(names.isEmpty() ? "" : names.getFirst());
@@ -65,11 +66,11 @@ public final class DeviceOption {
     /** Finder of a device. */
     @FunctionalInterface
     public interface Finder<D> {
-        D in(DeviceSelection selection) throws CommandFailedException, UsageException;
+        D in(DeviceSelection selection) throws CommandFailedException, ConfigException;
     }
 
     /** Returns the device that is found; empty if none is selected and this machine has none. */
-    public <D> Optional<D> ifAny(Finder<D> finder) throws CommandFailedException, UsageException {
+    public <D> Optional<D> ifAny(Finder<D> finder) throws CommandFailedException, ConfigException {
         try {
             return Optional.of(finder.in(selection()));
         } catch (CommandFailedException e) {

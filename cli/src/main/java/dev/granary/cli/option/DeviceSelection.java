@@ -1,6 +1,7 @@
 package dev.granary.cli.option;
 
 import dev.granary.cache.Backend;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.gpu.Device;
 import dev.granary.gpu.opencl.OpenClDevice;
 
@@ -27,13 +28,13 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     /**
      * Returns the selected device, by default the first one.
      *
-     * @throws UsageException if no device matches, or several of different targets do
+     * @throws ConfigException if no device matches, or several of different targets do
      */
-    public Device one() throws CommandFailedException, UsageException {
+    public Device one() throws CommandFailedException, ConfigException {
         List<HostDevices> present = present();
         List<Device> matches = firstMatches(present);
         if (!device.isEmpty() && matches.stream().map(Device::target).distinct().count() > 1) {
-            throw new UsageException("several device names contain '" + device
+            throw new ConfigException("several device names contain '" + device
                     + "'; give a longer part or the number, and --backend if needed: "
                     + lines(present));
         }
@@ -41,7 +42,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     }
 
     /** Returns the selected devices, by default all of the backend, or of all backends. */
-    public List<Device> all() throws CommandFailedException, UsageException {
+    public List<Device> all() throws CommandFailedException, ConfigException {
         List<HostDevices> present = present();
         return device.isEmpty()
                 ? present.stream().flatMap(found -> found.devices().stream()).toList()
@@ -58,15 +59,15 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     }
 
     /** Returns the selected device of OpenCL. */
-    public OpenClDevice oneOfOpenCl() throws CommandFailedException, UsageException {
+    public OpenClDevice oneOfOpenCl() throws CommandFailedException, ConfigException {
         if (!backend.orElse(Backend.OPENCL).equals(Backend.OPENCL)) {
-            throw new UsageException("this command supports devices of OpenCL only");
+            throw new ConfigException("this command supports devices of OpenCL only");
         }
         return (OpenClDevice) new DeviceSelection(Optional.of(Backend.OPENCL), device).one();
     }
 
     /** Returns the matches in the first backend that has some. */
-    private List<Device> firstMatches(List<HostDevices> present) throws UsageException {
+    private List<Device> firstMatches(List<HostDevices> present) throws ConfigException {
         for (HostDevices found : present) {
             List<Device> matches = matches(found.devices());
             if (!matches.isEmpty()) {
@@ -76,7 +77,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
                 break; // numbers are those of one backend
             }
         }
-        throw new UsageException((isNumber()
+        throw new ConfigException((isNumber()
                         ? "there is no device " + device
                         : "no device name contains '" + device + "'")
                 + "; the devices are: " + lines(present));

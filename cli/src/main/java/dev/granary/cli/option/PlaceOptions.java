@@ -2,7 +2,6 @@ package dev.granary.cli.option;
 
 import dev.granary.cli.place.DirectoryPlace;
 import dev.granary.cli.place.Place;
-import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
@@ -31,15 +30,15 @@ public final class PlaceOptions {
     private BucketOptions buckets = new BucketOptions();
 
     /** Opens the place to read from it. A directory may be that of another user. */
-    public Place open() throws ConfigException, LocalDirectoryException, UsageException {
+    public Place open() throws ConfigException, LocalDirectoryException {
         if (place != null && local.isGiven()) {
-            throw new UsageException(
+            throw new ConfigException(
                     "--dir and --capacity have no effect beside a place; give one of them");
         }
         GranaryConfigBuilder settings = buckets.builder(place == null ? "" : place);
         return place == null
-                ? Places.local(local.builder().build())
-                : Places.source(place, settings);
+                ? Place.local(local.builder().build())
+                : Place.source(place, settings);
     }
 
     /**
@@ -48,16 +47,16 @@ public final class PlaceOptions {
      * @param advice the message if it is a bucket
      */
     public DirectoryPlace openToRemove(String advice)
-            throws ConfigException, LocalDirectoryException, UsageException {
+            throws ConfigException, LocalDirectoryException {
         Place opened = open();
         if (opened instanceof DirectoryPlace directory) {
-            if (place != null && Places.isLayer(place)) {
-                Places.writableLayer(place, buckets.builder(place));
+            if (place != null && Place.isLayer(place)) {
+                Place.writableLayer(place, buckets.builder(place));
             }
             return directory;
         }
         opened.close();
-        throw new UsageException(advice);
+        throw new ConfigException(advice);
     }
 
     /**
@@ -69,7 +68,7 @@ public final class PlaceOptions {
         if (place == null) {
             return Optional.of(builder.build());
         }
-        return Places.isLayer(place)
+        return Place.isLayer(place)
                 ? Optional.empty()
                 : Optional.of(builder.directory(place).build());
     }

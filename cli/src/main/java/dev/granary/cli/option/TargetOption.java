@@ -2,6 +2,7 @@ package dev.granary.cli.option;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.gpu.Device;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
 
@@ -34,10 +35,10 @@ public final class TargetOption {
      * programs if one builds from them.
      */
     public List<String> namespaces(DeviceSelection devices)
-            throws CommandFailedException, UsageException {
+            throws CommandFailedException, ConfigException {
         for (String target : targets) {
             if (!NAMESPACE.matcher(target).matches()) {
-                throw new UsageException(
+                throw new ConfigException(
                         "--target must be such as opencl/intel-gpu-1.2, with the name that granary"
                                 + " doctor shows, not "
                                 + target);

@@ -51,7 +51,6 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     /** Removal of a damaged entry. */
     @FunctionalInterface
     public interface Repair {
-        /** Returns whether the entry was removed. */
         boolean remove(EntryCatalog.Listed entry) throws IOException;
     }
 
@@ -180,7 +179,6 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         progress.accept(this);
     }
 
-    /** Counts the entries of packs that cannot be read. */
     void skipLost(BulkReadPlan plan) {
         plan.lost()
                 .forEach(pack -> skipped(
@@ -193,7 +191,6 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         progress.accept(this);
     }
 
-    /** Returns the number of entries that were copied. */
     public long copied() {
         return copied.sum();
     }
@@ -218,12 +215,10 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         return otherVersion.sum();
     }
 
-    /** Returns the number of damaged entries that were removed. */
     public long removed() {
         return removed.sum();
     }
 
-    /** Returns the number of bytes received from a bucket. */
     public long receivedBytes() {
         return receivedBytes.sum();
     }
@@ -251,7 +246,6 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         return copied() + present() + otherVersions() + failed() + removed();
     }
 
-    /** Returns the number of entries that could not be copied. */
     public long failed() {
         return failed.sum();
     }

@@ -81,7 +81,7 @@ public record Warming(
             throws IOException, InterruptedException {
         long evicted = local.statistics().evictions();
         Set<Sha256> present = contents(local, namespace);
-        DirectoryPlace place = Places.of(shared);
+        DirectoryPlace place = Place.of(shared);
         List<EntryCatalog.Listed> all = Place.entries(place.catalog()).stream()
                 .filter(entry -> entry.namespace().equals(namespace))
                 .toList();
