@@ -120,10 +120,7 @@ public final class Main {
         System.exit(commandLine(arguments).execute(arguments));
     }
 
-    /**
-     * Returns the command line for these arguments. It has only the subcommand that they name,
-     * since each takes time to parse, or all subcommands if they name none.
-     */
+    /** Returns the command line with the subcommand that the arguments name, else with all. */
     public static CommandLine commandLine(String... arguments) {
         CommandLine line = new CommandLine(new Main());
         String requested = arguments.length == 0 ? "" : arguments[0];

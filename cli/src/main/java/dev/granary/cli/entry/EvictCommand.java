@@ -100,11 +100,7 @@ public final class EvictCommand extends OutputCommand {
         }
     }
 
-    /**
-     * Returns the entries to remove, oldest first, so that the others fit.
-     *
-     * @param selected entries, the most recently used first
-     */
+    /** Returns the entries to remove, oldest first, so that the others fit. */
     private List<EntryCatalog.Listed> victims(List<EntryCatalog.Listed> selected) {
         long excess = Place.bytes(selected) - (to == null ? 0 : to);
         List<EntryCatalog.Listed> victims = new ArrayList<>();

@@ -49,7 +49,6 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
      *
      * @param id the id; an empty one for a kernel that is not cacheable
      * @param entry the entry if it was named by digits or its file
-     * @param isFile true if a file was named
      * @param kernel the kernel if it was named by a manifest, for the selected device
      */
     record Named(Id id, Optional<Entry> entry, boolean isFile, Optional<KernelDescriptor> kernel) {}

@@ -41,15 +41,10 @@ record KeyDifference(String field, List<String> a, List<String> b) {
     private static final String SOURCE = "source";
     private static final String SPIRV = "spirv";
 
-    /**
-     * Names of fields whose value belongs to the field before: together they are one difference.
-     */
+    /** Names of fields whose value belongs to the field before. */
     private static final Set<String> VALUES_OF_NAMES = Set.of("sha256", "value");
 
-    /**
-     * Returns the differences of two ids: in the order of the first key, then the fields that only
-     * the second has. None if the ids are equal.
-     */
+    /** Returns the differences, those of the first key before those of the second. */
     static List<KeyDifference> between(Id a, Id b) {
         Map<String, List<String>> first = values(a);
         Map<String, List<String>> second = values(b);
@@ -80,17 +75,12 @@ record KeyDifference(String field, List<String> a, List<String> b) {
         return values;
     }
 
-    /**
-     * Returns the number of values that only one of the keys has; 1 if only their order differs.
-     */
+    /** Returns the number of values that only one key has; 1 if only their order differs. */
     int size() {
         return Math.max(1, without(a, b).size() + without(b, a).size());
     }
 
-    /**
-     * Adds a table of differences to a report: in the text at most a few words around the first
-     * difference of each field, in JSON all values.
-     */
+    /** Adds a table: in the text words around the first difference, in JSON all values. */
     static void add(Id first, Id second, String a, String b, Report report) {
         ReportTable table = report.table("differences", "field", "<" + a + ":a", "<" + b + ":b");
         between(first, second)
@@ -138,8 +128,6 @@ record KeyDifference(String field, List<String> a, List<String> b) {
      * Returns the entry among the most recently used ones of a tier. An entry is of the same kernel
      * if it has the same source or SPIR-V, or if the source of {@code id} names one of its kernels.
      * Of equally near ones, the most recently used is returned.
-     *
-     * @return empty if none is of the same kernel
      */
     static Optional<Id> nearest(Place place, Id id) throws IOException {
         List<EntryCatalog.Listed> all = Place.entries(place.catalog());

@@ -168,27 +168,27 @@ public final class LsCommand extends OutputCommand {
             for (EntryCatalog.Listed entry : entries) {
                 progress.passing(details.size(), entry.hash().hex());
                 try (Arena memory = Arena.ofConfined()) {
-                    LoadResult read = inventory.catalog().read(entry, memory);
-                    Optional<Entry> sound = read instanceof LoadResult.Hit hit
-                            ? Optional.of(hit.entry())
-                            : Optional.empty();
-                    details.add(new Details(
-                            entry,
-                            sound.map(Entry::compileTime).orElse(Duration.ZERO),
-                            sound.flatMap(Entry::metadata)
-                                    .map(EntryMetadata::kernels)
-                                    .orElse(List.of()),
-                            switch (read) {
-                                case LoadResult.Hit _ -> Optional.empty();
+                    details.add(
+                            switch (inventory.catalog().read(entry, memory)) {
+                                case LoadResult.Hit(Entry sound) -> sound(entry, sound);
                                 case LoadResult.Damaged damaged ->
-                                    Optional.of(Place.name(damaged.damage()));
-                                case LoadResult.Absent _ -> Optional.of("gone");
-                                case LoadResult.Unavailable _ -> Optional.of("unreadable");
-                            }));
+                                    unread(entry, Place.name(damaged.damage()));
+                                case LoadResult.Absent _ -> unread(entry, "gone");
+                                case LoadResult.Unavailable _ -> unread(entry, "unreadable");
+                            });
                 }
             }
         }
         return details;
+    }
+
+    private static Details sound(EntryCatalog.Listed entry, Entry sound) {
+        List<String> kernels = sound.metadata().map(EntryMetadata::kernels).orElse(List.of());
+        return new Details(entry, sound.compileTime(), kernels, Optional.empty());
+    }
+
+    private static Details unread(EntryCatalog.Listed entry, String cause) {
+        return new Details(entry, Duration.ZERO, List.of(), Optional.of(cause));
     }
 
     /** Returns the order of a list that is not read; by compile time, entries are sorted later. */

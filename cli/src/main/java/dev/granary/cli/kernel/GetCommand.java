@@ -76,10 +76,7 @@ public final class GetCommand extends KernelsCommand {
         }
     }
 
-    /**
-     * Waits for uploads: as long as the lookups have left of {@link #MAX_LOST}, and a minute more
-     * if a bucket has answered.
-     */
+    /** Waits for uploads within {@link #MAX_LOST}, and a minute more if a bucket answered. */
     private static void flush(Granary granary) {
         Duration left = MAX_LOST.minus(granary.statistics().time(Counter.LAYER_TIME));
         if (!granary.flush(left.isNegative() ? Duration.ZERO : left)

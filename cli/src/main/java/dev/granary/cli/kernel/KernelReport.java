@@ -94,20 +94,10 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
             }
         }
         report.data("counters", statistics.counters());
-        addWaits(report);
-    }
-
-    private void addWaits(Report report) {
         long skipped = statistics.count(Counter.LAYER_SKIPPED);
         if (skipped > 0) {
             report.line(Units.plural(skipped, "lookup")
                     + " skipped a bucket that had cost more time than it saved");
-        }
-        long waited = statistics.count(Counter.CLAIM_HITS);
-        long givenUp = statistics.count(Counter.CLAIM_WAITS_GIVEN_UP);
-        if (waited + givenUp > 0) {
-            report.line("other processes of this machine compiled too: " + waited
-                    + " waits obtained an entry, " + givenUp + " waits were given up");
         }
     }
 

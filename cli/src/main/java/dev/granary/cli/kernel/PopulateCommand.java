@@ -34,9 +34,6 @@ import java.util.Optional;
  * {@code granary populate}: compiles the kernels that are not cached yet and publishes them, for
  * CI. The bucket is checked before anything is compiled, and every entry is read back before
  * success is reported.
- *
- * <p>This process does all lookups and uploads. Compilers run in processes of their own, since one
- * that crashes must not take the other kernels with it.
  */
 @Command(
         name = "populate",
@@ -131,7 +128,7 @@ public final class PopulateCommand extends KernelsCommand {
                 "give --bucket or set GRANARY_BUCKET. granary get fills only the local directory.");
         PopulateEngines selection = new PopulateEngines(device(), targets);
         selection.requireEnabled(config.enabled());
-        Optional<String> problem = findProblem(bucket);
+        Optional<String> problem = Place.problem(bucket);
         if (problem.isPresent()) {
             throw new CommandFailedException(
                     bucket.name() + " cannot be used, nothing was compiled: " + problem.get());
@@ -210,13 +207,6 @@ public final class PopulateCommand extends KernelsCommand {
     private static void requirePositive(String rule, int value) throws ConfigException {
         if (value <= 0) {
             throw new ConfigException(rule + ", not " + value);
-        }
-    }
-
-    private Optional<String> findProblem(BucketConfig bucket) throws ConfigException {
-        try (ProgressLine progress = new ProgressLine(err(), "checking", 0)) {
-            progress.passing(bucket.name());
-            return Place.problem(bucket);
         }
     }
 

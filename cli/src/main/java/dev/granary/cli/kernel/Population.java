@@ -26,11 +26,7 @@ final class Population {
     private final long pending;
     private Map<Id, String> unreadable = Map.of();
 
-    /**
-     * Creates the population of a bucket.
-     *
-     * @param position the position of the bucket in the order of lookups
-     */
+    /** Creates it; {@code position} is that of the bucket in the order of lookups. */
     Population(
             BucketConfig target,
             int position,

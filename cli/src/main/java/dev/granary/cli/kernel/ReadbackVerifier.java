@@ -59,7 +59,6 @@ final class ReadbackVerifier {
      * rounds in all.
      *
      * @param progress receives the number of entries read so far, on several threads
-     * @return the unreadable ids, each with its cause in one line
      */
     Map<Id, String> unreadable(Collection<Id> ids, IntConsumer progress)
             throws ConfigException, InterruptedException {

@@ -76,11 +76,7 @@ public final class KernelManifest {
         return List.copyOf(manifest.kernels);
     }
 
-    /**
-     * Reads one file.
-     *
-     * @throws IOException if this file cannot be read; not for files that it includes
-     */
+    /** Reads one file; an {@code IOException} is of it, not of files that it includes. */
     private void readFile(Path file) throws IOException, TomlException {
         TomlTable top = TomlTable.read(file);
         for (String key : top.keys()) {

@@ -157,16 +157,12 @@ public final class CompactCommand extends OutputCommand {
                 layer.name() + " is a directory, which has no packs; name a bucket.");
     }
 
-    private static void heading(BucketConfig bucket, String target, Report report) {
-        report.line("in  " + bucket.name()).line("for " + target);
-    }
-
     /** Plans a compaction without doing it. */
     private boolean plan(BucketConfig bucket, BulkBucket bulk, String target, Report report)
             throws CompactionException {
         CompactionPlan plan = bulk.compactor(target).plan(Set.copyOf(without));
         PackRemover.Removal removal = bulk.remover(target).plan(grace);
-        heading(bucket, target, report);
+        report.line("in  " + bucket.name()).line("for " + target);
         if (plan.isEmpty() && removal.removed() == 0) {
             report.line("nothing to do");
         }
@@ -215,7 +211,7 @@ public final class CompactCommand extends OutputCommand {
             }
             removal = bulk.remover(target).run(grace);
         }
-        heading(bucket, target, report);
+        report.line("in  " + bucket.name()).line("for " + target);
         add("adopted", adopted, "pack adopted", report);
         CompactionReport done = compacted.get();
         add(bucket, done, removal, report);

@@ -24,11 +24,7 @@ public final class BucketOptions {
             description = "the client library (GRANARY_S3_CLIENT)")
     private @Nullable String client;
 
-    /**
-     * Returns a configuration with the given options.
-     *
-     * @throws ConfigException if an option was given, but none of the places is a bucket
-     */
+    /** Returns a configuration with the given options, which need a bucket among the places. */
     public GranaryConfigBuilder builder(String... places) throws ConfigException {
         if ((endpoint != null || client != null)
                 && Arrays.stream(places).noneMatch(place -> place.startsWith("s3:"))) {

@@ -41,11 +41,7 @@ public final class PlaceOptions {
                 : Place.source(place, settings);
     }
 
-    /**
-     * Opens the place to remove entries from it.
-     *
-     * @param advice the message if it is a bucket
-     */
+    /** Opens the place to remove entries; {@code advice} is the message for a bucket. */
     public DirectoryPlace openToRemove(String advice)
             throws ConfigException, LocalDirectoryException {
         Place opened = open();

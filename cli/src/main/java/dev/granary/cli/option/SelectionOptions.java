@@ -10,10 +10,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 
-/**
- * The options that select entries: those that match all given options, or all entries if none is
- * given.
- */
+/** The options that select entries, by default all; all given ones apply. */
 public final class SelectionOptions {
     @Option(
             names = "--target",

@@ -95,10 +95,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return entries;
     }
 
-    /**
-     * Returns true for entries that another version of Granary wrote: they belong to that version
-     * and are not damaged.
-     */
+    /** Returns true for entries of another version of Granary, which are not damaged. */
     public static boolean isOtherVersion(DamageKind damage) {
         return damage == DamageKind.TOO_OLD || damage == DamageKind.TOO_NEW;
     }
@@ -119,11 +116,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return entries.stream().mapToLong(EntryCatalog.Listed::bytes).reduce(0, Units::sum);
     }
 
-    /**
-     * Opens a place to read from. A directory is not created, and may be read-only.
-     *
-     * @throws ConfigException if it is neither a bucket nor a directory with entries
-     */
+    /** Opens a place to read from: a bucket, or a directory that has entries. */
     public static Place source(String text, GranaryConfigBuilder builder) throws ConfigException {
         Place place = isLayer(text) ? of(bucket(text, builder)) : directory(path(text));
         if (place instanceof DirectoryPlace local && !local.files().exists()) {
@@ -140,11 +133,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return own.files().exists() ? own : new DirectoryPlace(named); // written by another user
     }
 
-    /**
-     * Opens a place to write to.
-     *
-     * @throws ConfigException if it is a read-only bucket or not a directory
-     */
+    /** Opens a place to write to: a layer, or a directory, which need not exist. */
     public static Place destination(String text, GranaryConfigBuilder builder)
             throws ConfigException {
         if (isLayer(text)) {
@@ -180,10 +169,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return tiers;
     }
 
-    /**
-     * Opens the place of a layer; the requests to a bucket may take longer than in a lookup. Sends
-     * nothing.
-     */
+    /** Opens the place of a layer for background work. Sends nothing. */
     public static Place of(BucketConfig layer) throws ConfigException {
         return switch (layer) {
             case BucketConfig.Directory shared -> of(shared);
@@ -230,11 +216,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return isLayer;
     }
 
-    /**
-     * Returns the layer that a text names.
-     *
-     * @throws ConfigException if it names none, or one that is configured as read-only
-     */
+    /** Returns the layer that a text names, unless it is configured as read-only. */
     public static BucketConfig writableLayer(String text, GranaryConfigBuilder builder)
             throws ConfigException {
         if (!isLayer(text)) {
@@ -248,11 +230,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return bucket;
     }
 
-    /**
-     * Returns the first layer of a configuration in which entries may be published.
-     *
-     * @param cure how to configure one, for the message
-     */
+    /** Returns the first writable layer; {@code cure} tells how to configure one. */
     public static BucketConfig firstWritable(GranaryConfig config, String cure)
             throws ConfigException {
         return config.buckets().stream()

@@ -102,11 +102,7 @@ final class IncludeCollector {
                         : Path.of("include-" + roots.size() + DEEP))); // deep enough for "../"
     }
 
-    /**
-     * Collects the files that the sources include, transitively.
-     *
-     * @return the collected files by their paths in the tree that the compiler gets
-     */
+    /** Collects the files that the sources include, by their paths in the compiler's tree. */
     Map<String, Path> collect(List<String> texts) throws IOException {
         texts.forEach(text -> toScan.add(new PendingFile(roots.getFirst(), text)));
         scan();

@@ -173,10 +173,7 @@ public final class KernelSourceResolver {
         }
     }
 
-    /**
-     * Checks that the descriptor has the environment of the recording. Another environment has
-     * other ids: programs would not find the entries.
-     */
+    /** Checks the environment of a recording: with another one programs have other ids. */
     private void checkEnvironment(KernelDescriptor descriptor) throws IOException {
         List<RecordedId> ids = kernel.recorded().map(RecordedInputs::ids).orElse(List.of()).stream()
                 .filter(id -> id.target().equals(descriptor.target()))
