@@ -183,12 +183,15 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                 release(worker);
             }
         } catch (IOException e) {
-            throw new CompilerProcessException(
-                    Kind.CRASHED, "files for the compiler process cannot be used: " + e);
+            throw crashed("files for the compiler process cannot be used: " + e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new CompilerProcessException(Kind.CRASHED, "the command was interrupted");
+            throw crashed("the command was interrupted");
         }
+    }
+
+    private static CompilerProcessException crashed(String cause) {
+        return new CompilerProcessException(Kind.CRASHED, cause);
     }
 
     private static CompiledProgram program(
@@ -222,8 +225,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         try {
             worker = new Worker(Files.createTempDirectory(directory, "process-"));
         } catch (IOException e) {
-            throw new CompilerProcessException(
-                    Kind.CRASHED, "the compiler process cannot be started: " + e.getMessage());
+            throw crashed("the compiler process cannot be started: " + e.getMessage());
         }
         try {
             Response response = worker.await(
@@ -260,12 +262,11 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             Worker worker = startWorker();
             if (!target.equals(worker.target)) {
                 worker.close(0);
-                throw new CompilerProcessException(
-                        Kind.CRASHED, "another process found another device: " + worker.target);
+                throw crashed("another process found another device: " + worker.target);
             }
             return worker;
         } catch (CommandFailedException | ConfigException e) {
-            throw new CompilerProcessException(Kind.CRASHED, String.valueOf(e.getMessage()));
+            throw crashed(String.valueOf(e.getMessage()));
         }
     }
 
@@ -374,19 +375,16 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             }
             if (event.equals(ENDED)) {
                 process.waitFor(END_SECONDS, TimeUnit.SECONDS);
-                throw new CompilerProcessException(
-                        Kind.CRASHED,
-                        CompilerDeath.cause(
-                                process.isAlive() ? 0 : process.exitValue(),
-                                List.copyOf(lastLines)));
+                throw crashed(CompilerDeath.cause(
+                        process.isAlive() ? 0 : process.exitValue(), List.copyOf(lastLines)));
             }
             try {
                 Response response = Response.parse(event);
                 isIdle = true;
                 return response;
             } catch (IllegalArgumentException | ArrayIndexOutOfBoundsException e) {
-                throw new CompilerProcessException( // the driver has printed into the line
-                        Kind.CRASHED, "the response of the compiler process cannot be read: " + e);
+                // the driver has printed into the line
+                throw crashed("the response of the compiler process cannot be read: " + e);
             }
         }
 

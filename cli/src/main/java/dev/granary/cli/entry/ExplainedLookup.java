@@ -53,10 +53,7 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
                 String outcome = one.failure().isEmpty() ? "compiled" : "failed";
                 add("compile", one.id(), "", outcome, finding, report);
             }
-            case GranaryEvent.Lookup _,
-                    GranaryEvent.Store _,
-                    GranaryEvent.Upload _,
-                    GranaryEvent.Eviction _ -> {}
+            default -> {} // an explanation has no others
         }
     }
 

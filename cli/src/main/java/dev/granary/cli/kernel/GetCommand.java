@@ -63,14 +63,13 @@ public final class GetCommand extends KernelsCommand {
                 progress.passing("to the bucket");
                 flush(granary);
             }
-            BucketFailures failures = new BucketFailures(
-                    config.buckets(), granary.statistics().layers(), published, isBucketRequired);
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, extent());
-            failures.addTo(report);
+            boolean hasFailed = addFailures(
+                    config.buckets(), granary.statistics().layers(), published, report);
             report.print();
             return results.stream().allMatch(result -> result.outcome().isSuccess())
-                            && (!isBucketRequired || failures.isEmpty())
+                            && !(isBucketRequired && hasFailed)
                     ? 0
                     : 1;
         }
@@ -80,96 +79,82 @@ public final class GetCommand extends KernelsCommand {
     private static void flush(Granary granary) {
         Duration left = MAX_LOST.minus(granary.statistics().time(Counter.LAYER_TIME));
         if (!granary.flush(left.isNegative() ? Duration.ZERO : left)
-                && granary.statistics().layers().stream().anyMatch(BucketFailures::hasAnswered)) {
+                && granary.statistics().layers().stream().anyMatch(GetCommand::hasAnswered)) {
             granary.flush(UPLOAD_LIMIT);
         }
     }
 
-    /** The failures of buckets during {@code get}, one line for each bucket. */
-    private static final class BucketFailures {
-        private final List<String> lines = new ArrayList<>();
-        private boolean isEmpty = true;
-
-        /**
-         * Finds the failures.
-         *
-         * @param published the results of uploads to the first writable bucket
-         * @param isProbing true to send a request to each bucket without failures that has answered no
-         *     lookup, or only with damaged entries: a server that is not S3 may return something for
-         *     every name
-         */
-        BucketFailures(
-                List<BucketConfig> buckets,
-                List<LayerStatistics> layers,
-                Publications published,
-                boolean isProbing)
-                throws ConfigException {
-            boolean isFirstWritable = true;
-            for (int i = 0; i < layers.size(); i++) {
-                LayerStatistics layer = layers.get(i);
-                boolean isTarget = isFirstWritable && buckets.get(i).isWritable();
-                isFirstWritable &= !isTarget;
-                Optional<String> failure = failure(layer, isTarget ? published : new Publications());
-                // no failure: an upload may have replaced the damage
-                Optional<String> suspicion = suspicion(layer);
-                if (isProbing && failure.isEmpty() && (!hasAnswered(layer) || suspicion.isPresent())) {
-                    failure = Place.problem(buckets.get(i));
-                }
-                isEmpty &= failure.isEmpty();
-                failure.or(() -> suspicion)
-                        .ifPresent(line -> lines.add(
-                                layer.name() + ": " + line + "; granary doctor shows what to do"));
+    /**
+     * Reports each bucket that has failed in one line. With {@code --require-bucket} those without
+     * a failure get a request if they have answered no lookup, or only with damaged entries: a
+     * server that is not S3 may return something for every name.
+     *
+     * @return whether a bucket has failed; not if the upload has replaced damaged entries
+     */
+    private boolean addFailures(
+            List<BucketConfig> buckets,
+            List<LayerStatistics> layers,
+            Publications published,
+            Report report)
+            throws ConfigException {
+        boolean hasFailed = false;
+        boolean isFirstWritable = true;
+        for (int i = 0; i < layers.size(); i++) {
+            LayerStatistics layer = layers.get(i);
+            boolean isTarget = isFirstWritable && buckets.get(i).isWritable();
+            isFirstWritable &= !isTarget;
+            Optional<String> failure = failure(layer, isTarget ? published : new Publications());
+            Optional<String> suspicion = suspicion(layer);
+            if (isBucketRequired
+                    && failure.isEmpty()
+                    && (!hasAnswered(layer) || suspicion.isPresent())) {
+                failure = Place.problem(buckets.get(i));
             }
+            hasFailed |= failure.isPresent();
+            failure.or(() -> suspicion)
+                    .ifPresent(line -> report.problem(
+                            layer.name() + ": " + line + "; granary doctor shows what to do"));
         }
+        return hasFailed;
+    }
 
-        private static Optional<String> failure(LayerStatistics layer, Publications published) {
-            Optional<String> cause =
-                    layer.failure().or(() -> published.causes().keySet().stream().findFirst());
-            if (cause.isPresent()) {
-                return cause.map(text -> text + counts(layer, published.failed()));
-            }
-            long unanswered = layer.count(Counter.LAYER_UNAVAILABLE);
-            return unanswered > 0 && !hasAnswered(layer)
-                    ? Optional.of(Units.plural(unanswered, "lookup") + " got no answer in time")
-                    : Optional.empty();
+    private static Optional<String> failure(LayerStatistics layer, Publications published) {
+        Optional<String> cause =
+                layer.failure().or(() -> published.causes().keySet().stream().findFirst());
+        if (cause.isPresent()) {
+            return cause.map(text -> text + counts(layer, published.failed()));
         }
+        long unanswered = layer.count(Counter.LAYER_UNAVAILABLE);
+        return unanswered > 0 && !hasAnswered(layer)
+                ? Optional.of(Units.plural(unanswered, "lookup") + " got no answer in time")
+                : Optional.empty();
+    }
 
-        private static Optional<String> suspicion(LayerStatistics layer) {
-            long damaged = layer.count(Counter.LAYER_DAMAGED);
-            return damaged > 0 && layer.count(Counter.LAYER_HITS) == 0
-                    ? Optional.of(Units.plural(damaged, "lookup")
-                            + " found a damaged entry, and none a sound one")
-                    : Optional.empty();
-        }
+    private static Optional<String> suspicion(LayerStatistics layer) {
+        long damaged = layer.count(Counter.LAYER_DAMAGED);
+        return damaged > 0 && layer.count(Counter.LAYER_HITS) == 0
+                ? Optional.of(Units.plural(damaged, "lookup")
+                        + " found a damaged entry, and none a sound one")
+                : Optional.empty();
+    }
 
-        private static String counts(LayerStatistics layer, long failedUploads) {
-            List<String> counts = new ArrayList<>();
-            add(counts, layer.count(Counter.LAYER_UNAVAILABLE), "lookup", "failed");
-            add(counts, layer.count(Counter.LAYER_SKIPPED), "lookup", "skipped");
-            add(counts, failedUploads, "upload", "failed");
-            return counts.isEmpty() ? "" : " (" + String.join(", ", counts) + ")";
-        }
+    private static String counts(LayerStatistics layer, long failedUploads) {
+        List<String> counts = new ArrayList<>();
+        add(counts, layer.count(Counter.LAYER_UNAVAILABLE), "lookup", "failed");
+        add(counts, layer.count(Counter.LAYER_SKIPPED), "lookup", "skipped");
+        add(counts, failedUploads, "upload", "failed");
+        return counts.isEmpty() ? "" : " (" + String.join(", ", counts) + ")";
+    }
 
-        private static void add(List<String> counts, long count, String noun, String outcome) {
-            if (count > 0) {
-                counts.add(Units.plural(count, noun) + " " + outcome);
-            }
+    private static void add(List<String> counts, long count, String noun, String outcome) {
+        if (count > 0) {
+            counts.add(Units.plural(count, noun) + " " + outcome);
         }
+    }
 
-        /** Returns true if the bucket has answered a lookup, or has stored an entry. */
-        static boolean hasAnswered(LayerStatistics layer) {
-            return layer.count(Counter.LAYER_LOOKUPS) > layer.count(Counter.LAYER_UNAVAILABLE)
-                    || layer.count(Counter.LAYER_STORED) > 0;
-        }
-
-        /** Returns true if no bucket has failed. */
-        boolean isEmpty() {
-            return isEmpty;
-        }
-
-        /** Reports each bucket that has failed, or has returned only damaged entries. */
-        void addTo(Report report) {
-            lines.forEach(report::problem);
-        }
+    /** Returns true if the bucket has answered a lookup, or has stored an entry. */
+    private static boolean hasAnswered(LayerStatistics layer) {
+        return layer.count(Counter.LAYER_LOOKUPS) > layer.count(Counter.LAYER_UNAVAILABLE)
+                || layer.count(Counter.LAYER_STORED) > 0;
     }
 }

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -129,7 +130,10 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     }
 
     private static String lines(List<HostDevices> present) {
-        return String.join(
-                ", ", present.stream().flatMap(found -> found.lines().stream()).toList());
+        return present.stream()
+                .flatMap(found -> IntStream.range(0, found.devices().size())
+                        .mapToObj(number -> found.backend().path() + " " + number + " "
+                                + found.devices().get(number)))
+                .collect(Collectors.joining(", "));
     }
 }

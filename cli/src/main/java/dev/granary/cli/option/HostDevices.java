@@ -10,7 +10,6 @@ import dev.granary.gpu.opencl.OpenClDevice;
 
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 
 /**
  * The devices of this machine through one backend.
@@ -51,12 +50,5 @@ public record HostDevices(Backend backend, List<Device> devices, Optional<String
 
     private static HostDevices missing(Backend backend, String cause) {
         return new HostDevices(backend, List.of(), Optional.of(cause));
-    }
-
-    /** Returns a line for each device, such as {@code level-zero 0 Intel(R) Graphics (...)}. */
-    public List<String> lines() {
-        return IntStream.range(0, devices.size())
-                .mapToObj(number -> backend.path() + " " + number + " " + devices.get(number))
-                .toList();
     }
 }
