@@ -120,7 +120,7 @@ public final class LsCommand extends OutputCommand {
                     .line((shown.size() < all.size() ? Units.count(shown.size()) + " of " : "")
                             + Units.plural(all.size(), "entry") + ", " + Units.bytes(bytes) + " in "
                             + inventory.name());
-            if (all.size() > MAX_ENTRIES && limit > MAX_ENTRIES) {
+            if (all.size() > MAX_ENTRIES && (isByCompile || limit > MAX_ENTRIES)) {
                 report.problem("at most " + Units.count(MAX_ENTRIES)
                         + (isByCompile ? " are read and sorted" : " are listed")
                         + "; select with --target, --id or --older-than");

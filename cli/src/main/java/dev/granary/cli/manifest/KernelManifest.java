@@ -57,10 +57,7 @@ public final class KernelManifest {
     /**
      * Reads and checks a manifest with all manifests that it includes. It does not check that the
      * sources exist: a missing source is a failure of its kernel, not of the manifest. A pattern
-     * that matches no file is an error.
-     *
-     * @return the programs: those of included manifests first, else in the file's order; at least
-     *     one
+     * that matches no file is an error. Programs of included manifests come first.
      */
     public static List<KernelSpec> read(Path file) throws TomlException {
         if (Files.isDirectory(file)) {
@@ -233,10 +230,7 @@ public final class KernelManifest {
         return files;
     }
 
-    /**
-     * Compares files byte by byte: recordings name them after their content, but people may have
-     * edited one.
-     */
+    /** Compares files byte by byte, since people may have edited one. */
     private static boolean isSameContent(KernelSpec kernel, KernelSpec other) {
         List<Path> some = files(kernel);
         List<Path> others = files(other);

@@ -120,10 +120,7 @@ record MacroMatrix(Map<String, List<Variant>> macros) {
         return size;
     }
 
-    /**
-     * Returns all variants; the values of the last macro change fastest. The caller has checked
-     * {@link #size}.
-     */
+    /** Returns the {@link #size} variants; the values of the last macro change fastest. */
     List<Variant> variants() {
         List<Variant> all = List.of(new Variant("", List.of()));
         for (List<Variant> values : macros.values()) {

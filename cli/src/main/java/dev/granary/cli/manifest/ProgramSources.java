@@ -85,10 +85,7 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
         return programs;
     }
 
-    /**
-     * Returns the sources of one program. A pattern adds the files that no other item of the list
-     * has.
-     */
+    /** Returns the sources of one program; a pattern adds files that no other item has. */
     private List<Path> listed(String name) throws TomlException {
         List<String> texts = table.texts(SOURCE);
         Set<Path> named = new HashSet<>();
@@ -122,11 +119,7 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
         return text.indexOf('*') >= 0 || text.indexOf('?') >= 0;
     }
 
-    /**
-     * A path with wildcards.
-     *
-     * @param base the directory below which files are searched: the path before the first wildcard
-     */
+    /** A path with wildcards below {@code base}, the path before the first of them. */
     private record Pattern(String text, Path base, List<Part> parts) {}
 
     /** A part of a pattern between slashes. */

@@ -31,10 +31,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/**
- * {@code granary doctor}: checks all that Granary needs, and reports cause and cure of each
- * problem.
- */
+/** {@code granary doctor}: checks all that Granary needs, with cause and cure of problems. */
 @Command(
         name = "doctor",
         description = "Show the devices; check them, the local directory and the buckets.")

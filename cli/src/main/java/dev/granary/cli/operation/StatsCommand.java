@@ -36,9 +36,7 @@ import java.util.function.ToLongFunction;
         name = "stats",
         description = "Show what a place contains and, for a directory, what the cache has saved.")
 public final class StatsCommand extends OutputCommand {
-    /**
-     * Maximum number of targets that are listed one by one; a foreign bucket may have any number.
-     */
+    /** Maximum number of listed targets; a foreign bucket may have any number. */
     private static final int MAX_TARGETS = 10_000;
 
     private static final String OTHERS = "(more targets)";

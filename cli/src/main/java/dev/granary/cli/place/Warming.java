@@ -69,7 +69,7 @@ public record Warming(
                 plan.unpackedEntries(),
                 plan.unlisted(),
                 bucket.requests().total(),
-                displaced(local, evicted));
+                displaced(local, copier, evicted));
     }
 
     /** Copies the entries of a target from a shared directory; see the other method. */
@@ -96,7 +96,7 @@ public record Warming(
                 0,
                 Optional.empty(),
                 0,
-                displaced(local, evicted));
+                displaced(local, copier, evicted));
     }
 
     private static EntryCopier copier(
@@ -108,8 +108,10 @@ public record Warming(
                 copied -> progress.accept(copied, bytes));
     }
 
-    private static long displaced(LocalTier local, long evictedBefore) {
-        local.enforceCapacity(); // the count needs the end of each sweep
+    private static long displaced(LocalTier local, EntryCopier copier, long evictedBefore) {
+        if (copier.copied() > 0) {
+            local.enforceCapacity(); // the count needs the end of each sweep
+        }
         return local.statistics().evictions() - evictedBefore;
     }
 

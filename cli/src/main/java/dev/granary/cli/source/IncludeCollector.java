@@ -66,9 +66,7 @@ final class IncludeCollector {
     /** A text whose includes are still to be collected, and the directory of its file. */
     private record PendingFile(Location directory, String text) {}
 
-    /**
-     * Creates a collector for a kernel, whose own directory and include directories it searches.
-     */
+    /** Creates a collector that searches the own and the include directories of a kernel. */
     IncludeCollector(KernelSpec kernel, SourceFileReader reader, KernelDescriptor.Builder builder)
             throws IOException {
         this.reader = reader;

@@ -41,12 +41,7 @@ public final class KernelSourceResolver {
         this.includes = new IncludeCollector(kernel, files, builder);
     }
 
-    /**
-     * Returns the descriptor of {@code kernel} for {@code target}.
-     *
-     * @throws IOException if a file cannot be read, or there are too many; with a message for the
-     *     user
-     */
+    /** Returns the descriptor; the message of an {@code IOException} is for the user. */
     public static KernelDescriptor descriptor(KernelSpec kernel, Target target) throws IOException {
         return resolve(kernel, target).descriptor();
     }
