@@ -2,6 +2,8 @@ package dev.granary.cache;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.Locale;
 import java.util.Objects;
 import java.util.regex.Pattern;
@@ -14,13 +16,9 @@ import java.util.regex.Pattern;
  * or context). Each engine chooses the driver's strings that make up {@code device} and
  * {@code driver}.
  *
- * @param backend the API family
- * @param vendor the vendor of the driver, such as {@code pocl} or {@code nvidia}; not empty
- * @param device the device for which the driver generates code; not empty
- * @param driver the version of the driver and its compiler; not empty, {@link #UNKNOWN} if it could
- *     not be determined
+ * <p>Targets with equal parts are equal. Immutable.
  */
-public record Target(Backend backend, String vendor, String device, String driver) {
+public final class Target {
     /**
      * The value of a part that the driver does not report. It is stable and differs from every
      * reported value.
@@ -31,17 +29,48 @@ public record Target(Backend backend, String vendor, String device, String drive
     private static final int HASH_DIGITS = 12;
     private static final Pattern OTHERS = Pattern.compile("[^a-z0-9.]+");
 
+    private final Backend backend;
+    private final String vendor;
+    private final String device;
+    private final String driver;
+    private @Nullable String path; // at the first use, with a benign race
+
     /**
-     * Checks that all parts are present.
+     * Creates a target.
      *
+     * @param backend the API family
+     * @param vendor the vendor of the driver, such as {@code pocl} or {@code nvidia}; not empty
+     * @param device the device for which the driver generates code; not empty
+     * @param driver the version of the driver and its compiler; not empty, {@link #UNKNOWN} if it
+     *     could not be determined
      * @throws IllegalArgumentException if a part is blank, or contains an unpaired surrogate and
      *     thus has no encoding
      */
-    public Target {
-        Objects.requireNonNull(backend, "backend");
-        requireText(vendor, "vendor");
-        requireText(device, "device");
-        requireText(driver, "driver");
+    public Target(Backend backend, String vendor, String device, String driver) {
+        this.backend = Objects.requireNonNull(backend, "backend");
+        this.vendor = requireText(vendor, "vendor");
+        this.device = requireText(device, "device");
+        this.driver = requireText(driver, "driver");
+    }
+
+    /** Returns the API family. */
+    public Backend backend() {
+        return backend;
+    }
+
+    /** Returns the vendor of the driver. */
+    public String vendor() {
+        return vendor;
+    }
+
+    /** Returns the device for which the driver generates code. */
+    public String device() {
+        return device;
+    }
+
+    /** Returns the version of the driver and its compiler. */
+    public String driver() {
+        return driver;
     }
 
     /**
@@ -62,7 +91,33 @@ public record Target(Backend backend, String vendor, String device, String drive
      * {@code opencl/pocl_...}.
      */
     public String path() {
-        return backend.path() + "/" + name();
+        String known = path;
+        if (known == null) { // kept, since every lookup needs it
+            known = backend.path() + "/" + name();
+            path = known;
+        }
+        return known;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return this == other
+                || (other instanceof Target target
+                        && driver.equals(target.driver)
+                        && device.equals(target.device)
+                        && vendor.equals(target.vendor)
+                        && backend.equals(target.backend));
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(backend, vendor, device, driver);
+    }
+
+    @Override
+    public String toString() {
+        return "Target[backend=" + backend + ", vendor=" + vendor + ", device=" + device
+                + ", driver=" + driver + "]";
     }
 
     private String digest() {
@@ -91,7 +146,7 @@ public record Target(Backend backend, String vendor, String device, String drive
         return c == '-' || c == '.';
     }
 
-    private static void requireText(String part, String name) {
+    private static String requireText(String part, String name) {
         if (part.isBlank()) {
             throw new IllegalArgumentException("A target needs its " + name
                     + "; if the driver does not report it, use Target.UNKNOWN");
@@ -100,5 +155,6 @@ public record Target(Backend backend, String vendor, String device, String drive
             throw new IllegalArgumentException("The " + name
                     + " of a target must be valid text, without unpaired surrogates: " + part);
         }
+        return part;
     }
 }

@@ -148,7 +148,9 @@ final class MemoryTier {
     private <P extends Primitive> P retain(P primitive) {
         recorder.ifPresent(recording -> recording.record(primitive.descriptor()));
         primitive.onCompiledAgain(() -> counters.increment(Counter.COMPILED_AGAIN));
-        primitive.outliveEngine();
+        if (programs.capacity() > 0) {
+            primitive.outliveEngine();
+        }
         return primitive;
     }
 

@@ -348,19 +348,18 @@ public final class EntryFiles implements EntryCatalog {
         if (!attributes.isRegularFile()) {
             return Found.ABSENT; // opening a pipe would wait for its writer
         }
-        Arena arena = memory == null ? Arena.ofAuto() : memory;
         LoadResult result;
         try (FileChannel channel =
                 FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
-            result = read(channel, arena, decoder);
+            result = read(channel, memory, decoder);
         } catch (ClosedByInterruptException e) {
-            result = readUninterrupted(file, arena, decoder);
+            result = readUninterrupted(file, memory, decoder);
         }
         return new Found(result, attributes.lastModifiedTime());
     }
 
-    private static LoadResult read(FileChannel channel, Arena arena, Decoder decoder)
-            throws IOException {
+    private static LoadResult read(
+            FileChannel channel, @Nullable Arena memory, Decoder decoder) throws IOException {
         long size = channel.size();
         if (size > EntryFormat.MAX_BYTES) {
             return new LoadResult.Damaged(DamageKind.TOO_LARGE, size + " bytes");
@@ -379,7 +378,7 @@ public final class EntryFiles implements EntryCatalog {
         }
         MemorySegment bytes;
         try {
-            bytes = arena.allocate(size);
+            bytes = allocate(memory, size);
         } catch (OutOfMemoryError e) {
             return tooLittleMemory(size);
         }
@@ -389,15 +388,25 @@ public final class EntryFiles implements EntryCatalog {
     }
 
     /**
+     * Allocates memory of the arena, or memory that the garbage collector frees. The JVM clears that
+     * of a buffer; an arena clears it by a loop in Java, which is slow in a new process.
+     */
+    private static MemorySegment allocate(@Nullable Arena memory, long size) {
+        return memory == null
+                ? MemorySegment.ofBuffer(ByteBuffer.allocateDirect((int) size))
+                : memory.allocate(size);
+    }
+
+    /**
      * Reads a file again after an interrupt closed the channel. A stream ignores interrupts, but
      * needs a copy on the heap.
      */
-    private static LoadResult readUninterrupted(Path file, Arena arena, Decoder decoder)
-            throws IOException {
+    private static LoadResult readUninterrupted(
+            Path file, @Nullable Arena memory, Decoder decoder) throws IOException {
         try (InputStream in = new FileInputStream(file.toFile())) {
             byte[] copy = in.readAllBytes();
             return decoder.decode(
-                    arena.allocate(copy.length).copyFrom(MemorySegment.ofArray(copy)));
+                    allocate(memory, copy.length).copyFrom(MemorySegment.ofArray(copy)));
         } catch (OutOfMemoryError e) {
             return tooLittleMemory(Files.size(file));
         }

@@ -48,11 +48,12 @@ final class ZstdCodec {
                 return new EntrySection.Decoded.Bad(
                         DamageKind.CORRUPT, "has another uncompressed length than the header");
             }
-            MemorySegment raw = Arena.ofAuto().allocate(rawLength);
+            // an arena would clear it by a loop in Java, which is slow in a new process
+            ByteBuffer raw = ByteBuffer.allocateDirect((int) rawLength);
             long length = Zstd.decompressDirectByteBuffer(
-                    raw.asByteBuffer(), 0, (int) rawLength, compressed, 0, compressed.capacity());
+                    raw, 0, (int) rawLength, compressed, 0, compressed.capacity());
             return length == rawLength
-                    ? new EntrySection.Decoded.Raw(raw)
+                    ? new EntrySection.Decoded.Raw(MemorySegment.ofBuffer(raw))
                     : new EntrySection.Decoded.Bad(
                             DamageKind.CORRUPT,
                             "decompresses to " + length + " bytes instead of " + rawLength);

@@ -19,7 +19,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.stream.Stream;
 
 /**
  * One lookup below the memory: the local tier, the claim of this machine, the layers in their
@@ -131,13 +130,14 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
      */
     private List<Id> namespaces(Id own) {
         Target target = own.target();
-        return Stream.concat(
-                        Stream.of(own),
-                        engine.readableTargets().stream()
-                                .filter(other -> !other.equals(target)
-                                        && target.backend().reads(other.backend()))
-                                .map(own::withTarget))
-                .toList();
+        List<Id> ids = new ArrayList<>();
+        ids.add(own);
+        for (Target other : engine.readableTargets()) {
+            if (!other.equals(target) && target.backend().reads(other.backend())) {
+                ids.add(own.withTarget(other));
+            }
+        }
+        return ids;
     }
 
     /**

@@ -6,6 +6,8 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
 
 import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -18,8 +20,8 @@ import java.util.function.Predicate;
  * announced launches are needed; if none are announced, the first launch of any kernel is.
  */
 final class BinaryReadiness {
-    private final TreeSet<Launch> covered = new TreeSet<>();
-    private final TreeSet<Launch> pending = new TreeSet<>();
+    private final Set<Launch> covered = new HashSet<>();
+    private final Set<Launch> pending = new LinkedHashSet<>(); // geometries as announced
     private final List<Runnable> actions = new ArrayList<>();
     private boolean waitsForAnyLaunch;
     private boolean isTaken;
@@ -68,8 +70,8 @@ final class BinaryReadiness {
     }
 
     /**
-     * Returns the launches that the binaries cover: those before the binaries were taken, and those
-     * covered without a launch.
+     * Returns the launches that the binaries cover, in order: those before the binaries were taken,
+     * and those covered without a launch.
      */
     synchronized Set<Launch> covered() {
         return new TreeSet<>(covered);
