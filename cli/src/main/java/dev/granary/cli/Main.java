@@ -180,7 +180,7 @@ public final class Main {
 
     private static int report(Exception failure, PrintWriter err) {
         return switch (failure) {
-            case ConfigException _, TomlException _ -> {
+            case ConfigException _, TomlException _, CommandLine.TypeConversionException _ -> {
                 err.println("granary: " + failure.getMessage());
                 yield USAGE;
             }

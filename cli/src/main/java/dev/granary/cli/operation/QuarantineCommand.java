@@ -45,7 +45,6 @@ public final class QuarantineCommand extends OutputCommand {
     @Parameters(
             paramLabel = "ID",
             arity = "0..*",
-            converter = Converters.IdPrefix.class,
             description = "ids of entries or tunings, or their first digits; by default all")
     private List<String> ids = List.of();
 
@@ -70,7 +69,9 @@ public final class QuarantineCommand extends OutputCommand {
     }
 
     private List<Quarantined> selected(List<Quarantined> all) throws CommandFailedException {
-        for (String prefix : ids) {
+        // picocli takes a converter's failure for the end of the ids
+        List<String> prefixes = ids.stream().map(new Converters.IdPrefix()::convert).toList();
+        for (String prefix : prefixes) {
             if (all.stream().noneMatch(each -> each.id().hex().startsWith(prefix))) {
                 throw new CommandFailedException(
                         "no entry in quarantine has an id that begins with " + prefix);
@@ -78,7 +79,7 @@ public final class QuarantineCommand extends OutputCommand {
         }
         return all.stream()
                 .filter(each ->
-                        ids.isEmpty() || ids.stream().anyMatch(each.id().hex()::startsWith))
+                        ids.isEmpty() || prefixes.stream().anyMatch(each.id().hex()::startsWith))
                 .toList();
     }
 
