@@ -358,8 +358,8 @@ public final class EntryFiles implements EntryCatalog {
         return new Found(result, attributes.lastModifiedTime());
     }
 
-    private static LoadResult read(
-            FileChannel channel, @Nullable Arena memory, Decoder decoder) throws IOException {
+    private static LoadResult read(FileChannel channel, @Nullable Arena memory, Decoder decoder)
+            throws IOException {
         long size = channel.size();
         if (size > EntryFormat.MAX_BYTES) {
             return new LoadResult.Damaged(DamageKind.TOO_LARGE, size + " bytes");
@@ -388,8 +388,8 @@ public final class EntryFiles implements EntryCatalog {
     }
 
     /**
-     * Allocates memory of the arena, or memory that the garbage collector frees. The JVM clears that
-     * of a buffer; an arena clears it by a loop in Java, which is slow in a new process.
+     * Allocates memory of the arena, or memory that the garbage collector frees. The JVM clears
+     * that of a buffer; an arena clears it by a loop in Java, which is slow in a new process.
      */
     private static MemorySegment allocate(@Nullable Arena memory, long size) {
         return memory == null
@@ -401,8 +401,8 @@ public final class EntryFiles implements EntryCatalog {
      * Reads a file again after an interrupt closed the channel. A stream ignores interrupts, but
      * needs a copy on the heap.
      */
-    private static LoadResult readUninterrupted(
-            Path file, @Nullable Arena memory, Decoder decoder) throws IOException {
+    private static LoadResult readUninterrupted(Path file, @Nullable Arena memory, Decoder decoder)
+            throws IOException {
         try (InputStream in = new FileInputStream(file.toFile())) {
             byte[] copy = in.readAllBytes();
             return decoder.decode(

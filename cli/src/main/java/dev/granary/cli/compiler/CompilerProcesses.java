@@ -120,8 +120,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                 ? frontEnd.compile(
                         descriptor,
                         steps,
-                        module -> compile(
-                                descriptor, KernelBinaries.ofSegments(List.of(module))))
+                        module -> compile(descriptor, KernelBinaries.ofSegments(List.of(module))))
                 : create(descriptor);
     }
 

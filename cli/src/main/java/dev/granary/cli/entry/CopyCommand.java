@@ -48,8 +48,7 @@ public final class CopyCommand extends OutputCommand {
     @Override
     public Integer call() throws Exception {
         try (Place from = Place.source(source, buckets.builder(source, destination));
-                Place to =
-                        Place.destination(destination, buckets.builder(source, destination))) {
+                Place to = Place.destination(destination, buckets.builder(source, destination))) {
             if (from.name().equals(to.name())) {
                 throw new ConfigException("FROM and TO are the same place: " + from.name());
             }

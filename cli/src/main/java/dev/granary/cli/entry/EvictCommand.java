@@ -61,8 +61,9 @@ public final class EvictCommand extends OutputCommand {
     public Integer call() throws Exception {
         boolean isSelecting = to != null || selection.isGiven();
         if (isSelecting == isAll) {
-            throw new ConfigException("evict needs a selection: give --to, --target, --older-than or"
-                    + " --id; or --all, alone");
+            throw new ConfigException(
+                    "evict needs a selection: give --to, --target, --older-than or"
+                            + " --id; or --all, alone");
         }
         if (isConfirmed && !isAll) {
             throw new ConfigException("--yes has no effect without --all");

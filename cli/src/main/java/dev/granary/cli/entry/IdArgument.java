@@ -55,8 +55,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
 
     /** Returns the id that an argument names. */
     Named resolve(String argument, Arena memory)
-            throws ConfigException, CommandFailedException, TomlException,
-                    IOException {
+            throws ConfigException, CommandFailedException, TomlException, IOException {
         if (argument.matches(DIGITS)) {
             Entry entry = find(argument.toLowerCase(Locale.ROOT), memory);
             return new Named(entry.id(), Optional.of(entry), false, Optional.empty());
@@ -174,7 +173,8 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
                                 .map(one -> SafeText.of(one.name()))
                                 .collect(Collectors.joining(", "))));
         try {
-            return KernelSourceResolver.descriptor(kernel, device.selection().one().target());
+            return KernelSourceResolver.descriptor(
+                    kernel, device.selection().one().target());
         } catch (IOException e) {
             throw new CommandFailedException(SafeText.of(name) + ": " + e.getMessage());
         }

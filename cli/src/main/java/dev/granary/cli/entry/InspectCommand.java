@@ -187,8 +187,7 @@ public final class InspectCommand extends OutputCommand {
                 Optional<Id> nearest = KeyDifference.nearest(place, id);
                 if (nearest.isPresent()) {
                     Sha256 found = nearest.get().hash();
-                    report.line("")
-                            .field("nearest", found, found + " in " + place.name());
+                    report.line("").field("nearest", found, found + " in " + place.name());
                     KeyDifference.add(id, nearest.get(), "lookup", "entry", report);
                     return;
                 }
@@ -218,8 +217,7 @@ public final class InspectCommand extends OutputCommand {
         int count = entry.binaries().count();
         long bytes = entry.binaries().byteSize();
         report.field("binaries", count, count + ", " + Units.bytes(bytes));
-        report.data("bytes", bytes)
-                .data("entryTarget", entry.id().target().path());
+        report.data("bytes", bytes).data("entryTarget", entry.id().target().path());
         if (!entry.id().target().equals(target)) {
             report.text("of target", entry.id().target().path());
         }

@@ -65,8 +65,8 @@ public final class GetCommand extends KernelsCommand {
             }
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, extent());
-            boolean hasFailed = addFailures(
-                    config.buckets(), granary.statistics().layers(), published, report);
+            boolean hasFailed =
+                    addFailures(config.buckets(), granary.statistics().layers(), published, report);
             report.print();
             return results.stream().allMatch(result -> result.outcome().isSuccess())
                             && !(isBucketRequired && hasFailed)

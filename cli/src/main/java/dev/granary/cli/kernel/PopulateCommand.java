@@ -154,7 +154,8 @@ public final class PopulateCommand extends KernelsCommand {
                     ProgressLine.isTerminal() ? _ -> {} : this::log,
                     () -> granary.flush(PUBLISH_LIMIT));
             for (Engine<KernelDescriptor, ?> engine : engines.all()) {
-                try (ProgressLine progress = new ProgressLine(err(), "populating", kernels.size())) {
+                try (ProgressLine progress =
+                        new ProgressLine(err(), "populating", kernels.size())) {
                     obtained.addAll(new KernelRunner(granary, engine)
                             .runAll(kernels, threads, progress, pulse));
                 }
@@ -171,8 +172,8 @@ public final class PopulateCommand extends KernelsCommand {
             }
             Population population = new Population(bucket, position, published, obtained);
             ReadbackVerifier readback = new ReadbackVerifier(bucket);
-            try (ProgressLine progress = new ProgressLine(
-                            err(), "reading back", population.toReadBack())) {
+            try (ProgressLine progress =
+                    new ProgressLine(err(), "reading back", population.toReadBack())) {
                 population.readBack(readback, progress);
             }
             List<KernelResult> results = population.results();

@@ -65,8 +65,7 @@ final class PopulateEngines implements AutoCloseable {
     }
 
     /** Checks that nothing selected is disabled. */
-    void requireEnabled(EnabledEngines enabled)
-            throws ConfigException, CommandFailedException {
+    void requireEnabled(EnabledEngines enabled) throws ConfigException, CommandFailedException {
         if (enabled.equals(EnabledEngines.ALL)) {
             return;
         }

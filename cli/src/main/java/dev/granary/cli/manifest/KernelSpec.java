@@ -68,8 +68,8 @@ public record KernelSpec(
     }
 
     /**
-     * The inputs that only a recorded kernel has. Its headers are listed and nothing is searched, so
-     * that its descriptor is exactly the one that code had.
+     * The inputs that only a recorded kernel has. Its headers are listed and nothing is searched,
+     * so that its descriptor is exactly the one that code had.
      *
      * @param headers the files of all headers, by their path relative to the source
      * @param includeDirectories the directories that the compiler searches, relative to the source
@@ -95,7 +95,8 @@ public record KernelSpec(
         RecordedInputs withIds(List<RecordedId> further) {
             SequencedSet<RecordedId> all = new LinkedHashSet<>(ids);
             all.addAll(further);
-            return new RecordedInputs(headers, includeDirectories, isEveryFileListed, List.copyOf(all));
+            return new RecordedInputs(
+                    headers, includeDirectories, isEveryFileListed, List.copyOf(all));
         }
     }
 }

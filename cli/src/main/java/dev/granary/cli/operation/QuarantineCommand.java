@@ -70,7 +70,8 @@ public final class QuarantineCommand extends OutputCommand {
 
     private List<Quarantined> selected(List<Quarantined> all) throws CommandFailedException {
         // picocli takes a converter's failure for the end of the ids
-        List<String> prefixes = ids.stream().map(new Converters.IdPrefix()::convert).toList();
+        List<String> prefixes =
+                ids.stream().map(new Converters.IdPrefix()::convert).toList();
         for (String prefix : prefixes) {
             if (all.stream().noneMatch(each -> each.id().hex().startsWith(prefix))) {
                 throw new CommandFailedException(

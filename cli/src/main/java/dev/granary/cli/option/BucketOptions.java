@@ -28,8 +28,9 @@ public final class BucketOptions {
     public GranaryConfigBuilder builder(String... places) throws ConfigException {
         if ((endpoint != null || client != null)
                 && Arrays.stream(places).noneMatch(place -> place.startsWith("s3:"))) {
-            throw new ConfigException("--endpoint and --client have no effect on a directory; name a"
-                    + " bucket: they belong to s3:// places");
+            throw new ConfigException(
+                    "--endpoint and --client have no effect on a directory; name a"
+                            + " bucket: they belong to s3:// places");
         }
         return set(GranaryConfig.builder());
     }

@@ -36,9 +36,7 @@ public final class PlaceOptions {
                     "--dir and --capacity have no effect beside a place; give one of them");
         }
         GranaryConfigBuilder settings = buckets.builder(place == null ? "" : place);
-        return place == null
-                ? Place.local(local.builder().build())
-                : Place.source(place, settings);
+        return place == null ? Place.local(local.builder().build()) : Place.source(place, settings);
     }
 
     /** Opens the place to remove entries; {@code advice} is the message for a bucket. */

@@ -42,7 +42,8 @@ public record PrometheusText(PrintWriter out) {
     }
 
     /** Prints a metric with its samples by their {@link #labels}, which may be empty. */
-    public void metric(String name, String type, String help, Map<String, ? extends Number> samples) {
+    public void metric(
+            String name, String type, String help, Map<String, ? extends Number> samples) {
         line("# HELP " + name + " " + help.replace("\\", "\\\\").replace("\n", "\\n"));
         line("# TYPE " + name + " " + type);
         samples.forEach((labels, value) -> line(name + labels + " " + number(value)));

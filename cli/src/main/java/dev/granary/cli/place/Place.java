@@ -179,8 +179,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     static DirectoryPlace of(BucketConfig.Directory shared) {
-        return new DirectoryPlace(
-                shared.name(), shared.path(), EntryFiles.shared(shared.path()));
+        return new DirectoryPlace(shared.name(), shared.path(), EntryFiles.shared(shared.path()));
     }
 
     /**

@@ -61,8 +61,7 @@ class ShardTest {
                         .toList());
         assertEquals(List.of(), Shard.WHOLE.of(List.of()));
         for (String wrong : List.of("0/4", "5/4", "1", "1/0", "-1/4", "1/4/4")) {
-            assertThrows(
-                    TypeConversionException.class, () -> new Shard.Converter().convert(wrong));
+            assertThrows(TypeConversionException.class, () -> new Shard.Converter().convert(wrong));
         }
     }
 
