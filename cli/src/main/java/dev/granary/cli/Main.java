@@ -17,7 +17,6 @@ import dev.granary.cli.operation.StatsCommand;
 import dev.granary.cli.operation.VerifyCommand;
 import dev.granary.cli.operation.WarmCommand;
 import dev.granary.cli.option.CommandFailedException;
-import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.toml.NearestName;
@@ -121,10 +120,7 @@ public final class Main {
         System.exit(commandLine(arguments).execute(arguments));
     }
 
-    /**
-     * Returns the command line for these arguments. It has only the subcommand that they name,
-     * since each takes time to parse, or all subcommands if they name none.
-     */
+    /** Returns the command line with the subcommand that the arguments name, else with all. */
     public static CommandLine commandLine(String... arguments) {
         CommandLine line = new CommandLine(new Main());
         String requested = arguments.length == 0 ? "" : arguments[0];
@@ -184,10 +180,7 @@ public final class Main {
 
     private static int report(Exception failure, PrintWriter err) {
         return switch (failure) {
-            case ConfigException _,
-                    TomlException _,
-                    UsageException _,
-                    CommandLine.TypeConversionException _ -> {
+            case ConfigException _, TomlException _, CommandLine.TypeConversionException _ -> {
                 err.println("granary: " + failure.getMessage());
                 yield USAGE;
             }

@@ -12,7 +12,6 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
-import dev.granary.cli.output.BoundedEntryList;
 import dev.granary.cli.place.Place;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.s3.contract.Fault;
@@ -26,7 +25,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -371,15 +369,6 @@ class FleetCommandsTest {
                 new EntryCatalog.Listed(
                         "opencl/x", new TestEntries("strange").entry(1).id().hash(), 16, 1));
         assertEquals(Long.MAX_VALUE, Place.bytes(entries));
-        BoundedEntryList first =
-                new BoundedEntryList(Comparator.comparingLong(EntryCatalog.Listed::bytes), 1);
-        entries.forEach(first);
-        assertEquals(
-                List.of(2L, Long.MAX_VALUE, 16L),
-                List.of(
-                        first.entries(),
-                        first.bytes(),
-                        first.sorted().getFirst().bytes()));
         for (String target : List.of("opencl/..", "opencl/.", "opencl/.hidden")) {
             run("a", "warm", "--target", target).exits(2).reports("--target must be such as");
         }

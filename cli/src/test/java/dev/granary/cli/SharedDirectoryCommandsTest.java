@@ -20,6 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -143,6 +144,62 @@ class SharedDirectoryCommandsTest {
         StoredEntry.in(shared).getFirst().overwrite(new byte[9]);
         Cli.run("verify", layer).exits(1);
         assertEquals(3, StoredEntry.in(shared).size(), "verify removes nothing");
+    }
+
+    @Test
+    @DisplayName("evict and verify --repair change the directory as it is, even if others can"
+            + " write it, but not one that is configured as read-only")
+    void change() throws Exception {
+        fill(5);
+        Files.setPosixFilePermissions(shared, PosixFilePermissions.fromString("rwxrwxrwx"));
+        StoredEntry.in(shared).getFirst().overwrite(new byte[9]);
+        Cli.run("verify", layer + "?access=read", "--repair").exits(2).reports("read-only");
+        Cli.run("verify", layer, "--repair").exits(0).prints("1 entry removed");
+        assertEquals(4, StoredEntry.in(shared).size());
+        Cli.run("verify", layer).exits(0).prints("No damage found.");
+        Cli.run("evict", layer + "?access=read", "--all").exits(2).reports("read-only");
+        String id = StoredEntry.in(shared).getFirst().file().getFileName().toString();
+        Cli.run("evict", layer, "--id", id.substring(0, 64))
+                .exits(0)
+                .prints("place      " + layer, "1 entry (", "removed, 3 entries (");
+        Cli.run("evict", layer, "--all", "--yes").exits(0).prints("3 entries (");
+        assertEquals(0, StoredEntry.in(shared).size());
+        Cli.run("evict", "file://" + directory.resolve("missing"), "--all")
+                .exits(2)
+                .reports("is not a directory");
+    }
+
+    @Test
+    @DisplayName("ls --long reads a shared directory; only a bucket refuses it")
+    void longList() {
+        fill(2);
+        Cli shown = Cli.run("ls", layer, "--long").exits(0).prints("compiled", "2 entries");
+        assertFalse(shown.out().contains("bucket"), shown::out);
+        Cli.run("ls", layer, "--sort", "compile").exits(0).prints("compiled");
+        Cli.run("ls", "s3://kernels", "--long").exits(2).reports("would download the bucket");
+        Cli reset = Cli.run("stats", layer, "--reset").exits(2).reports(layer + ": it has no");
+        assertFalse(reset.err().contains("bucket"), reset::err);
+    }
+
+    @Test
+    @DisplayName("--endpoint and --client without an s3:// place are a wrong usage")
+    void optionsOfBuckets() {
+        fill(1);
+        for (String command : List.of("ls", "stats", "verify", "evict --all")) {
+            for (String option : List.of("--endpoint=http://h", "--client=minio")) {
+                for (String place : List.of(layer, shared.toString())) {
+                    List<String> arguments = new ArrayList<>(List.of(command.split(" ")));
+                    arguments.addAll(List.of(place, option));
+                    Cli.run(arguments.toArray(String[]::new))
+                            .exits(2)
+                            .reports("belong to s3:// places");
+                }
+            }
+        }
+        Cli.run("copy", layer, directory.resolve("to").toString(), "--client", "minio")
+                .exits(2)
+                .reports("belong to s3:// places");
+        assertFalse(Files.exists(directory.resolve("to")));
     }
 
     @Test

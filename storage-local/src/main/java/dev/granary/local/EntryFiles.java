@@ -568,6 +568,34 @@ public final class EntryFiles implements EntryCatalog {
                 && bad.damage() != DamageKind.TOO_LARGE;
     }
 
+    /**
+     * Removes a listed entry unless it was replaced or used since.
+     *
+     * @return whether it was removed
+     * @throws IOException if it is there and cannot be removed
+     */
+    public boolean remove(Listed listed) throws IOException {
+        try {
+            return removeIf(file(listed), aside -> {
+                BasicFileAttributes attributes = Files.readAttributes(
+                        aside, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+                return attributes.size() == listed.bytes()
+                        && attributes.lastModifiedTime().toMillis() == listed.lastUsedMillis();
+            });
+        } catch (NoSuchFileException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Counts the contents of the directory.
+     *
+     * @throws IOException if it cannot be read
+     */
+    public DirectoryUsage usage() throws IOException {
+        return DirectoryUsage.of(this, root.resolveSibling(""));
+    }
+
     /** Removes the file of an entry, unless it has other content. */
     boolean remove(Entry entry, Decoder decoder) throws IOException {
         return removeIf(file(entry.id()), aside -> {

@@ -18,9 +18,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.List;
@@ -232,14 +230,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
     public boolean remove(Listed listed) {
         requireOpen();
         try {
-            return files.removeIf(files.file(listed), aside -> {
-                BasicFileAttributes attributes = Files.readAttributes(
-                        aside, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
-                return attributes.size() == listed.bytes()
-                        && attributes.lastModifiedTime().toMillis() == listed.lastUsedMillis();
-            });
-        } catch (NoSuchFileException e) {
-            return false;
+            return files.remove(listed);
         } catch (IOException e) {
             failures.record(NOT_REMOVED, e);
             return false;
@@ -291,7 +282,7 @@ public final class LocalTier implements PersistentCache, EntryCatalog {
      */
     public DirectoryUsage usage() throws IOException {
         requireOpen();
-        return DirectoryUsage.of(files, config.directory());
+        return files.usage();
     }
 
     /** Sets the listener of evictions by this tier, instead of an earlier one. */

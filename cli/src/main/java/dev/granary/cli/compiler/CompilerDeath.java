@@ -19,7 +19,6 @@ final class CompilerDeath {
      * Returns one line with the cause.
      *
      * @param exitCode the exit code; 128 more than the signal if one ended the process
-     * @param lines the last lines of its output
      */
     static String cause(int exitCode, List<String> lines) {
         int signal = exitCode - SIGNAL_BASE;

@@ -11,7 +11,7 @@ import dev.granary.cache.Target;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.manifest.RecordedInputs;
+import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.recording.RecordingFile;
@@ -32,16 +32,12 @@ import java.util.List;
  * The files of a request to a compiler process and of its response: a recorded kernel, and binaries
  * as an entry. The kernel is recorded with its texts, so that the process compiles what the id was
  * computed of, even if a source changes meanwhile.
- *
- * @param directory the directory of the process
  */
 record CompilerFiles(Path directory) {
     /** A request to a compiler process, in one line. */
     enum Request {
         /** Compiles the kernel, from the binary if there is one, which is its SPIR-V. */
         COMPILE,
-        /** Compiles the kernel to SPIR-V. */
-        COMPILE_INTERMEDIATE,
         /** Restores the kernel from the binaries. */
         RESTORE
     }
@@ -56,13 +52,11 @@ record CompilerFiles(Path directory) {
         RECOMPILED,
         /** The source does not compile; the text has the reason in a line, then the log. */
         COMPILE_FAILED,
-        /** The driver refuses the binaries. */
-        RESTORE_REFUSED,
         /** The binaries lack a kernel. */
         MISSING_KERNEL,
         /** The arguments select no device, or several. */
         MISUSED,
-        /** Another failure. */
+        /** Another failure, such as binaries that the driver refuses. */
         FAILED
     }
 
@@ -72,7 +66,6 @@ record CompilerFiles(Path directory) {
      * @param text the message of a failure, or the parts of the target in lines
      */
     record Response(Outcome outcome, String text) {
-        /** Returns the response of a line. */
         static Response parse(String line) {
             String[] parts = line.split(" ", 2);
             return new Response(
@@ -80,7 +73,6 @@ record CompilerFiles(Path directory) {
                     new String(Base64.getDecoder().decode(parts[1]), UTF_8));
         }
 
-        /** Returns the response in one line. */
         @Override
         public String toString() {
             return outcome + " " + Base64.getEncoder().encodeToString(text.getBytes(UTF_8));
@@ -95,11 +87,7 @@ record CompilerFiles(Path directory) {
         return directory.resolve("binaries.entry");
     }
 
-    /**
-     * Writes the kernel and the binaries of a request.
-     *
-     * @param stored the binaries; none if the request has none
-     */
+    /** Writes the kernel and the binaries of a request. */
     void writeRequest(KernelDescriptor descriptor, KernelBinaries stored) throws IOException {
         Files.deleteIfExists(kernelFile());
         new RecordingFile(kernelFile()).add(List.of(descriptor), List.of());
@@ -113,7 +101,6 @@ record CompilerFiles(Path directory) {
         }
     }
 
-    /** Returns the kernel of the request. */
     KernelDescriptor kernel(Target target) throws IOException {
         try {
             KernelSpec kernel = KernelManifest.read(kernelFile()).getFirst();
@@ -150,7 +137,6 @@ record CompilerFiles(Path directory) {
                         entry, EntryFormat.Compression.NONE, EntryFormat.WriteAttemptId.NONE));
     }
 
-    /** Reads a program. */
     Entry read() throws IOException {
         MemorySegment bytes = MemorySegment.ofArray(Files.readAllBytes(binariesFile()));
         if (EntryFormat.decode(bytes, EntryFormat.VerificationLevel.CHECKSUMS)

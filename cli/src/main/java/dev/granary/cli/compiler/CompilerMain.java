@@ -15,15 +15,12 @@ import dev.granary.cli.compiler.CompilerFiles.Request;
 import dev.granary.cli.compiler.CompilerFiles.Response;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
-import dev.granary.cli.option.UsageException;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.levelzero.LevelZeroEngine;
 import dev.granary.gpu.opencl.OpenCl;
-import dev.granary.gpu.spirv.FrontEnd;
-import dev.granary.gpu.spirv.IntermediateDescriptor;
-import dev.granary.gpu.spirv.SpirvCompiler;
 
 import org.jspecify.annotations.Nullable;
 
@@ -103,9 +100,8 @@ final class CompilerMain {
         } catch (CompileException e) {
             response = new Response(Outcome.COMPILE_FAILED, e.reason() + "\n" + e.buildLog());
         } catch (RestoreException e) {
-            response = failure(
-                    e.isMissingKernel() ? Outcome.MISSING_KERNEL : Outcome.RESTORE_REFUSED, e);
-        } catch (UsageException e) {
+            response = failure(e.isMissingKernel() ? Outcome.MISSING_KERNEL : Outcome.FAILED, e);
+        } catch (ConfigException e) {
             response = failure(Outcome.MISUSED, e);
         } catch (Throwable e) { // an error too: the parent waits for a response
             response = failure(Outcome.FAILED, e);
@@ -119,7 +115,7 @@ final class CompilerMain {
         return new Response(outcome, e.getMessage() == null ? e.toString() : e.getMessage());
     }
 
-    private Response open(String[] arguments) throws CommandFailedException, UsageException {
+    private Response open(String[] arguments) throws CommandFailedException, ConfigException {
         OpenCl.expectLaunches(Arrays.stream(arguments)
                 .skip(GEOMETRIES)
                 .map(CompilerMain::geometry)
@@ -156,9 +152,6 @@ final class CompilerMain {
         KernelBinaries stored = files.stored();
         return switch (request) {
             case RESTORE -> built(driver.create(kernel, stored, BinaryKind.KERNEL));
-            case COMPILE_INTERMEDIATE ->
-                built(new FrontEnd(SpirvCompiler.onPath())
-                        .create(IntermediateDescriptor.of(kernel)));
             case COMPILE ->
                 built(
                         stored.isEmpty()

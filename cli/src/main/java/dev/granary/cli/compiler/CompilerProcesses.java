@@ -18,7 +18,7 @@ import dev.granary.cli.compiler.CompilerFiles.Request;
 import dev.granary.cli.compiler.CompilerFiles.Response;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
-import dev.granary.cli.option.UsageException;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
@@ -36,7 +36,6 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
@@ -69,18 +68,15 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
     private final Duration limit;
     private final Deque<Worker> idle = new ConcurrentLinkedDeque<>();
     private final Target target;
-    private final FrontEnd frontEnd = new FrontEnd(new ProcessFrontEnd());
+    private final FrontEnd frontEnd = new FrontEnd(SpirvCompiler.onPath());
 
     /**
      * Starts the first process, which finds the device.
      *
-     * @param device the device
      * @param geometries the geometries of all launches that are known; binaries cover them
      * @param openLimit the longest time until a process has opened the device
      * @param limit the longest time of one compile
      * @param directory the directory for files of the processes, which the caller deletes
-     * @throws CommandFailedException if the device cannot be opened, or no process can be started
-     * @throws UsageException if no device is selected, or several
      */
     public CompilerProcesses(
             DeviceSelection device,
@@ -88,7 +84,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             Duration openLimit,
             Duration limit,
             Path directory)
-            throws CommandFailedException, UsageException, InterruptedException {
+            throws CommandFailedException, ConfigException, InterruptedException {
         this.openLimit = openLimit;
         this.limit = limit;
         this.directory = directory;
@@ -113,10 +109,10 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
 
     @Override
     public CompiledProgram create(KernelDescriptor descriptor) throws CompileException {
-        return compile(Request.COMPILE, descriptor, KernelBinaries.none());
+        return compile(descriptor, KernelBinaries.none());
     }
 
-    /** Compiles for Level Zero in two steps, each a request; a driver of OpenCL takes source. */
+    /** Compiles for Level Zero in two steps, of which the first needs no driver. */
     @Override
     public CompiledProgram create(KernelDescriptor descriptor, StepProvider steps)
             throws CompileException {
@@ -124,37 +120,14 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                 ? frontEnd.compile(
                         descriptor,
                         steps,
-                        module -> compile(
-                                Request.COMPILE,
-                                descriptor,
-                                KernelBinaries.ofSegments(List.of(module))))
+                        module -> compile(descriptor, KernelBinaries.ofSegments(List.of(module))))
                 : create(descriptor);
     }
 
-    /** The compiler to SPIR-V of this machine, started by a compiler process. */
-    private final class ProcessFrontEnd implements SpirvCompiler {
-        private final SpirvCompiler local = SpirvCompiler.onPath();
-
-        @Override
-        public byte[] compile(KernelDescriptor descriptor) throws CompileException {
-            return CompilerProcesses.this
-                    .compile(Request.COMPILE_INTERMEDIATE, descriptor, KernelBinaries.none())
-                    .binaries()
-                    .toByteArrays()
-                    .getFirst();
-        }
-
-        @Override
-        public Presence presence() {
-            return local.presence();
-        }
-    }
-
-    private CompiledProgram compile(
-            Request request, KernelDescriptor descriptor, KernelBinaries intermediate)
+    private CompiledProgram compile(KernelDescriptor descriptor, KernelBinaries intermediate)
             throws CompileException {
         try {
-            return program(request, descriptor, intermediate);
+            return program(Request.COMPILE, descriptor, intermediate);
         } catch (CompilerProcessException e) {
             throw e.asCompileException();
         } catch (RestoreException e) {
@@ -177,13 +150,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         }
     }
 
-    /**
-     * Returns the program that a process compiles or restores.
-     *
-     * @param stored the binaries of the request; may be none
-     * @throws CompilerProcessException if no process can be started, or if it ends or does not
-     *     respond within the limit, or the program is not for the target
-     */
+    /** Returns the program that a process compiles or restores. */
     private CompiledProgram program(
             Request request, KernelDescriptor descriptor, KernelBinaries stored)
             throws CompilerProcessException, CompileException, RestoreException {
@@ -196,9 +163,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                 return switch (response.outcome()) {
                     case COMPILED, RESTORED, RECOMPILED -> {
                         CompiledProgram program = program(descriptor, response, worker.files);
-                        if (request != Request.COMPILE_INTERMEDIATE) {
-                            requireCompatible(target, program.binaries());
-                        }
+                        requireCompatible(target, program.binaries());
                         yield program;
                     }
                     case COMPILE_FAILED -> {
@@ -217,12 +182,15 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                 release(worker);
             }
         } catch (IOException e) {
-            throw new CompilerProcessException(
-                    Kind.CRASHED, "files for the compiler process cannot be used: " + e);
+            throw crashed("files for the compiler process cannot be used: " + e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new CompilerProcessException(Kind.CRASHED, "the command was interrupted");
+            throw crashed("the command was interrupted");
         }
+    }
+
+    private static CompilerProcessException crashed(String cause) {
+        return new CompilerProcessException(Kind.CRASHED, cause);
     }
 
     private static CompiledProgram program(
@@ -250,16 +218,14 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
     }
 
     private Worker startWorker()
-            throws CompilerProcessException, CommandFailedException, UsageException,
+            throws CompilerProcessException, CommandFailedException, ConfigException,
                     InterruptedException {
         Worker worker;
         try {
             worker = new Worker(Files.createTempDirectory(directory, "process-"));
         } catch (IOException e) {
-            throw new CompilerProcessException(
-                    Kind.CRASHED, "the compiler process cannot be started: " + e.getMessage());
+            throw crashed("the compiler process cannot be started: " + e.getMessage());
         }
-        boolean isOpen = false;
         try {
             Response response = worker.await(
                     openLimit,
@@ -268,7 +234,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                             "the driver did not open the device within " + openLimit.toSeconds()
                                     + " s and was killed"));
             if (response.outcome() == Outcome.MISUSED) {
-                throw new UsageException(response.text());
+                throw new ConfigException(response.text());
             }
             if (response.outcome() != Outcome.OPENED) {
                 throw new CommandFailedException(response.text());
@@ -276,12 +242,10 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             String[] parts = response.text().split("\n", -1);
             worker.target = new Target(
                     Backend.ofPath(parts[0]).orElseThrow(), parts[1], parts[2], parts[3]);
-            isOpen = true;
             return worker;
-        } finally {
-            if (!isOpen) {
-                worker.close(0);
-            }
+        } catch (Exception e) {
+            worker.close(0);
+            throw e;
         }
     }
 
@@ -297,12 +261,11 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             Worker worker = startWorker();
             if (!target.equals(worker.target)) {
                 worker.close(0);
-                throw new CompilerProcessException(
-                        Kind.CRASHED, "another process found another device: " + worker.target);
+                throw crashed("another process found another device: " + worker.target);
             }
             return worker;
-        } catch (CommandFailedException | UsageException e) {
-            throw new CompilerProcessException(Kind.CRASHED, String.valueOf(e.getMessage()));
+        } catch (CommandFailedException | ConfigException e) {
+            throw crashed(String.valueOf(e.getMessage()));
         }
     }
 
@@ -336,7 +299,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         private final Writer requests;
         private final String token = UUID.randomUUID().toString();
         private final BlockingQueue<String> events = new LinkedBlockingQueue<>(); // outcomes
-        private final Deque<String> lastLines = new ArrayDeque<>(); // guarded by itself
+        private final Deque<String> lastLines = new ConcurrentLinkedDeque<>();
         private Target target = new Target(Backend.OPENCL, "none", "none", "none"); // until opened
         private boolean isIdle; // it has responded to the last request
         private int programs;
@@ -380,20 +343,16 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
         }
 
         private void keep(String line) {
-            synchronized (lastLines) {
-                lastLines.add(line.substring(0, Math.min(line.length(), KEPT_CHARACTERS)));
-                if (lastLines.size() > KEPT_LINES) {
-                    lastLines.remove();
-                }
+            lastLines.add(line.substring(0, Math.min(line.length(), KEPT_CHARACTERS)));
+            if (lastLines.size() > KEPT_LINES) {
+                lastLines.poll();
             }
         }
 
         void send(Request request) {
             isIdle = false;
             programs++;
-            synchronized (lastLines) {
-                lastLines.clear();
-            }
+            lastLines.clear();
             try {
                 requests.write(request + "\n");
                 requests.flush();
@@ -406,7 +365,6 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
          * Waits for the response. After an exception the process is of no use, and must be closed.
          *
          * @param overdue thrown if the process does not respond within the limit
-         * @throws CompilerProcessException if the process ends, or does not respond
          */
         Response await(Duration limit, CompilerProcessException overdue)
                 throws CompilerProcessException, InterruptedException {
@@ -416,21 +374,16 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
             }
             if (event.equals(ENDED)) {
                 process.waitFor(END_SECONDS, TimeUnit.SECONDS);
-                synchronized (lastLines) {
-                    throw new CompilerProcessException(
-                            Kind.CRASHED,
-                            CompilerDeath.cause(
-                                    process.isAlive() ? 0 : process.exitValue(),
-                                    List.copyOf(lastLines)));
-                }
+                throw crashed(CompilerDeath.cause(
+                        process.isAlive() ? 0 : process.exitValue(), List.copyOf(lastLines)));
             }
             try {
                 Response response = Response.parse(event);
                 isIdle = true;
                 return response;
             } catch (IllegalArgumentException | ArrayIndexOutOfBoundsException e) {
-                throw new CompilerProcessException( // the driver has printed into the line
-                        Kind.CRASHED, "the response of the compiler process cannot be read: " + e);
+                // the driver has printed into the line
+                throw crashed("the response of the compiler process cannot be read: " + e);
             }
         }
 

@@ -5,9 +5,7 @@ import dev.granary.cache.support.FileTrees;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 /**
  * A temporary directory that is deleted with its content when it is closed, or when this process is
@@ -21,18 +19,12 @@ public final class TemporaryDirectory implements AutoCloseable {
     private final Path path;
     private final Thread shutdownHook = new Thread(this::deleteAtExit, "granary-temporary");
 
-    /**
-     * Creates the directory among the system's temporary files.
-     *
-     * @param prefix the prefix of its name
-     * @throws IOException if it cannot be created
-     */
+    /** Creates the directory among the system's temporary files. */
     public TemporaryDirectory(String prefix) throws IOException {
         this.path = Files.createTempDirectory(prefix);
         Runtime.getRuntime().addShutdownHook(shutdownHook);
     }
 
-    /** Returns the path of the directory. */
     public Path path() {
         return path;
     }
@@ -60,12 +52,6 @@ public final class TemporaryDirectory implements AutoCloseable {
 
     private static void kill(ProcessHandle child) {
         child.destroyForcibly();
-        try {
-            child.onExit().get(CHILD_SECONDS, TimeUnit.SECONDS);
-        } catch (ExecutionException | TimeoutException e) {
-            // the directory is deleted as far as possible
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        child.onExit().completeOnTimeout(child, CHILD_SECONDS, TimeUnit.SECONDS).join();
     }
 }

@@ -5,26 +5,22 @@ import dev.granary.cli.option.BucketOptions;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.SelectionOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.EntryCopier;
 import dev.granary.cli.place.Place;
-import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.ConfigException;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
 
-import java.io.IOException;
 import java.util.List;
 
 /** {@code granary copy}: copies the entries of one place that another lacks. */
 @Command(
         name = "copy",
-        mixinStandardHelpOptions = true,
         description =
                 "Copy the entries of FROM that TO lacks. Each is a bucket, or a directory in the"
                         + " form of a local directory. Entries are verified; those that fail are"
@@ -50,17 +46,15 @@ public final class CopyCommand extends OutputCommand {
     private SelectionOptions selection = new SelectionOptions();
 
     @Override
-    public Integer call()
-            throws ConfigException, UsageException, CommandFailedException, IOException {
-        try (Place from = Places.source(source, buckets.builder());
-                Place to = Places.destination(destination, buckets.builder())) {
+    public Integer call() throws Exception {
+        try (Place from = Place.source(source, buckets.builder(source, destination));
+                Place to = Place.destination(destination, buckets.builder(source, destination))) {
             if (from.name().equals(to.name())) {
-                throw new UsageException("FROM and TO are the same place: " + from.name());
+                throw new ConfigException("FROM and TO are the same place: " + from.name());
             }
             EntryCopier copier;
             List<EntryCatalog.Listed> entries;
-            try (ProgressLine progress = new ProgressLine(err(), "copying", 0)
-                    .watching(() -> from.waits().longest().or(to.waits()::longest))) {
+            try (ProgressLine progress = new ProgressLine(err(), "copying", 0)) {
                 progress.passing(from.name());
                 entries = selection.from(Place.entries(from.catalog()));
                 if (entries.isEmpty()) {
@@ -87,9 +81,6 @@ public final class CopyCommand extends OutputCommand {
             copier.addFailures(report);
             report.print();
             return copier.failures().isEmpty() ? 0 : 1;
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new CommandFailedException("interrupted; the entries copied so far are complete");
         }
     }
 }

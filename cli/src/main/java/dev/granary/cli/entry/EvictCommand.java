@@ -5,14 +5,13 @@ import dev.granary.cli.option.Converters;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.place.DirectoryPlace;
 import dev.granary.cli.place.Place;
-import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.tier.TierFactory;
-import dev.granary.local.LocalTier;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.local.EntryFiles;
 
 import org.jspecify.annotations.Nullable;
 
@@ -27,7 +26,6 @@ import java.util.List;
 /** {@code granary evict}: removes selected entries from a directory. */
 @Command(
         name = "evict",
-        mixinStandardHelpOptions = true,
         description = "Remove entries from a directory: those selected by --to, --target,"
                 + " --older-than and --id, or --all.")
 public final class EvictCommand extends OutputCommand {
@@ -63,27 +61,24 @@ public final class EvictCommand extends OutputCommand {
     public Integer call() throws Exception {
         boolean isSelecting = to != null || selection.isGiven();
         if (isSelecting == isAll) {
-            throw new UsageException("evict needs a selection: give --to, --target, --older-than or"
-                    + " --id; or --all, alone");
+            throw new ConfigException(
+                    "evict needs a selection: give --to, --target, --older-than or"
+                            + " --id; or --all, alone");
         }
         if (isConfirmed && !isAll) {
-            throw new UsageException("--yes has no effect without --all");
+            throw new ConfigException("--yes has no effect without --all");
         }
-        if (place.isBucket()) {
-            throw new UsageException(
-                    "evict works on local directories; entries leave a bucket by granary"
-                            + " compact --without ID");
-        }
-        GranaryConfig config = place.config();
-        try (LocalTier tier = TierFactory.localWithoutEviction(config)) {
-            List<EntryCatalog.Listed> all = Place.entries(tier);
+        try (DirectoryPlace from = place.openToRemove("evict works on directories; entries leave a"
+                + " bucket by granary compact --without ID")) {
+            List<EntryCatalog.Listed> all = Place.entries(from.files());
             List<EntryCatalog.Listed> victims = victims(selection.from(all));
             boolean isRemoving = !isDry && (!isAll || isConfirmed);
-            List<EntryCatalog.Listed> removed = isRemoving ? remove(tier, all, victims) : victims;
+            Report report = report().field("place", from.name());
+            List<EntryCatalog.Listed> removed =
+                    isRemoving ? remove(from.files(), victims, report) : victims;
             long bytes = Place.bytes(removed);
             long kept = all.size() - (long) removed.size();
             long keptBytes = Place.bytes(all) - bytes;
-            Report report = report().field("place", config.directory().toString());
             LsCommand.add(removed, isDry ? Integer.MAX_VALUE : MAX_LISTED, report);
             report.data("dryRun", !isRemoving)
                     .data("removedEntries", removed.size())
@@ -102,16 +97,11 @@ public final class EvictCommand extends OutputCommand {
                 report.line("granary evict --all --yes removes them");
             }
             report.print();
-            // the log has the reason of a failure
-            return tier.inputOutputErrors() == 0 ? 0 : 1;
+            return report.hasProblems() ? 1 : 0;
         }
     }
 
-    /**
-     * Returns the entries to remove, oldest first, so that the others fit.
-     *
-     * @param selected entries, the most recently used first
-     */
+    /** Returns the entries to remove, oldest first, so that the others fit. */
     private List<EntryCatalog.Listed> victims(List<EntryCatalog.Listed> selected) {
         long excess = Place.bytes(selected) - (to == null ? 0 : to);
         List<EntryCatalog.Listed> victims = new ArrayList<>();
@@ -126,22 +116,24 @@ public final class EvictCommand extends OutputCommand {
     }
 
     private List<EntryCatalog.Listed> remove(
-            LocalTier tier, List<EntryCatalog.Listed> all, List<EntryCatalog.Listed> victims)
-            throws IOException {
-        if (isAll) {
-            tier.clear();
-            List<EntryCatalog.Listed> removed = new ArrayList<>(all);
-            removed.removeAll(Place.entries(tier));
-            return removed;
-        }
+            EntryFiles files, List<EntryCatalog.Listed> victims, Report report) {
         List<EntryCatalog.Listed> removed = new ArrayList<>();
+        List<String> failures = new ArrayList<>();
         try (ProgressLine progress = new ProgressLine(err(), "evicting", victims.size())) {
             for (int i = 0; i < victims.size(); i++) {
                 progress.passing(i, victims.get(i).hash().hex());
-                if (tier.remove(victims.get(i))) {
-                    removed.add(victims.get(i));
+                try {
+                    if (files.remove(victims.get(i))) {
+                        removed.add(victims.get(i));
+                    }
+                } catch (IOException e) {
+                    failures.add(e.toString());
                 }
             }
+        }
+        if (!failures.isEmpty()) {
+            report.problem(Units.plural(failures.size(), "entry") + " cannot be removed: "
+                    + failures.getFirst());
         }
         return removed;
     }

@@ -21,11 +21,7 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
     private static final String CLAIM = "claim";
     private static final String CLAIMED = "another process is compiling or storing it";
 
-    /**
-     * Adds each step and the outcome to a report.
-     *
-     * @param layers the names of the buckets in the order of lookups
-     */
+    /** Adds each step and the outcome to a report. */
     void addTo(List<String> layers, Report report) {
         if (!id.isEmpty()) {
             report.text("memory", "not examined: each process has its own");
@@ -57,10 +53,7 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
                 String outcome = one.failure().isEmpty() ? "compiled" : "failed";
                 add("compile", one.id(), "", outcome, finding, report);
             }
-            case GranaryEvent.Lookup _,
-                    GranaryEvent.Store _,
-                    GranaryEvent.Upload _,
-                    GranaryEvent.Eviction _ -> {}
+            default -> {} // an explanation has no others
         }
     }
 

@@ -11,10 +11,7 @@ import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
-import dev.granary.cli.option.UsageException;
-import dev.granary.cli.output.BoundedEntryList;
 import dev.granary.cli.place.Place;
-import dev.granary.cli.place.Places;
 import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -31,7 +28,6 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -53,22 +49,13 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
      *
      * @param id the id; an empty one for a kernel that is not cacheable
      * @param entry the entry if it was named by digits or its file
-     * @param isFile true if a file was named
      * @param kernel the kernel if it was named by a manifest, for the selected device
      */
     record Named(Id id, Optional<Entry> entry, boolean isFile, Optional<KernelDescriptor> kernel) {}
 
-    /**
-     * Returns the id that an argument names.
-     *
-     * @param memory holds the entry
-     * @throws UsageException if the argument has none of the forms, or names no kernel
-     * @throws CommandFailedException if the id cannot be determined, or its entry is damaged
-     * @throws IOException if the entries cannot be listed
-     */
+    /** Returns the id that an argument names. */
     Named resolve(String argument, Arena memory)
-            throws UsageException, CommandFailedException, ConfigException, TomlException,
-                    IOException {
+            throws ConfigException, CommandFailedException, TomlException, IOException {
         if (argument.matches(DIGITS)) {
             Entry entry = find(argument.toLowerCase(Locale.ROOT), memory);
             return new Named(entry.id(), Optional.of(entry), false, Optional.empty());
@@ -86,7 +73,7 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
         } catch (InvalidPathException e) {
             // none of the forms
         }
-        throw new UsageException("'" + SafeText.of(argument)
+        throw new ConfigException("'" + SafeText.of(argument)
                 + "' is neither the first digits of an id, nor a file with an entry, nor"
                 + " MANIFEST#KERNEL");
     }
@@ -106,21 +93,17 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
     private Entry find(String prefix, Arena memory)
             throws ConfigException, CommandFailedException, IOException {
         List<String> searched = new ArrayList<>();
-        for (Places.Opener tier : Places.tiers(config)) {
+        for (Place.Opener tier : Place.tiers(config)) {
             try (Place place = tier.open()) {
-                BoundedEntryList found = new BoundedEntryList(
-                        Comparator.comparing(entry -> entry.hash().hex()), 1);
-                place.catalog().list(entry -> {
-                    if (entry.hash().hex().startsWith(prefix)) {
-                        found.accept(entry);
-                    }
-                });
-                if (found.entries() > 1) {
-                    throw new CommandFailedException(found.entries()
+                List<EntryCatalog.Listed> found = Place.entries(place.catalog()).stream()
+                        .filter(entry -> entry.hash().hex().startsWith(prefix))
+                        .toList();
+                if (found.size() > 1) {
+                    throw new CommandFailedException(found.size()
                             + " entries have ids that begin with " + prefix + "; give more digits");
                 }
-                if (found.entries() == 1) {
-                    EntryCatalog.Listed listed = found.sorted().getFirst();
+                if (!found.isEmpty()) {
+                    EntryCatalog.Listed listed = found.getFirst();
                     return sound("entry " + listed.hash(), place.catalog().read(listed, memory));
                 }
                 searched.add(place.name());
@@ -136,17 +119,14 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
     private static Entry sound(String name, LoadResult read) throws CommandFailedException {
         return switch (read) {
             case LoadResult.Hit hit -> hit.entry();
-            case LoadResult.Damaged damaged ->
-                throw new CommandFailedException(name
-                        + (Place.isOtherVersion(damaged.damage())
-                                ? " is of another version ("
-                                : " is damaged (")
-                        + damaged.damage() + ": " + damaged.detail()
-                        + (Place.isOtherVersion(damaged.damage())
-                                ? "); this version does not use it, and replaces it only when it"
-                                        + " stores this id"
-                                : "); it is never used, and the next store of this id replaces"
-                                        + " it"));
+            case LoadResult.Damaged(DamageKind damage, String detail)
+            when Place.isOtherVersion(damage) ->
+                throw new CommandFailedException(name + " is of another version (" + damage + ": "
+                        + detail + "); this version does not use it, and replaces it only when it"
+                        + " stores this id");
+            case LoadResult.Damaged(DamageKind damage, String detail) ->
+                throw new CommandFailedException(name + " is damaged (" + damage + ": " + detail
+                        + "); it is never used, and the next store of this id replaces it");
             case LoadResult.Absent _ ->
                 throw new CommandFailedException(name + " has just been removed");
             case LoadResult.Unavailable unavailable ->
@@ -182,18 +162,19 @@ record IdArgument(GranaryConfig config, DeviceOption device) {
     }
 
     private KernelDescriptor kernel(Path manifest, String name)
-            throws TomlException, UsageException, CommandFailedException {
+            throws TomlException, ConfigException, CommandFailedException {
         List<KernelSpec> kernels = KernelManifest.read(manifest);
         KernelSpec kernel = kernels.stream()
                 .filter(one -> one.name().equals(name))
                 .findFirst()
-                .orElseThrow(() -> new UsageException(manifest + " has no kernel '"
+                .orElseThrow(() -> new ConfigException(manifest + " has no kernel '"
                         + SafeText.of(name) + "'; its kernels are: "
                         + kernels.stream()
                                 .map(one -> SafeText.of(one.name()))
                                 .collect(Collectors.joining(", "))));
         try {
-            return KernelSourceResolver.descriptor(kernel, device.device().target());
+            return KernelSourceResolver.descriptor(
+                    kernel, device.selection().one().target());
         } catch (IOException e) {
             throw new CommandFailedException(SafeText.of(name) + ": " + e.getMessage());
         }

@@ -1,7 +1,10 @@
 package dev.granary.cli.entry;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
+import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.Target;
@@ -10,15 +13,20 @@ import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.Report;
+import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Place;
-import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.lookup.Explainer;
 import dev.granary.gpu.Device;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.binary.BinaryContainer;
+import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
+import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
+import dev.granary.gpu.spirv.IntermediateDescriptor;
 import dev.granary.gpu.spirv.SpirvCompiler;
+import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 
 import org.jspecify.annotations.Nullable;
 
@@ -41,13 +49,14 @@ import java.util.Optional;
  */
 @Command(
         name = "inspect",
-        mixinStandardHelpOptions = true,
         description = {
             "Show the key of X, whether a lookup is a hit or a miss, step by step, and the entry;"
                     + " with Y the fields in which the keys of X and Y differ.",
             "X and Y are the first digits of an id, a file with an entry, or MANIFEST#KERNEL."
         })
 public final class InspectCommand extends OutputCommand {
+    private static final int FRONT_END_CHARACTERS = 64;
+
     @Mixin
     private StoreOptions stores = new StoreOptions();
 
@@ -114,7 +123,7 @@ public final class InspectCommand extends OutputCommand {
     private void inspect(GranaryConfig config, IdArgument.Named named) throws Exception {
         // an id from digits or a file has a target, and needs a device only to replace it
         Optional<Device> selected = named.kernel().isPresent() || device.isGiven()
-                ? Optional.of(device.device())
+                ? Optional.of(device.selection().one())
                 : Optional.empty();
         Id id = selected.isEmpty() || named.id().isEmpty()
                 ? named.id()
@@ -150,7 +159,7 @@ public final class InspectCommand extends OutputCommand {
                 .or(() -> named.entry().filter(one -> one.id().equals(id)));
         if (entry.isPresent()) {
             report.line("");
-            EntryFields.add(entry.get(), target, report);
+            addEntry(entry.get(), target, report);
         }
         if (!id.isEmpty() && explanation.entry().isEmpty()) {
             addNearest(config, id, report);
@@ -173,15 +182,12 @@ public final class InspectCommand extends OutputCommand {
     /** Adds the nearest entry of the first tier that has one of the same kernel. */
     private static void addNearest(GranaryConfig config, Id id, Report report)
             throws ConfigException {
-        for (Places.Opener tier : Places.tiers(config)) {
+        for (Place.Opener tier : Place.tiers(config)) {
             try (Place place = tier.open()) {
-                Optional<Id> nearest = NearestEntry.find(place, id);
+                Optional<Id> nearest = KeyDifference.nearest(place, id);
                 if (nearest.isPresent()) {
                     Sha256 found = nearest.get().hash();
-                    report.line("")
-                            .field(
-                                    "nearest",
-                                    new Report.Shown(found, found + " in " + place.name()));
+                    report.line("").field("nearest", found, found + " in " + place.name());
                     KeyDifference.add(id, nearest.get(), "lookup", "entry", report);
                     return;
                 }
@@ -189,7 +195,7 @@ public final class InspectCommand extends OutputCommand {
                 report.line("").text("nearest", "a tier is not searched: " + e.getMessage());
             }
         }
-        report.field("nearest", new Report.Shown(Optional.empty(), "no entry of the same kernel"));
+        report.field("nearest", Optional.empty(), "no entry of the same kernel");
     }
 
     private static void write(Entry entry, Path binary) throws CommandFailedException {
@@ -203,5 +209,74 @@ public final class InspectCommand extends OutputCommand {
             }
             number++;
         }
+    }
+
+    /** Adds all but the key. An outcome of a tuning and a front end are texts. */
+    private static void addEntry(Entry entry, Target target, Report report) {
+        boolean isTuning = TuningDescriptor.isTuning(entry.id());
+        int count = entry.binaries().count();
+        long bytes = entry.binaries().byteSize();
+        report.field("binaries", count, count + ", " + Units.bytes(bytes));
+        report.data("bytes", bytes).data("entryTarget", entry.id().target().path());
+        if (!entry.id().target().equals(target)) {
+            report.text("of target", entry.id().target().path());
+        }
+        if (isTuning) {
+            List<String> lines = text(entry, 0).lines().toList();
+            report.data("tuning", lines);
+            lines.forEach(line -> report.text("tuning", line));
+        } else {
+            addContainers(entry, target, report);
+        }
+        report.field((isTuning ? "tuned in" : "compiled") + ":compileMillis", entry.compileTime())
+                .field("content:contentSha256", entry.contentHash());
+        entry.metadata().ifPresent(metadata -> addMetadata(metadata, isTuning, report));
+    }
+
+    private static void addContainers(Entry entry, Target target, Report report) {
+        boolean hasFrontEnd = IntermediateDescriptor.isIntermediate(entry.id())
+                && entry.binaries().count() > 1;
+        List<String> containers = entry.binaries().segments().stream()
+                .limit(hasFrontEnd ? 1 : Long.MAX_VALUE)
+                .map(binary -> BinaryContainer.read(binary).description())
+                .toList();
+        report.data("containers", containers);
+        containers.forEach(each -> report.text("container", each));
+        if (hasFrontEnd) {
+            String frontEnd = text(entry, 1);
+            report.field("front end", frontEnd, Units.cut(frontEnd, FRONT_END_CHARACTERS));
+        }
+        BinaryCompatibility judged = CompatibilityChecker.check(target, entry.binaries());
+        String reason = judged.reason();
+        Report.Shown shown =
+                switch (judged) {
+                    case BinaryCompatibility.Compatible _ ->
+                        new Report.Shown("compatible", "yes: " + reason);
+                    case BinaryCompatibility.Incompatible _ ->
+                        new Report.Shown("incompatible", "no, lookups discard it: " + reason);
+                    case BinaryCompatibility.Undetermined _ ->
+                        new Report.Shown(
+                                "undetermined", "undetermined, the driver decides: " + reason);
+                };
+        report.field("compatible:compatibility", shown).data("reason", reason);
+    }
+
+    private static void addMetadata(EntryMetadata metadata, boolean isTuning, Report report) {
+        report.field("kernels", metadata.kernels()).data("geometries", metadata.geometries());
+        if (!isTuning) {
+            report.text(
+                    "covers",
+                    metadata.geometries().isEmpty() ? "any launch" : metadata.geometries());
+        }
+        report.field(
+                        "made by:producer",
+                        metadata.producer(),
+                        metadata.producer() + ", granary " + metadata.granaryVersion())
+                .data("granaryVersion", metadata.granaryVersion())
+                .field("made at:createdAt", metadata.createdAt().toString());
+    }
+
+    private static String text(Entry entry, int binary) {
+        return new String(entry.binaries().toByteArrays().get(binary), UTF_8);
     }
 }

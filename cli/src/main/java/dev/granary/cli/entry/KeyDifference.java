@@ -1,17 +1,27 @@
 package dev.granary.cli.entry;
 
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.EntryMetadata;
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.place.Place;
 
+import java.io.IOException;
+import java.lang.foreign.Arena;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * A field in which two keys differ, with its values in each of them.
@@ -28,15 +38,13 @@ record KeyDifference(String field, List<String> a, List<String> b) {
 
     private static final int CONTEXT = 8;
 
-    /**
-     * Names of fields whose value belongs to the field before: together they are one difference.
-     */
+    private static final String SOURCE = "source";
+    private static final String SPIRV = "spirv";
+
+    /** Names of fields whose value belongs to the field before. */
     private static final Set<String> VALUES_OF_NAMES = Set.of("sha256", "value");
 
-    /**
-     * Returns the differences of two ids: in the order of the first key, then the fields that only
-     * the second has. None if the ids are equal.
-     */
+    /** Returns the differences, those of the first key before those of the second. */
     static List<KeyDifference> between(Id a, Id b) {
         Map<String, List<String>> first = values(a);
         Map<String, List<String>> second = values(b);
@@ -67,20 +75,12 @@ record KeyDifference(String field, List<String> a, List<String> b) {
         return values;
     }
 
-    /**
-     * Returns the number of values that only one of the keys has; 1 if only their order differs.
-     */
+    /** Returns the number of values that only one key has; 1 if only their order differs. */
     int size() {
         return Math.max(1, without(a, b).size() + without(b, a).size());
     }
 
-    /**
-     * Adds a table of differences to a report: in the text at most a few words around the first
-     * difference of each field, in JSON all values.
-     *
-     * @param a the heading of the values of the first key
-     * @param b the heading of those of the second
-     */
+    /** Adds a table: in the text words around the first difference, in JSON all values. */
     static void add(Id first, Id second, String a, String b, Report report) {
         ReportTable table = report.table("differences", "field", "<" + a + ":a", "<" + b + ":b");
         between(first, second)
@@ -122,5 +122,62 @@ record KeyDifference(String field, List<String> a, List<String> b) {
         String place = (hasLines ? "line " + line + ": " : "") + (start > lineStart ? "..." : "");
         String shown = text.substring(start, lineEnd < 0 ? text.length() : lineEnd);
         return place + Units.cut(shown, WIDTH - place.length());
+    }
+
+    /**
+     * Returns the entry among the most recently used ones of a tier. An entry is of the same kernel
+     * if it has the same source or SPIR-V, or if the source of {@code id} names one of its kernels.
+     * Of equally near ones, the most recently used is returned.
+     */
+    static Optional<Id> nearest(Place place, Id id) throws IOException {
+        List<EntryCatalog.Listed> all = Place.entries(place.catalog());
+        List<String> sources = sources(id);
+        Optional<Id> nearest = Optional.empty();
+        int least = Integer.MAX_VALUE;
+        for (EntryCatalog.Listed listed :
+                all.subList(0, Math.min(place.maxSearched(), all.size()))) {
+            try (Arena memory = Arena.ofConfined()) {
+                if (place.catalog().read(listed, memory) instanceof LoadResult.Hit(Entry entry)
+                        && !entry.id().equals(id)
+                        && isOfSameKernel(entry, sources)) {
+                    int distance = distance(between(id, entry.id()));
+                    nearest = distance < least ? Optional.of(entry.id()) : nearest;
+                    least = Math.min(distance, least);
+                }
+            }
+        }
+        return nearest;
+    }
+
+    /**
+     * Returns the number of values that differ. A different source adds 1, so that of otherwise
+     * equally near entries one of the same source is nearer.
+     */
+    private static int distance(List<KeyDifference> differences) {
+        return differences.stream()
+                .mapToInt(each -> each.size() + (each.field().equals(SOURCE) ? 1 : 0))
+                .sum();
+    }
+
+    private static boolean isOfSameKernel(Entry entry, List<String> sources) {
+        if (sources.isEmpty()) {
+            return false;
+        }
+        if (sources(entry.id()).equals(sources)) {
+            return true;
+        }
+        List<String> kernels = entry.metadata().map(EntryMetadata::kernels).orElse(List.of());
+        Pattern names = Pattern.compile(kernels.stream()
+                .map(Pattern::quote)
+                .collect(Collectors.joining("|", "\\b(", ")\\b")));
+        return !kernels.isEmpty()
+                && sources.stream().anyMatch(text -> names.matcher(text).find());
+    }
+
+    private static List<String> sources(Id id) {
+        return id.fields().stream()
+                .filter(field -> field.name().equals(SOURCE) || field.name().equals(SPIRV))
+                .map(Id.Field::text)
+                .toList();
     }
 }

@@ -7,13 +7,13 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
-import dev.granary.cli.option.UsageException;
-import dev.granary.cli.output.BoundedEntryList;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.place.BucketPlace;
 import dev.granary.cli.place.Place;
+import dev.granary.coordinator.config.ConfigException;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -26,14 +26,15 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Predicate;
 
 /** {@code granary ls}: lists the entries of a place. */
 @Command(
         name = "ls",
-        mixinStandardHelpOptions = true,
         description = "List the entries of the local directory, of another one, or of a bucket.")
 public final class LsCommand extends OutputCommand {
+    /** The largest number of entries in the output, each with some 400 bytes. */
+    private static final int MAX_ENTRIES = 100_000;
+
     private static final List<String> SHORT = List.of("=target", "id", "size:bytes", "<last used");
 
     /** The sort order of the list. */
@@ -82,55 +83,55 @@ public final class LsCommand extends OutputCommand {
     @Override
     public Integer call() throws Exception {
         if (limit <= 0) {
-            throw new UsageException("--limit must be a positive number of entries, not " + limit);
+            throw new ConfigException("--limit must be a positive number of entries, not " + limit);
         }
         boolean isByCompile = order == Order.COMPILE;
         boolean isReading = isLong || isByCompile;
-        if (isReading && place.isBucket()) {
-            throw new UsageException(
-                    "--long and --sort compile read every entry, which would download the bucket;"
-                            + " they work on directories");
-        }
-        Predicate<EntryCatalog.Listed> isSelected = selection.predicate();
         try (Place inventory = place.open()) {
-            // Compile times are known only after all entries have been read.
-            BoundedEntryList first = new BoundedEntryList(
-                    comparator(), isByCompile ? BoundedEntryList.MAX_ENTRIES : limit);
-            try (ProgressLine progress =
-                    new ProgressLine(err(), "listing", 0).watching(inventory.waits())) {
-                inventory.catalog().list(entry -> {
-                    if (isSelected.test(entry)) {
-                        first.accept(entry);
-                        progress.passing(Units.plural(first.entries(), "entry"));
-                    }
-                });
+            if (isReading && inventory instanceof BucketPlace) {
+                throw new ConfigException(
+                        "--long and --sort compile read every entry, which would download the"
+                                + " bucket; they work on directories");
+            }
+            List<EntryCatalog.Listed> all;
+            try (ProgressLine progress = new ProgressLine(err(), "listing", 0)) {
+                progress.passing(inventory.name());
+                all = selection.from(Place.entries(inventory.catalog())).stream()
+                        .sorted(comparator())
+                        .toList();
             }
             Report report = report().data("place", inventory.name());
-            List<EntryCatalog.Listed> shown = first.sorted();
+            // compile times are known only after all entries have been read
+            List<EntryCatalog.Listed> shown = first(all, isByCompile ? MAX_ENTRIES : limit);
             if (isReading) {
                 List<Details> details = read(inventory, shown);
                 if (isByCompile) {
                     details.sort(Comparator.comparing(Details::compileTime).reversed());
                 }
-                details = details.subList(0, Math.min(limit, details.size()));
+                details = first(details, limit);
                 shown = details.stream().map(Details::entry).toList();
                 addLong(details, report);
             } else {
                 add(shown, Integer.MAX_VALUE, report);
             }
-            report.data("selectedEntries", first.entries())
-                    .data("selectedBytes", first.bytes())
-                    .line((shown.size() < first.entries() ? Units.count(shown.size()) + " of " : "")
-                            + Units.plural(first.entries(), "entry") + ", "
-                            + Units.bytes(first.bytes()) + " in " + inventory.name());
-            if (first.exceedsMaximum()) {
-                report.problem("at most " + Units.count(BoundedEntryList.MAX_ENTRIES)
+            long bytes = Place.bytes(all);
+            report.data("selectedEntries", all.size())
+                    .data("selectedBytes", bytes)
+                    .line((shown.size() < all.size() ? Units.count(shown.size()) + " of " : "")
+                            + Units.plural(all.size(), "entry") + ", " + Units.bytes(bytes) + " in "
+                            + inventory.name());
+            if (all.size() > MAX_ENTRIES && (isByCompile || limit > MAX_ENTRIES)) {
+                report.problem("at most " + Units.count(MAX_ENTRIES)
                         + (isByCompile ? " are read and sorted" : " are listed")
                         + "; select with --target, --id or --older-than");
             }
             report.print();
             return 0;
         }
+    }
+
+    private static <T> List<T> first(List<T> all, int limit) {
+        return all.subList(0, Math.min(Math.min(limit, MAX_ENTRIES), all.size()));
     }
 
     /** Adds a table of entries, of which the text has at most {@code limit}. */
@@ -167,27 +168,27 @@ public final class LsCommand extends OutputCommand {
             for (EntryCatalog.Listed entry : entries) {
                 progress.passing(details.size(), entry.hash().hex());
                 try (Arena memory = Arena.ofConfined()) {
-                    LoadResult read = inventory.catalog().read(entry, memory);
-                    Optional<Entry> sound = read instanceof LoadResult.Hit hit
-                            ? Optional.of(hit.entry())
-                            : Optional.empty();
-                    details.add(new Details(
-                            entry,
-                            sound.map(Entry::compileTime).orElse(Duration.ZERO),
-                            sound.flatMap(Entry::metadata)
-                                    .map(EntryMetadata::kernels)
-                                    .orElse(List.of()),
-                            switch (read) {
-                                case LoadResult.Hit _ -> Optional.empty();
+                    details.add(
+                            switch (inventory.catalog().read(entry, memory)) {
+                                case LoadResult.Hit(Entry sound) -> sound(entry, sound);
                                 case LoadResult.Damaged damaged ->
-                                    Optional.of(Place.name(damaged.damage()));
-                                case LoadResult.Absent _ -> Optional.of("gone");
-                                case LoadResult.Unavailable _ -> Optional.of("unreadable");
-                            }));
+                                    unread(entry, Place.name(damaged.damage()));
+                                case LoadResult.Absent _ -> unread(entry, "gone");
+                                case LoadResult.Unavailable _ -> unread(entry, "unreadable");
+                            });
                 }
             }
         }
         return details;
+    }
+
+    private static Details sound(EntryCatalog.Listed entry, Entry sound) {
+        List<String> kernels = sound.metadata().map(EntryMetadata::kernels).orElse(List.of());
+        return new Details(entry, sound.compileTime(), kernels, Optional.empty());
+    }
+
+    private static Details unread(EntryCatalog.Listed entry, String cause) {
+        return new Details(entry, Duration.ZERO, List.of(), Optional.of(cause));
     }
 
     /** Returns the order of a list that is not read; by compile time, entries are sorted later. */

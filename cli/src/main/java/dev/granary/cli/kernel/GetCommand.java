@@ -1,29 +1,26 @@
 package dev.granary.cli.kernel;
 
-import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.option.BuildLogOption;
-import dev.granary.cli.option.DeviceOption;
-import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.RecordOption;
-import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
+import dev.granary.cli.output.Units;
+import dev.granary.cli.place.Place;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.opencl.OpenCl;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
-import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * {@code granary get}: gets every kernel of a manifest through the cache, as a node does. A bucket
@@ -31,22 +28,12 @@ import java.util.List;
  */
 @Command(
         name = "get",
-        mixinStandardHelpOptions = true,
         description = "Get the kernels of MANIFEST through the cache, as a node does.")
-public final class GetCommand extends OutputCommand {
-    @Mixin
-    private StoreOptions stores = new StoreOptions();
-
+public final class GetCommand extends KernelsCommand {
     private static final Duration UPLOAD_LIMIT = Duration.ofMinutes(1);
 
     /** Of the 10 s that a silent bucket may cost, the other 2 s are for closing connections. */
     private static final Duration MAX_LOST = Duration.ofSeconds(8);
-
-    @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
-    private Path manifest = Path.of("");
-
-    @Mixin
-    private DeviceOption device = new DeviceOption();
 
     @Option(
             names = "--require-bucket",
@@ -54,17 +41,10 @@ public final class GetCommand extends OutputCommand {
                     "exit with 1 if a bucket could not be used, even if all kernels were obtained")
     private boolean isBucketRequired;
 
-    @Mixin
-    private RecordOption record = new RecordOption();
-
-    @Mixin
-    private BuildLogOption buildLog = new BuildLogOption();
-
     @Override
     public Integer call() throws Exception {
-        List<KernelSpec> kernels = KernelManifest.read(manifest);
-        GranaryConfig config =
-                record.in(stores.builder().flushLimit(Duration.ZERO)).build();
+        List<KernelSpec> kernels = kernels();
+        GranaryConfig config = config().flushLimit(Duration.ZERO).build();
         if (isBucketRequired && config.buckets().isEmpty()) {
             throw new ConfigException(
                     "No bucket is configured, and --require-bucket needs one; give --bucket or set"
@@ -72,41 +52,109 @@ public final class GetCommand extends OutputCommand {
         }
         OpenCl.expectLaunches(KernelRunner.geometries(kernels));
         Publications published = new Publications();
-        try (KernelEngine engine = device.device().open();
+        try (KernelEngine engine = device().selection().one().open();
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
             List<KernelResult> results;
-            try (ProgressLine progress =
-                    new ProgressLine(err(), "getting", kernels.size()).watching(granary)) {
+            try (ProgressLine progress = new ProgressLine(err(), "getting", kernels.size())) {
                 results = new KernelRunner(granary, engine).runAll(kernels, 1, progress, _ -> {});
             }
-            try (ProgressLine progress =
-                    new ProgressLine(err(), "uploading", 0).watching(granary)) {
+            try (ProgressLine progress = new ProgressLine(err(), "uploading", 0)) {
                 progress.passing("to the bucket");
                 flush(granary);
             }
-            BucketFailures failures = new BucketFailures(
-                    config.buckets(), granary.statistics().layers(), published, isBucketRequired);
             Report report = report();
-            new KernelReport(results, granary.statistics()).addTo(report, buildLog.extent());
-            failures.addTo(report);
+            new KernelReport(results, granary.statistics()).addTo(report, extent());
+            boolean hasFailed =
+                    addFailures(config.buckets(), granary.statistics().layers(), published, report);
             report.print();
             return results.stream().allMatch(result -> result.outcome().isSuccess())
-                            && (!isBucketRequired || failures.isEmpty())
+                            && !(isBucketRequired && hasFailed)
                     ? 0
                     : 1;
         }
     }
 
-    /**
-     * Waits for uploads: as long as the lookups have left of {@link #MAX_LOST}, and a minute more
-     * if a bucket has answered.
-     */
+    /** Waits for uploads within {@link #MAX_LOST}, and a minute more if a bucket answered. */
     private static void flush(Granary granary) {
         Duration left = MAX_LOST.minus(granary.statistics().time(Counter.LAYER_TIME));
         if (!granary.flush(left.isNegative() ? Duration.ZERO : left)
-                && granary.statistics().layers().stream().anyMatch(BucketFailures::hasAnswered)) {
+                && granary.statistics().layers().stream().anyMatch(GetCommand::hasAnswered)) {
             granary.flush(UPLOAD_LIMIT);
         }
+    }
+
+    /**
+     * Reports each bucket that has failed in one line. With {@code --require-bucket} those without
+     * a failure get a request if they have answered no lookup, or only with damaged entries: a
+     * server that is not S3 may return something for every name.
+     *
+     * @return whether a bucket has failed; not if the upload has replaced damaged entries
+     */
+    private boolean addFailures(
+            List<BucketConfig> buckets,
+            List<LayerStatistics> layers,
+            Publications published,
+            Report report)
+            throws ConfigException {
+        boolean hasFailed = false;
+        boolean isFirstWritable = true;
+        for (int i = 0; i < layers.size(); i++) {
+            LayerStatistics layer = layers.get(i);
+            boolean isTarget = isFirstWritable && buckets.get(i).isWritable();
+            isFirstWritable &= !isTarget;
+            Optional<String> failure = failure(layer, isTarget ? published : new Publications());
+            Optional<String> suspicion = suspicion(layer);
+            if (isBucketRequired
+                    && failure.isEmpty()
+                    && (!hasAnswered(layer) || suspicion.isPresent())) {
+                failure = Place.problem(buckets.get(i));
+            }
+            hasFailed |= failure.isPresent();
+            failure.or(() -> suspicion)
+                    .ifPresent(line -> report.problem(
+                            layer.name() + ": " + line + "; granary doctor shows what to do"));
+        }
+        return hasFailed;
+    }
+
+    private static Optional<String> failure(LayerStatistics layer, Publications published) {
+        Optional<String> cause =
+                layer.failure().or(() -> published.causes().keySet().stream().findFirst());
+        if (cause.isPresent()) {
+            return cause.map(text -> text + counts(layer, published.failed()));
+        }
+        long unanswered = layer.count(Counter.LAYER_UNAVAILABLE);
+        return unanswered > 0 && !hasAnswered(layer)
+                ? Optional.of(Units.plural(unanswered, "lookup") + " got no answer in time")
+                : Optional.empty();
+    }
+
+    private static Optional<String> suspicion(LayerStatistics layer) {
+        long damaged = layer.count(Counter.LAYER_DAMAGED);
+        return damaged > 0 && layer.count(Counter.LAYER_HITS) == 0
+                ? Optional.of(Units.plural(damaged, "lookup")
+                        + " found a damaged entry, and none a sound one")
+                : Optional.empty();
+    }
+
+    private static String counts(LayerStatistics layer, long failedUploads) {
+        List<String> counts = new ArrayList<>();
+        add(counts, layer.count(Counter.LAYER_UNAVAILABLE), "lookup", "failed");
+        add(counts, layer.count(Counter.LAYER_SKIPPED), "lookup", "skipped");
+        add(counts, failedUploads, "upload", "failed");
+        return counts.isEmpty() ? "" : " (" + String.join(", ", counts) + ")";
+    }
+
+    private static void add(List<String> counts, long count, String noun, String outcome) {
+        if (count > 0) {
+            counts.add(Units.plural(count, noun) + " " + outcome);
+        }
+    }
+
+    /** Returns true if the bucket has answered a lookup, or has stored an entry. */
+    private static boolean hasAnswered(LayerStatistics layer) {
+        return layer.count(Counter.LAYER_LOOKUPS) > layer.count(Counter.LAYER_UNAVAILABLE)
+                || layer.count(Counter.LAYER_STORED) > 0;
     }
 }

@@ -17,12 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/**
- * Report of the kernels of a manifest, and of the buckets that were used for them.
- *
- * @param results the kernels
- * @param statistics the statistics of the cache
- */
+/** Report of the kernels of a manifest, and of the buckets that were used for them. */
 record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
     /** Adds rows, failures, counts and buckets to a report. */
     void addTo(Report report, BuildLog.Extent log) {
@@ -99,20 +94,10 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
             }
         }
         report.data("counters", statistics.counters());
-        addWaits(report);
-    }
-
-    private void addWaits(Report report) {
         long skipped = statistics.count(Counter.LAYER_SKIPPED);
         if (skipped > 0) {
             report.line(Units.plural(skipped, "lookup")
                     + " skipped a bucket that had cost more time than it saved");
-        }
-        long waited = statistics.count(Counter.CLAIM_HITS);
-        long givenUp = statistics.count(Counter.CLAIM_WAITS_GIVEN_UP);
-        if (waited + givenUp > 0) {
-            report.line("other processes of this machine compiled too: " + waited
-                    + " waits obtained an entry, " + givenUp + " waits were given up");
         }
     }
 

@@ -13,13 +13,10 @@ import java.util.OptionalInt;
 /**
  * The result of a command for one kernel.
  *
- * @param target the target that it is for
  * @param id its id; empty if it was not obtained
  * @param layer the position of its bucket if it came from one
  * @param from the target of its entry if that is of another namespace
- * @param bytes the size of its binaries
  * @param failure what went wrong, in one line; empty if nothing did
- * @param log the build log of a failure
  */
 record KernelResult(
         String name,

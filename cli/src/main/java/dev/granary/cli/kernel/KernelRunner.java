@@ -62,8 +62,6 @@ final class KernelRunner {
      *
      * @param beat receives each result on this thread when it is there, and every second none
      * @return the results in the order of the manifest
-     * @throws InterruptedException if the current thread is interrupted; running compiles are
-     *     interrupted too
      */
     List<KernelResult> runAll(
             List<KernelSpec> kernels,

@@ -5,19 +5,21 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.manifest.RecordedInputs;
+import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.source.KernelSourceResolver;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.BuildOptions;
+import dev.granary.gpu.Device;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -37,7 +39,6 @@ import java.util.stream.Collectors;
  */
 @Command(
         name = "manifest",
-        mixinStandardHelpOptions = true,
         description = {
             "Show the kernels of a manifest, with their ids for this machine's device if it has"
                     + " one, and what is wrong with their files and recorded ids.",
@@ -55,9 +56,9 @@ public final class ManifestCommand extends OutputCommand {
     private final List<String> problems = new ArrayList<>();
 
     @Override
-    public Integer call() throws TomlException, CommandFailedException, UsageException {
+    public Integer call() throws TomlException, CommandFailedException, ConfigException {
         List<KernelSpec> kernels = KernelManifest.read(manifest);
-        Optional<Target> target = target();
+        Optional<Target> target = device.ifAny(DeviceSelection::one).map(Device::target);
         Report report = report();
         ReportTable table = report.table(
                 "kernels", "~kernel", "~sources", "~options", "~launches", "targets", "<id");
@@ -89,18 +90,6 @@ public final class ManifestCommand extends OutputCommand {
                         + Units.plural(problems.size(), "problem"))
                 .print();
         return problems.isEmpty() ? 0 : 1;
-    }
-
-    /** Returns the target of the chosen device; empty if none is chosen and there is none. */
-    private Optional<Target> target() throws CommandFailedException, UsageException {
-        try {
-            return Optional.of(device.device().target());
-        } catch (CommandFailedException e) {
-            if (device.isGiven()) {
-                throw e;
-            }
-            return Optional.empty();
-        }
     }
 
     /** Checks a kernel, and returns its id for a target; empty if it has none. */

@@ -12,7 +12,6 @@ import java.util.Locale;
  */
 enum Outcome {
     COMPILED(true),
-    /** From a bucket. */
     BUCKET(true),
     /** From the directory. */
     LOCAL(true),
@@ -22,9 +21,7 @@ enum Outcome {
     JOINED(true),
     /** A source or an included file cannot be read. */
     UNREADABLE(false),
-    /** The compiler refuses the program. */
     FAILED_TO_COMPILE(false),
-    /** The process of the compiler ended. */
     CRASHED(false),
     /** The compiler did not end within its limit, and was killed. */
     TIMED_OUT(false),
@@ -56,11 +53,7 @@ enum Outcome {
 
     static Outcome of(CompileException e) {
         return e.getCause() instanceof CompilerProcessException process
-                ? switch (process.kind()) {
-                    case CRASHED -> CRASHED;
-                    case TIMED_OUT -> TIMED_OUT;
-                    case INCOMPATIBLE -> INCOMPATIBLE;
-                }
+                ? valueOf(process.kind().name())
                 : FAILED_TO_COMPILE;
     }
 

@@ -2,11 +2,12 @@ package dev.granary.cli.kernel;
 
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.gpu.DeviceLimits;
 import dev.granary.gpu.opencl.OpenClDevice;
@@ -33,7 +34,6 @@ import java.util.stream.Collectors;
 /** {@code granary plan}: shows the kernel of a plan, its caches, and the device's limits. */
 @Command(
         name = "plan",
-        mixinStandardHelpOptions = true,
         description = {
             "Show a kernel plan: its caches with their blocks and bytes, the launch, and whether"
                     + " the device can run it. Fails if it cannot."
@@ -55,13 +55,13 @@ public final class PlanCommand extends OutputCommand {
     private DeviceOption device = new DeviceOption();
 
     @Override
-    public Integer call() throws TomlException, CommandFailedException, UsageException {
+    public Integer call() throws TomlException, CommandFailedException, ConfigException {
         KernelPlan plan = PlanFile.read(file);
         PlanReport report = plan.report();
         if (picture != null) {
             write(picture, PlanPicture.svg(plan));
         }
-        Optional<OpenClDevice> chosen = device();
+        Optional<OpenClDevice> chosen = device.ifAny(DeviceSelection::oneOfOpenCl);
         Report result = report();
         if (emit) {
             result.data("source", plan.source());
@@ -92,18 +92,6 @@ public final class PlanCommand extends OutputCommand {
                     + (e instanceof NoSuchFileException
                             ? "there is no such directory"
                             : e.toString()));
-        }
-    }
-
-    /** Returns the chosen device; empty if none is chosen and there is none. */
-    private Optional<OpenClDevice> device() throws CommandFailedException, UsageException {
-        try {
-            return Optional.of(device.openClDevice());
-        } catch (CommandFailedException e) {
-            if (device.isGiven()) {
-                throw e;
-            }
-            return Optional.empty();
         }
     }
 
@@ -145,22 +133,17 @@ public final class PlanCommand extends OutputCommand {
                 .field("launch", report.geometry())
                 .field(
                         "local:localBytes",
-                        new Report.Shown(
-                                report.localBytes(),
-                                Units.count(report.localBytes()) + " bytes for a work-group"))
+                        report.localBytes(),
+                        Units.count(report.localBytes()) + " bytes for a work-group")
                 .field(
                         "private:privateBytes",
-                        new Report.Shown(
-                                report.privateBytes(),
-                                Units.count(report.privateBytes()) + " bytes for a work-item"))
+                        report.privateBytes(),
+                        Units.count(report.privateBytes()) + " bytes for a work-item")
                 .field(
                         "elided",
-                        new Report.Shown(
-                                elided,
-                                Units.plural(elided, "copy")
-                                        + (tails == 0
-                                                ? ""
-                                                : "; in incomplete tiles also " + tails)));
+                        elided,
+                        Units.plural(elided, "copy")
+                                + (tails == 0 ? "" : "; in incomplete tiles also " + tails));
     }
 
     private static void add(
@@ -169,18 +152,16 @@ public final class PlanCommand extends OutputCommand {
         result.field("device", device.name())
                 .field(
                         "limits:deviceLocalBytes",
-                        new Report.Shown(
-                                limits.localBytes(),
-                                Units.count(limits.localBytes()) + " bytes of local memory, "
-                                        + Units.count(limits.groupItems())
-                                        + " work-items in a work-group"))
+                        limits.localBytes(),
+                        Units.count(limits.localBytes()) + " bytes of local memory, "
+                                + Units.count(limits.groupItems())
+                                + " work-items in a work-group")
                 .data("deviceGroupItems", limits.groupItems())
                 .field(
                         "resident:residentGroups",
-                        new Report.Shown(
-                                report.residentGroups(limits),
-                                Units.count(report.residentGroups(limits))
-                                        + " work-groups at once, by these limits"))
+                        report.residentGroups(limits),
+                        Units.count(report.residentGroups(limits))
+                                + " work-groups at once, by these limits")
                 .field("id", id(plan, device));
     }
 

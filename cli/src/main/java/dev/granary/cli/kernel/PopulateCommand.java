@@ -3,23 +3,13 @@ package dev.granary.cli.kernel;
 import dev.granary.cache.Engine;
 import dev.granary.cache.support.Ticker;
 import dev.granary.cli.compiler.TemporaryDirectory;
-import dev.granary.cli.manifest.KernelManifest;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.manifest.Shard;
-import dev.granary.cli.option.BuildLogOption;
 import dev.granary.cli.option.CommandFailedException;
-import dev.granary.cli.option.Converters;
-import dev.granary.cli.option.DeviceOption;
-import dev.granary.cli.option.OfflineTargetOption;
-import dev.granary.cli.option.OutputCommand;
-import dev.granary.cli.option.RecordOption;
-import dev.granary.cli.option.StoreOptions;
-import dev.granary.cli.option.UsageException;
+import dev.granary.cli.option.Shard;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.Terminal;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Places;
+import dev.granary.cli.place.Place;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.GranaryBuilder;
 import dev.granary.coordinator.config.BucketConfig;
@@ -31,9 +21,7 @@ import dev.granary.gpu.KernelDescriptor;
 import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -46,31 +34,24 @@ import java.util.Optional;
  * {@code granary populate}: compiles the kernels that are not cached yet and publishes them, for
  * CI. The bucket is checked before anything is compiled, and every entry is read back before
  * success is reported.
- *
- * <p>This process does all lookups and uploads. Compilers run in processes of their own, since one
- * that crashes must not take the other kernels with it.
  */
 @Command(
         name = "populate",
-        mixinStandardHelpOptions = true,
         description =
                 "Compile the kernels of MANIFEST that are not cached yet, publish them, and read"
                         + " each back from the bucket.")
-public final class PopulateCommand extends OutputCommand {
-    @Mixin
-    private StoreOptions stores = new StoreOptions();
-
+public final class PopulateCommand extends KernelsCommand {
     /** The longest wait for a publication while kernels are compiled. */
     private static final Duration PUBLISH_LIMIT = Duration.ofSeconds(30);
 
-    @Parameters(paramLabel = "MANIFEST", description = "a TOML file with [[kernel]] tables")
-    private Path manifest = Path.of("");
-
-    @Mixin
-    private DeviceOption devices = new DeviceOption();
-
-    @Mixin
-    private OfflineTargetOption targets = new OfflineTargetOption();
+    @Option(
+            names = "--target",
+            paramLabel = "NAME",
+            description = "compile by Intel's ocloc for devices that are not here: a product family"
+                    + " such as tgllp, a PCI device id such as 0x9a49, either with opencl/ or"
+                    + " level-zero/ before it, or a target as granary devices prints it; may be"
+                    + " given several times")
+    private List<String> targets = List.of();
 
     @Option(
             names = "--upload-limit",
@@ -103,7 +84,7 @@ public final class PopulateCommand extends OutputCommand {
     @Option(
             names = "--shard",
             paramLabel = "I/N",
-            converter = Converters.Part.class,
+            converter = Shard.Converter.class,
             description = "only part I of N: give each of N machines another I, from 1 to N")
     private Shard shard = Shard.WHOLE;
 
@@ -119,12 +100,6 @@ public final class PopulateCommand extends OutputCommand {
             description = "write a JUnit XML report, with a test case for each kernel and target")
     private @Nullable Path junit;
 
-    @Mixin
-    private RecordOption record = new RecordOption();
-
-    @Mixin
-    private BuildLogOption buildLog = new BuildLogOption();
-
     @Override
     public Integer call() throws Exception {
         requirePositive("--upload-limit must be a positive number of seconds", uploadLimit);
@@ -132,12 +107,12 @@ public final class PopulateCommand extends OutputCommand {
         int threads = jobs == null ? Runtime.getRuntime().availableProcessors() : jobs;
         requirePositive("--jobs must be a positive number", threads);
         if (junit != null && !Files.isDirectory(junit.toAbsolutePath().resolveSibling("."))) {
-            throw new UsageException("there is no directory for --junit " + junit + "; create it");
+            throw new ConfigException("there is no directory for --junit " + junit + "; create it");
         }
-        List<KernelSpec> kernels = KernelManifest.read(manifest);
+        List<KernelSpec> kernels = kernels();
         // also deleted when a signal ends this process, after its compilers were killed
         try (TemporaryDirectory temporary = new TemporaryDirectory("granary-populate-")) {
-            GranaryConfigBuilder config = record.in(stores.builder());
+            GranaryConfigBuilder config = config();
             if (isFresh) {
                 config.directory(temporary.path().resolve("fresh"));
             }
@@ -148,15 +123,12 @@ public final class PopulateCommand extends OutputCommand {
     /** Compiles and publishes part of the kernels. */
     private int populate(GranaryConfig config, Path temporary, int threads, List<KernelSpec> all)
             throws Exception {
-        BucketConfig bucket = config.buckets().stream()
-                .filter(BucketConfig::isWritable)
-                .findFirst()
-                .orElseThrow(() -> new ConfigException(
-                        "No writable bucket is configured; give --bucket or set GRANARY_BUCKET."
-                                + " granary get fills only the local directory."));
-        PopulateEngines selection = new PopulateEngines(devices, targets);
+        BucketConfig bucket = Place.firstWritable(
+                config,
+                "give --bucket or set GRANARY_BUCKET. granary get fills only the local directory.");
+        PopulateEngines selection = new PopulateEngines(device(), targets);
         selection.requireEnabled(config.enabled());
-        Optional<String> problem = findProblem(bucket);
+        Optional<String> problem = Place.problem(bucket);
         if (problem.isPresent()) {
             throw new CommandFailedException(
                     bucket.name() + " cannot be used, nothing was compiled: " + problem.get());
@@ -179,19 +151,18 @@ public final class PopulateCommand extends OutputCommand {
             Pulse pulse = new Pulse(
                     kernels.size() * engines.all().size(),
                     Ticker.SYSTEM,
-                    Terminal.isTerminal() ? _ -> {} : this::log,
+                    ProgressLine.isTerminal() ? _ -> {} : this::log,
                     () -> granary.flush(PUBLISH_LIMIT));
             for (Engine<KernelDescriptor, ?> engine : engines.all()) {
                 try (ProgressLine progress =
-                        new ProgressLine(err(), "populating", kernels.size()).watching(granary)) {
+                        new ProgressLine(err(), "populating", kernels.size())) {
                     obtained.addAll(new KernelRunner(granary, engine)
                             .runAll(kernels, threads, progress, pulse));
                 }
             }
             int position = config.buckets().indexOf(bucket);
             obtained.forEach(result -> publishAgain(granary, position, result));
-            try (ProgressLine progress =
-                    new ProgressLine(err(), "publishing", 0).watching(granary)) {
+            try (ProgressLine progress = new ProgressLine(err(), "publishing", 0)) {
                 for (int second = 0;
                         second < uploadLimit && !granary.flush(Duration.ofSeconds(1));
                         second++) {
@@ -201,14 +172,13 @@ public final class PopulateCommand extends OutputCommand {
             }
             Population population = new Population(bucket, position, published, obtained);
             ReadbackVerifier readback = new ReadbackVerifier(bucket);
-            try (ProgressLine progress = new ProgressLine(
-                            err(), "reading back", population.toReadBack())
-                    .watching(readback.waits())) {
+            try (ProgressLine progress =
+                    new ProgressLine(err(), "reading back", population.toReadBack())) {
                 population.readBack(readback, progress);
             }
             List<KernelResult> results = population.results();
             Report report = report();
-            new KernelReport(results, granary.statistics()).addTo(report, buildLog.extent());
+            new KernelReport(results, granary.statistics()).addTo(report, extent());
             report.data("shard", shard);
             if (!shard.equals(Shard.WHOLE)) {
                 report.line("part " + shard + ": " + Units.count(kernels.size()) + " of "
@@ -235,16 +205,9 @@ public final class PopulateCommand extends OutputCommand {
         err().flush();
     }
 
-    private static void requirePositive(String rule, int value) throws UsageException {
+    private static void requirePositive(String rule, int value) throws ConfigException {
         if (value <= 0) {
-            throw new UsageException(rule + ", not " + value);
-        }
-    }
-
-    private Optional<String> findProblem(BucketConfig bucket) throws ConfigException {
-        try (ProgressLine progress = new ProgressLine(err(), "checking", 0)) {
-            progress.passing(bucket.name());
-            return Places.problem(bucket);
+            throw new ConfigException(rule + ", not " + value);
         }
     }
 

@@ -8,20 +8,21 @@ import dev.granary.cli.compiler.CompilerProcesses;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.DeviceSelection;
-import dev.granary.cli.option.OfflineTargetOption;
-import dev.granary.cli.option.UsageException;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.gpu.Device;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.offline.Ocloc;
 import dev.granary.gpu.offline.OclocEngine;
+import dev.granary.gpu.offline.UnknownTargetException;
 
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -36,29 +37,35 @@ final class PopulateEngines implements AutoCloseable {
     private static final Duration OPEN_LIMIT = Duration.ofMinutes(5);
 
     private final List<DeviceSelection> devices;
-    private final Optional<OfflineTargetOption.Declared> declared;
+    private final Optional<Ocloc> ocloc; // if targets are declared
+    private final Set<Target> declared = new LinkedHashSet<>();
     private final List<Engine<KernelDescriptor, ?>> engines = new ArrayList<>();
 
-    /**
-     * Resolves the names on the command line; nothing is opened.
-     *
-     * @throws UsageException if there is no such backend, or a declared target does not exist or
-     *     has no compiler
-     * @throws CommandFailedException if all devices are selected, and there is none
-     */
-    PopulateEngines(DeviceOption devices, OfflineTargetOption targets)
-            throws UsageException, CommandFailedException {
-        this.devices = targets.isGiven() && !devices.isGiven() ? List.of() : devices.selections();
-        this.declared = targets.isGiven() ? Optional.of(targets.declared()) : Optional.empty();
+    /** Resolves the names on the command line; nothing is opened. */
+    PopulateEngines(DeviceOption devices, List<String> targets)
+            throws ConfigException, CommandFailedException {
+        boolean isOffline = !targets.isEmpty();
+        this.devices = isOffline && !devices.isGiven() ? List.of() : devices.selections();
+        this.ocloc = isOffline ? Optional.of(compiler()) : Optional.empty();
+        for (String name : targets) {
+            try {
+                declared.addAll(ocloc.orElseThrow().targets(name));
+            } catch (UnknownTargetException e) {
+                throw new ConfigException("--target " + name + ": " + e.getMessage());
+            }
+        }
     }
 
-    /**
-     * Checks that nothing selected is disabled.
-     *
-     * @throws ConfigException if its entries would not be published
-     */
-    void requireEnabled(EnabledEngines enabled)
-            throws ConfigException, CommandFailedException, UsageException {
+    private static Ocloc compiler() throws ConfigException {
+        return switch (Ocloc.probe()) {
+            case Ocloc.Probe.Found found -> found.ocloc();
+            case Ocloc.Probe.Missing missing ->
+                throw new ConfigException("--target needs a compiler: " + missing.cause());
+        };
+    }
+
+    /** Checks that nothing selected is disabled. */
+    void requireEnabled(EnabledEngines enabled) throws ConfigException, CommandFailedException {
         if (enabled.equals(EnabledEngines.ALL)) {
             return;
         }
@@ -66,10 +73,8 @@ final class PopulateEngines implements AutoCloseable {
             Device device = selected.one();
             requireEnabled(enabled, device.target().backend(), device.kind());
         }
-        if (declared.isPresent()) {
-            for (Target target : declared.get().targets()) {
-                requireEnabled(enabled, target.backend(), EngineKind.GPU);
-            }
+        for (Target target : declared) {
+            requireEnabled(enabled, target.backend(), EngineKind.GPU);
         }
     }
 
@@ -85,16 +90,11 @@ final class PopulateEngines implements AutoCloseable {
     /**
      * Opens the engines. Devices of one target have one engine.
      *
-     * @param geometries the geometries of all launches that are known
-     * @param limit the longest time of one compile
-     * @param directory the directory for files of compilers
      * @return these engines, which are closed if one cannot be opened
-     * @throws CommandFailedException if a device cannot be opened
      */
     PopulateEngines open(Collection<Geometry> geometries, Duration limit, Path directory)
-            throws CommandFailedException, UsageException, InterruptedException {
+            throws CommandFailedException, ConfigException, InterruptedException {
         Set<Target> targets = new HashSet<>();
-        boolean isOpen = false;
         try {
             for (DeviceSelection selected : devices) {
                 CompilerProcesses engine =
@@ -105,16 +105,14 @@ final class PopulateEngines implements AutoCloseable {
                     engine.close();
                 }
             }
-            declared.ifPresent(all -> all.targets().stream()
+            ocloc.ifPresent(compiler -> declared.stream()
                     .filter(targets::add)
                     .forEach(target -> engines.add(
-                            new OclocEngine(all.ocloc().within(directory), target, limit))));
-            isOpen = true;
+                            new OclocEngine(compiler.within(directory), target, limit))));
             return this;
-        } finally {
-            if (!isOpen) {
-                close();
-            }
+        } catch (Exception e) {
+            close();
+            throw e;
         }
     }
 

@@ -26,12 +26,7 @@ final class Population {
     private final long pending;
     private Map<Id, String> unreadable = Map.of();
 
-    /**
-     * Creates the population of a bucket.
-     *
-     * @param position the position of the bucket in the order of lookups
-     * @param obtained the results of the kernels
-     */
+    /** Creates it; {@code position} is that of the bucket in the order of lookups. */
     Population(
             BucketConfig target,
             int position,

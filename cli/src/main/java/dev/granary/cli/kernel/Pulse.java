@@ -29,9 +29,7 @@ final class Pulse implements Consumer<Optional<KernelResult>> {
     /**
      * Creates a pulse.
      *
-     * @param total the number of kernels
      * @param log receives lines; a terminal shows the progress without
-     * @param publish publishes what is compiled, and waits for it
      */
     Pulse(int total, Ticker ticker, Consumer<String> log, Runnable publish) {
         this.total = total;

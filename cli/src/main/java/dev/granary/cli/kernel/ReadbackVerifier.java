@@ -4,11 +4,9 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.support.DaemonThreads;
-import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.tier.TierFactory;
-import dev.granary.s3.BucketTier;
 
 import java.time.Duration;
 import java.util.Collection;
@@ -43,7 +41,6 @@ final class ReadbackVerifier {
     private final BucketConfig bucket;
     private final Duration timeout;
     private final Duration pause;
-    private final SilenceMonitor waits = new SilenceMonitor();
     private final AtomicInteger readCount = new AtomicInteger();
     private final AtomicLong lastReadNanos = new AtomicLong();
 
@@ -62,9 +59,6 @@ final class ReadbackVerifier {
      * rounds in all.
      *
      * @param progress receives the number of entries read so far, on several threads
-     * @return the unreadable ids, each with its cause in one line
-     * @throws ConfigException if the bucket cannot be opened as configured
-     * @throws InterruptedException if the current thread is interrupted
      */
     Map<Id, String> unreadable(Collection<Id> ids, IntConsumer progress)
             throws ConfigException, InterruptedException {
@@ -79,19 +73,11 @@ final class ReadbackVerifier {
         return unreadable;
     }
 
-    /** Returns the monitor of the bucket that this verification may wait for. */
-    SilenceMonitor waits() {
-        return waits;
-    }
-
     private Map<Id, String> round(Collection<Id> ids, IntConsumer progress)
             throws ConfigException, InterruptedException {
         ExecutorService threads = Executors.newFixedThreadPool(
                 MAX_CONCURRENT, DaemonThreads.named("granary-readback"));
         try (PersistentCache reader = TierFactory.openForBackground(bucket)) {
-            if (reader instanceof BucketTier tier) {
-                waits.watch(bucket.name(), tier.traffic()::quiet);
-            }
             List<Callable<Optional<String>>> reads = ids.stream()
                     .<Callable<Optional<String>>>map(id -> () -> problem(id, reader, progress))
                     .toList();

@@ -5,7 +5,6 @@ import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.StoreOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
@@ -49,7 +48,6 @@ import java.util.SplittableRandom;
  */
 @Command(
         name = "tune",
-        mixinStandardHelpOptions = true,
         description = {
             "Get the best plan of the space in FILE through the cache; if no tier has one, try"
                     + " plans on the device. Stores and publishes the outcome and the kernel."
@@ -101,9 +99,6 @@ public final class TuneCommand extends OutputCommand {
             description = "publish the stored outcome, with its kernel; never try a plan")
     private boolean isPublishing;
 
-    @Option(names = "--emit", description = "print the kernel of the plan in OpenCL C before")
-    private boolean isEmitting;
-
     @Option(
             names = "--upload-limit",
             paramLabel = "SECONDS",
@@ -116,11 +111,11 @@ public final class TuneCommand extends OutputCommand {
     @Override
     public Integer call() throws Exception {
         if (budget <= 0 || patience <= 0 || uploadLimit <= 0) {
-            throw new UsageException(
+            throw new ConfigException(
                     "--budget, --patience and --upload-limit must be positive numbers");
         }
         if (isAgain && (isShowing || isPublishing)) {
-            throw new UsageException(
+            throw new ConfigException(
                     "--again tries plans, --show and --publish never do; give one of them");
         }
         PlanSpace space = PlanFile.readSpace(file);
@@ -134,7 +129,7 @@ public final class TuneCommand extends OutputCommand {
                     + " give --bucket or set GRANARY_BUCKET.");
         }
         Publications published = new Publications();
-        try (OpenClEngine engine = OpenClEngine.open(device.openClDevice());
+        try (OpenClEngine engine = OpenClEngine.open(device.selection().oneOfOpenCl());
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
             long start = System.nanoTime();
@@ -146,10 +141,6 @@ public final class TuneCommand extends OutputCommand {
             KernelDescriptor kernel =
                     tuned.plan().descriptor(engine.target(), engine.device().limits());
             Report report = report();
-            if (isEmitting) {
-                report.data("source", tuned.plan().source());
-                tuned.plan().source().lines().forEach(report::line);
-            }
             report.data("kernel", space.nest().name());
             add(report, tuned);
             report.field("from", chosen.from()).field("took:tookMillis", took);
@@ -188,31 +179,27 @@ public final class TuneCommand extends OutputCommand {
                 .line("")
                 .field(
                         "time:nanos",
-                        new Report.Shown(
-                                outcome.time().toNanos(),
-                                Units.time(outcome.time()) + ", the naive kernel "
-                                        + Units.time(outcome.naiveTime())))
+                        outcome.time().toNanos(),
+                        Units.time(outcome.time()) + ", the naive kernel "
+                                + Units.time(outcome.naiveTime()))
                 .data("naiveNanos", outcome.naiveTime().toNanos())
                 .field(
                         "speedup",
-                        new Report.Shown(
+                        outcome.speedup(),
+                        String.format(
+                                Locale.ROOT,
+                                "%.2f, spread %.1f %% in %d rounds",
                                 outcome.speedup(),
-                                String.format(
-                                        Locale.ROOT,
-                                        "%.2f, spread %.1f %% in %d rounds",
-                                        outcome.speedup(),
-                                        PERCENT * spread,
-                                        outcome.rounds())))
+                                PERCENT * spread,
+                                outcome.rounds()))
                 .data("spread", spread)
                 .data("rounds", outcome.rounds())
                 .field(
                         "tried:points",
-                        new Report.Shown(
-                                outcome.points(),
-                                Units.count(outcome.counts().tried()) + " of "
-                                        + Units.plural(outcome.points(), "plan") + " in "
-                                        + Units.time(outcome.elapsed()) + ", seed "
-                                        + outcome.seed()))
+                        outcome.points(),
+                        Units.count(outcome.counts().tried()) + " of "
+                                + Units.plural(outcome.points(), "plan") + " in "
+                                + Units.time(outcome.elapsed()) + ", seed " + outcome.seed())
                 .line("           " + outcome.counts());
         outcome.counts()
                 .byVerdict()
@@ -258,7 +245,7 @@ public final class TuneCommand extends OutputCommand {
 
     /** Waits for stores and uploads. Returns false if some have not ended within the limit. */
     private boolean flush(Granary granary, KernelDescriptor kernel) {
-        try (ProgressLine progress = new ProgressLine(err(), "publishing", 0).watching(granary)) {
+        try (ProgressLine progress = new ProgressLine(err(), "publishing", 0)) {
             progress.passing(kernel.name());
             return granary.flush(Duration.ofSeconds(uploadLimit));
         }

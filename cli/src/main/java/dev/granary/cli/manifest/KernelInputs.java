@@ -2,6 +2,7 @@ package dev.granary.cli.manifest;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;

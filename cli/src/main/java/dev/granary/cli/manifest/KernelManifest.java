@@ -1,5 +1,6 @@
 package dev.granary.cli.manifest;
 
+import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.coordinator.toml.TomlException;
 import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.coordinator.toml.TomlTable;
@@ -9,12 +10,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -28,19 +29,13 @@ import java.util.stream.Stream;
  * matches, and one for each combination of the values in {@code define}. The table {@code defaults}
  * has keys that the programs of the same file inherit, and {@code include-manifests} adds the
  * programs of other files. A short text may thus stand for many programs or a whole file system, so
- * there are limits for all files together.
+ * their number is limited for all files together.
  */
 public final class KernelManifest {
     private static final int MAX_MANIFESTS = 100;
 
     /** The largest number of programs that are not written one by one. */
     static final int MAX_KERNELS = 10_000;
-
-    /** The largest number of build options and include directories of all these programs. */
-    private static final int MAX_OPTIONS = 1_000_000;
-
-    /** The longest name that is made of a path and the values of macros. */
-    static final int MAX_NAME_CHARACTERS = 1_000;
 
     private static final String INCLUDE_MANIFESTS = "include-manifests";
     private static final String KERNEL = "kernel";
@@ -50,25 +45,19 @@ public final class KernelManifest {
     private static final Set<String> KERNEL_KEYS = Set.of(
             "name source include options define entry geometry launch tag extra-digest".split(" "));
 
-    // of each manifest read, by its identity: the manifests that lead to it, and itself
-    private final Map<Path, List<Path>> chains = new HashMap<>();
+    private final Set<Path> manifests = new HashSet<>(); // all that were read
     private final Map<String, Path> names = new HashMap<>(); // and the manifests that have them
     private final Map<List<Object>, Integer> recorded = new HashMap<>(); // positions by inputs
     private final List<KernelSpec> kernels = new ArrayList<>();
     private final AtomicInteger filesLeft = new AtomicInteger(ProgramSources.MAX_FILES);
     private long expandedKernels;
-    private long expandedOptions;
 
     private KernelManifest() {}
 
     /**
      * Reads and checks a manifest with all manifests that it includes. It does not check that the
      * sources exist: a missing source is a failure of its kernel, not of the manifest. A pattern
-     * that matches no file is an error.
-     *
-     * @return the programs: those of included manifests first, else in the file's order; at least
-     *     one
-     * @throws TomlException if the file cannot be read or is not a manifest
+     * that matches no file is an error. Programs of included manifests come first.
      */
     public static List<KernelSpec> read(Path file) throws TomlException {
         if (Files.isDirectory(file)) {
@@ -76,22 +65,16 @@ public final class KernelManifest {
         }
         KernelManifest manifest = new KernelManifest();
         try {
-            manifest.readFile(file, List.of());
+            manifest.manifests.add(identity(file));
+            manifest.readFile(file);
         } catch (IOException e) {
             throw TomlException.unreadable("manifest", file, e);
         }
         return List.copyOf(manifest.kernels);
     }
 
-    /**
-     * Reads one file.
-     *
-     * @param including the manifests that lead to it
-     * @throws IOException if this file cannot be read; not for files that it includes
-     */
-    private void readFile(Path file, List<Path> including) throws IOException, TomlException {
-        List<Path> chain = Stream.concat(including.stream(), Stream.of(file)).toList();
-        chains.put(identity(file), chain);
+    /** Reads one file; an {@code IOException} is of it, not of files that it includes. */
+    private void readFile(Path file) throws IOException, TomlException {
         TomlTable top = TomlTable.read(file);
         for (String key : top.keys()) {
             if (!FILE_KEYS.contains(key)) {
@@ -117,7 +100,7 @@ public final class KernelManifest {
             KernelInputs.of(List.of(defaults.get())); // reports a mistake even if no kernel follows
         }
         for (String name : included) {
-            include(top, name, chain);
+            include(top, name);
         }
         for (TomlTable table : tables) {
             if (table.has(RecordedInputs.MARK)) {
@@ -138,20 +121,16 @@ public final class KernelManifest {
         }
     }
 
-    private void include(TomlTable top, String name, List<Path> chain) throws TomlException {
+    private void include(TomlTable top, String name) throws TomlException {
         top.path(INCLUDE_MANIFESTS, name); // reports a text that is no path
         Path file = top.file().resolveSibling(name).normalize();
-        List<Path> earlier = chains.get(identity(file));
-        if (earlier != null) {
+        if (!manifests.add(identity(file))) {
             throw top.error(
                     INCLUDE_MANIFESTS,
-                    chain.size() >= earlier.size()
-                                    && chain.subList(0, earlier.size()).equals(earlier)
-                            ? "a manifest includes itself: " + arrows(chain, file)
-                            : "a manifest is included twice: " + arrows(chain, file) + ", and "
-                                    + arrows(earlier.subList(0, earlier.size() - 1), file));
+                    "the manifest " + TomlFile.harmless(file.toString())
+                            + " is included twice, or includes itself");
         }
-        if (chains.size() == MAX_MANIFESTS) {
+        if (manifests.size() > MAX_MANIFESTS) {
             throw top.error(
                     INCLUDE_MANIFESTS, "there are more than " + MAX_MANIFESTS + " manifests");
         }
@@ -160,19 +139,13 @@ public final class KernelManifest {
                 throw top.error(
                         INCLUDE_MANIFESTS, TomlFile.harmless(file.toString()) + " is not a file");
             }
-            readFile(file, chain);
+            readFile(file);
         } catch (IOException e) {
             throw top.error(
                     INCLUDE_MANIFESTS,
                     "the manifest " + TomlFile.harmless(file.toString()) + " cannot be read: "
                             + TomlException.reason(e));
         }
-    }
-
-    private static String arrows(List<Path> chain, Path last) {
-        return Stream.concat(chain.stream(), Stream.of(last))
-                .map(file -> TomlFile.harmless(file.toString()))
-                .collect(Collectors.joining(" -> "));
     }
 
     /** Adds the programs that one table stands for. */
@@ -183,25 +156,10 @@ public final class KernelManifest {
                 Stream.concat(defaults.stream(), Stream.of(table)).toList();
         KernelSpec common = KernelInputs.of(tables);
         MacroMatrix macros = MacroMatrix.of(tables);
-        if (macros.longestSuffix() > MAX_NAME_CHARACTERS) {
-            throw table.error("the lists of define make names of more than " + MAX_NAME_CHARACTERS
-                    + " characters; use fewer lists or shorter values");
-        }
         long size = programs.size() * macros.size();
-        boolean isExpanded = macros.hasLists() || programs.size() > 1;
-        if (isExpanded && (expandedKernels += size) > MAX_KERNELS) {
+        if (size > 1 && (expandedKernels += size) > MAX_KERNELS) {
             throw table.error("patterns and define make more than " + MAX_KERNELS + " kernels, "
                     + size + " of them here; name fewer files or values");
-        }
-        if (isExpanded || defaults.isPresent()) {
-            expandedOptions += size
-                    * (common.includeDirectories().size()
-                            + common.options().size()
-                            + macros.macros().size());
-            if (expandedOptions > MAX_OPTIONS) {
-                throw table.error("the kernels of patterns, define and defaults have more than "
-                        + MAX_OPTIONS + " options together; name fewer options, files or values");
-            }
         }
         List<MacroMatrix.Variant> variants = macros.variants();
         for (ProgramSources.Program program : programs) {
@@ -272,10 +230,7 @@ public final class KernelManifest {
         return files;
     }
 
-    /**
-     * Compares files byte by byte: recordings name them after their content, but people may have
-     * edited one.
-     */
+    /** Compares files byte by byte, since people may have edited one. */
     private static boolean isSameContent(KernelSpec kernel, KernelSpec other) {
         List<Path> some = files(kernel);
         List<Path> others = files(other);

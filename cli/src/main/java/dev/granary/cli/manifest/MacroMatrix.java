@@ -25,7 +25,6 @@ import java.util.regex.Pattern;
 record MacroMatrix(Map<String, List<Variant>> macros) {
     private static final String KEY = "define";
     private static final String EXAMPLE = "{ TILE = [8, 16], USE_HALF = true }";
-    private static final int MAX_MACROS = 100;
     private static final int MAX_VALUE_CHARACTERS = 200;
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,99}");
     private static final Pattern CONTROL = Pattern.compile("[\\p{Cc}\\u2028\\u2029]");
@@ -35,7 +34,6 @@ record MacroMatrix(Map<String, List<Variant>> macros) {
      *
      * @param suffix the end of the program's name, such as {@code -TILE=8-TYPE=float}; empty if no
      *     macro has a list
-     * @param options the build options that define the macros
      */
     record Variant(String suffix, List<String> options) {}
 
@@ -53,10 +51,6 @@ record MacroMatrix(Map<String, List<Variant>> macros) {
 
     private static void addTo(Map<String, List<Variant>> macros, TomlTable define)
             throws TomlException {
-        if (define.keys().size() > MAX_MACROS) {
-            throw define.error(
-                    define.keys().getLast(), "define has more than " + MAX_MACROS + " macros");
-        }
         for (String name : define.keys()) {
             if (!NAME.matcher(name).matches()) {
                 throw define.error(
@@ -117,21 +111,6 @@ record MacroMatrix(Map<String, List<Variant>> macros) {
         };
     }
 
-    /** Returns true if a macro has a list of values. */
-    boolean hasLists() {
-        return longestSuffix() > 0;
-    }
-
-    /** Returns the largest number of characters that a variant adds to a name. */
-    int longestSuffix() {
-        return macros.values().stream()
-                .mapToInt(each -> each.stream()
-                        .mapToInt(variant -> variant.suffix().length())
-                        .max()
-                        .orElse(0))
-                .sum();
-    }
-
     /** Returns the number of variants, at most {@code Integer.MAX_VALUE}. */
     long size() {
         long size = 1;
@@ -141,10 +120,7 @@ record MacroMatrix(Map<String, List<Variant>> macros) {
         return size;
     }
 
-    /**
-     * Returns all variants; the values of the last macro change fastest. The caller has checked
-     * {@link #size}.
-     */
+    /** Returns the {@link #size} variants; the values of the last macro change fastest. */
     List<Variant> variants() {
         List<Variant> all = List.of(new Variant("", List.of()));
         for (List<Variant> values : macros.values()) {

@@ -31,7 +31,6 @@ import java.util.regex.PatternSyntaxException;
  * a shell, names that begin with a dot are matched only by parts that do so too, and <code>**
  * </code> does not follow symbolic links.
  *
- * @param table the table of a kernel
  * @param filesLeft the number of files and directories that patterns may still be compared with
  */
 record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
@@ -81,22 +80,12 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
             int extension = below.lastIndexOf('.');
             String stem =
                     extension > below.lastIndexOf('/') + 1 ? below.substring(0, extension) : below;
-            String full = name == null ? stem : name + "/" + stem;
-            if (full.length() > KernelManifest.MAX_NAME_CHARACTERS) {
-                throw table.error(
-                        SOURCE,
-                        "a name of more than " + KernelManifest.MAX_NAME_CHARACTERS
-                                + " characters is made of " + TomlFile.harmless(below));
-            }
-            programs.add(new Program(full, List.of(file)));
+            programs.add(new Program(name == null ? stem : name + "/" + stem, List.of(file)));
         }
         return programs;
     }
 
-    /**
-     * Returns the sources of one program. A pattern adds the files that no other item of the list
-     * has.
-     */
+    /** Returns the sources of one program; a pattern adds files that no other item has. */
     private List<Path> listed(String name) throws TomlException {
         List<String> texts = table.texts(SOURCE);
         Set<Path> named = new HashSet<>();
@@ -130,12 +119,7 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
         return text.indexOf('*') >= 0 || text.indexOf('?') >= 0;
     }
 
-    /**
-     * A path with wildcards.
-     *
-     * @param base the directory below which files are searched: the path before the first wildcard
-     * @param parts the parts after it
-     */
+    /** A path with wildcards below {@code base}, the path before the first of them. */
     private record Pattern(String text, Path base, List<Part> parts) {}
 
     /** A part of a pattern between slashes. */

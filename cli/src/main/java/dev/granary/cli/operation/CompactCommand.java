@@ -7,12 +7,10 @@ import dev.granary.cli.option.DeviceSelection;
 import dev.granary.cli.option.LocalOptions;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.TargetOption;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.cli.output.Units;
-import dev.granary.cli.place.Places;
+import dev.granary.cli.place.Place;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
@@ -41,7 +39,6 @@ import java.util.Set;
 /** {@code granary compact}: moves unpacked entries of a bucket into packs. */
 @Command(
         name = "compact",
-        mixinStandardHelpOptions = true,
         description = "Move unpacked entries of a bucket into packs, merge small packs,"
                 + " and remove objects that no reader can be using any more. May run beside"
                 + " everything else, and be stopped at any time.")
@@ -110,7 +107,6 @@ public final class CompactCommand extends OutputCommand {
                     + " ${DEFAULT-VALUE})")
     private Duration grace = Duration.ofDays(1);
 
-    private final SilenceMonitor waits = new SilenceMonitor();
     private long leftOut;
 
     @Override
@@ -119,7 +115,7 @@ public final class CompactCommand extends OutputCommand {
         BucketConfig.S3 bucket = bucket(config);
         for (String id : without) {
             if (id.length() < MIN_DIGITS) {
-                throw new UsageException("--without " + id + " is too short: give at least "
+                throw new ConfigException("--without " + id + " is too short: give at least "
                         + MIN_DIGITS + " digits of the id");
             }
         }
@@ -128,8 +124,6 @@ public final class CompactCommand extends OutputCommand {
         List<String> namespaces = targets.namespaces(DeviceSelection.ANY);
         try (BucketTier tier = TierFactory.bucket(bucket, TierFactory.directory(config));
                 BulkBucket bulk = tier.packed()) {
-            waits.watch(bucket.name(), tier.traffic()::quiet);
-            waits.watch(bucket.name(), bulk.traffic()::quiet);
             for (String target : namespaces) {
                 Report part = report.part("targets").data("target", target);
                 try {
@@ -154,13 +148,8 @@ public final class CompactCommand extends OutputCommand {
 
     private BucketConfig.S3 bucket(GranaryConfig config) throws ConfigException {
         BucketConfig layer = place != null
-                ? Places.writableBucket(place, buckets.builder())
-                : config.buckets().stream()
-                        .filter(BucketConfig::isWritable)
-                        .findFirst()
-                        .orElseThrow(() -> new ConfigException(
-                                "No writable bucket is configured; give s3://NAME/PREFIX or set"
-                                        + " GRANARY_BUCKET."));
+                ? Place.writableLayer(place, buckets.set(GranaryConfig.builder()))
+                : Place.firstWritable(config, "give s3://NAME/PREFIX or set GRANARY_BUCKET.");
         if (layer instanceof BucketConfig.S3 bucket) {
             return bucket;
         }
@@ -168,20 +157,12 @@ public final class CompactCommand extends OutputCommand {
                 layer.name() + " is a directory, which has no packs; name a bucket.");
     }
 
-    private static void heading(BucketConfig bucket, String target, Report report) {
-        report.line("in  " + bucket.name()).line("for " + target);
-    }
-
     /** Plans a compaction without doing it. */
     private boolean plan(BucketConfig bucket, BulkBucket bulk, String target, Report report)
             throws CompactionException {
-        CompactionPlan plan;
-        PackRemover.Removal removal;
-        try (ProgressLine _ = new ProgressLine(err(), "compacting", 0).watching(waits)) {
-            plan = bulk.compactor(target).plan(Set.copyOf(without));
-            removal = bulk.remover(target).plan(grace);
-        }
-        heading(bucket, target, report);
+        CompactionPlan plan = bulk.compactor(target).plan(Set.copyOf(without));
+        PackRemover.Removal removal = bulk.remover(target).plan(grace);
+        report.line("in  " + bucket.name()).line("for " + target);
         if (plan.isEmpty() && removal.removed() == 0) {
             report.line("nothing to do");
         }
@@ -210,7 +191,7 @@ public final class CompactCommand extends OutputCommand {
         Optional<CompactionReport> compacted = Optional.empty();
         PackRemover.Removal removal;
         long adopted;
-        try (ProgressLine progress = new ProgressLine(err(), "compacting", 0).watching(waits)) {
+        try (ProgressLine progress = new ProgressLine(err(), "compacting", 0)) {
             Optional<String> obstacle = tier.packObstacle();
             if (obstacle.isPresent()) {
                 throw new CommandFailedException(obstacle.get());
@@ -230,7 +211,7 @@ public final class CompactCommand extends OutputCommand {
             }
             removal = bulk.remover(target).run(grace);
         }
-        heading(bucket, target, report);
+        report.line("in  " + bucket.name()).line("for " + target);
         add("adopted", adopted, "pack adopted", report);
         CompactionReport done = compacted.get();
         add(bucket, done, removal, report);

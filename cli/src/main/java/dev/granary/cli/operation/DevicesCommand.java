@@ -17,7 +17,6 @@ import java.util.stream.Stream;
 /** {@code granary devices}: lists the devices of this machine with their targets. */
 @Command(
         name = "devices",
-        mixinStandardHelpOptions = true,
         description = "List the devices of OpenCL and Level Zero, with their numbers and the"
                 + " targets of their entries.")
 public final class DevicesCommand extends OutputCommand {

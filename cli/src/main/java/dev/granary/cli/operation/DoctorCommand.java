@@ -8,7 +8,6 @@ import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.StoreOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.config.BucketConfig;
@@ -32,13 +31,9 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/**
- * {@code granary doctor}: checks all that Granary needs, and reports cause and cure of each
- * problem.
- */
+/** {@code granary doctor}: checks all that Granary needs, with cause and cure of problems. */
 @Command(
         name = "doctor",
-        mixinStandardHelpOptions = true,
         description = "Show the devices; check them, the local directory and the buckets.")
 public final class DoctorCommand extends OutputCommand {
     @Mixin
@@ -109,7 +104,7 @@ public final class DoctorCommand extends OutputCommand {
     }
 
     /** A missing backend is a problem if it is selected, or if no other has a device. */
-    private CheckResult devices() throws UsageException {
+    private CheckResult devices() throws ConfigException {
         try {
             return new Sound(Units.plural(device.selection().all().size(), "device"));
         } catch (CommandFailedException e) {

@@ -31,7 +31,6 @@ import java.util.Optional;
 /** {@code granary quarantine}: what ended a process of this machine. */
 @Command(
         name = "quarantine",
-        mixinStandardHelpOptions = true,
         description = "List the entries whose restore ended a process of this machine, and the"
                 + " plans whose trial did. They are not tried for a day.")
 public final class QuarantineCommand extends OutputCommand {
@@ -49,11 +48,8 @@ public final class QuarantineCommand extends OutputCommand {
             description = "ids of entries or tunings, or their first digits; by default all")
     private List<String> ids = List.of();
 
-    private List<String> prefixes = List.of();
-
     @Override
     public Integer call() throws Exception {
-        prefixes = ids.stream().map(new Converters.IdPrefix()::convert).toList();
         GranaryConfig config = local.builder().build();
         try (LocalTier tier = TierFactory.localWithoutEviction(config);
                 ProcessSession session = ProcessSession.begin(tier.directory());
@@ -73,6 +69,9 @@ public final class QuarantineCommand extends OutputCommand {
     }
 
     private List<Quarantined> selected(List<Quarantined> all) throws CommandFailedException {
+        // picocli takes a converter's failure for the end of the ids
+        List<String> prefixes =
+                ids.stream().map(new Converters.IdPrefix()::convert).toList();
         for (String prefix : prefixes) {
             if (all.stream().noneMatch(each -> each.id().hex().startsWith(prefix))) {
                 throw new CommandFailedException(
@@ -80,8 +79,8 @@ public final class QuarantineCommand extends OutputCommand {
             }
         }
         return all.stream()
-                .filter(each -> prefixes.isEmpty()
-                        || prefixes.stream().anyMatch(each.id().hex()::startsWith))
+                .filter(each ->
+                        ids.isEmpty() || prefixes.stream().anyMatch(each.id().hex()::startsWith))
                 .toList();
     }
 

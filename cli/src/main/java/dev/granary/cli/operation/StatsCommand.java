@@ -4,13 +4,13 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.PrometheusText;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.ReportTable;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.Place;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.statistics.Counter;
@@ -34,12 +34,9 @@ import java.util.function.ToLongFunction;
  */
 @Command(
         name = "stats",
-        mixinStandardHelpOptions = true,
         description = "Show what a place contains and, for a directory, what the cache has saved.")
 public final class StatsCommand extends OutputCommand {
-    /**
-     * Maximum number of targets that are listed one by one; a foreign bucket may have any number.
-     */
+    /** Maximum number of listed targets; a foreign bucket may have any number. */
     private static final int MAX_TARGETS = 10_000;
 
     private static final String OTHERS = "(more targets)";
@@ -66,28 +63,25 @@ public final class StatsCommand extends OutputCommand {
     @Override
     public Integer call() throws Exception {
         if (isPrometheus && isJson()) {
-            throw new UsageException("--prometheus and --json exclude each other; give one");
-        }
-        boolean isBucket = place.isBucket();
-        if (isReset && isBucket) {
-            throw new UsageException("--reset has no effect on a bucket: it has no counters");
+            throw new ConfigException("--prometheus and --json exclude each other; give one");
         }
         try (Place inventory = place.open()) {
-            GranaryConfig config = place.config();
+            Optional<GranaryConfig> local = place.config();
+            if (isReset && local.isEmpty()) {
+                throw new ConfigException(
+                        "--reset has no effect on " + inventory.name() + ": it has no counters");
+            }
             Map<String, Usage> usage = usage(inventory);
-            Map<String, Long> totals = isBucket ? Map.of() : totals(config);
+            Map<String, Long> totals = local.isPresent() ? totals(local.get()) : Map.of();
             if (isPrometheus) {
-                printMetrics(isBucket ? inventory.name() : "local", config, usage, totals);
+                printMetrics(inventory.name(), local, usage, totals);
                 return 0;
             }
             Report report = report().field("place", inventory.name());
-            if (!isBucket) {
-                report.field("capacity:capacityBytes", Report.bytes(config.capacityBytes()));
-            }
+            local.ifPresent(config ->
+                    report.field("capacity:capacityBytes", Report.bytes(config.capacityBytes())));
             add(usage, report);
-            if (!isBucket) {
-                add(config, totals, usage.isEmpty(), report);
-            }
+            local.ifPresent(config -> add(config, totals, usage.isEmpty(), report));
             report.print();
             return 0;
         }
@@ -107,28 +101,39 @@ public final class StatsCommand extends OutputCommand {
     }
 
     private void printMetrics(
-            String tier, GranaryConfig config, Map<String, Usage> usage, Map<String, Long> totals) {
+            String place,
+            Optional<GranaryConfig> local,
+            Map<String, Usage> usage,
+            Map<String, Long> totals) {
         PrometheusText text = new PrometheusText(out());
-        text.family("granary_build_info", "gauge", "the version of Granary");
-        text.sample("granary_build_info", 1, "version", GranaryConfig.VERSION);
-        if (tier.equals("local")) {
-            text.family("granary_capacity_bytes", "gauge", "the capacity of the local tier");
-            text.sample("granary_capacity_bytes", config.capacityBytes());
-        }
-        text.family("granary_entries", "gauge", "entries in the tier, by target");
-        usage.forEach((target, count) ->
-                text.sample("granary_entries", count.entries(), "tier", tier, "target", target));
-        text.family("granary_entries_bytes", "gauge", "the length of the entries, by target");
-        usage.forEach((target, count) -> text.sample(
-                "granary_entries_bytes", count.bytes(), "tier", tier, "target", target));
+        text.metric(
+                "granary_build_info",
+                "gauge",
+                "the version of Granary",
+                Map.of(PrometheusText.labels("version", GranaryConfig.VERSION), 1));
+        local.ifPresent(config -> text.metric(
+                "granary_capacity_bytes",
+                "gauge",
+                "the capacity of the local tier",
+                Map.of("", config.capacityBytes())));
+        Map<String, Long> entries = new LinkedHashMap<>();
+        Map<String, Long> bytes = new LinkedHashMap<>();
+        usage.forEach((target, count) -> {
+            String tier = local.isPresent() ? "local" : place;
+            String labels = PrometheusText.labels("tier", tier, "target", target);
+            entries.put(labels, count.entries());
+            bytes.put(labels, count.bytes());
+        });
+        text.metric("granary_entries", "gauge", "entries in the tier, by target", entries);
+        text.metric(
+                "granary_entries_bytes", "gauge", "the length of the entries, by target", bytes);
         text.counters(totals);
         out().flush();
     }
 
     private Map<String, Usage> usage(Place inventory) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
-        try (ProgressLine progress =
-                new ProgressLine(err(), "counting", 0).watching(inventory.waits())) {
+        try (ProgressLine progress = new ProgressLine(err(), "counting", 0)) {
             inventory.catalog().list(entry -> {
                 String namespace =
                         usage.containsKey(entry.namespace()) || usage.size() < MAX_TARGETS

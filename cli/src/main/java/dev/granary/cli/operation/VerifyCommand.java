@@ -4,17 +4,14 @@ import dev.granary.cache.EntryCatalog;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
+import dev.granary.cli.place.BucketPlace;
+import dev.granary.cli.place.DirectoryPlace;
 import dev.granary.cli.place.EntryCopier;
 import dev.granary.cli.place.Place;
-import dev.granary.cli.place.Places;
-import dev.granary.coordinator.config.GranaryConfig;
-import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.local.DirectoryUsage;
-import dev.granary.local.LocalTier;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -23,12 +20,10 @@ import picocli.CommandLine.Option;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.function.Predicate;
 
 /** {@code granary verify}: reads and checks the entries of a place. */
 @Command(
         name = "verify",
-        mixinStandardHelpOptions = true,
         description =
                 "Read and verify the entries of a directory or a bucket; report damage and foreign"
                         + " files.")
@@ -48,26 +43,24 @@ public final class VerifyCommand extends OutputCommand {
 
     @Override
     public Integer call() throws Exception {
-        boolean isBucket = place.isBucket();
-        if (isBucket && isRepairing) {
-            throw new UsageException("--repair works on local directories; in a layer, publish the"
-                    + " kernels again by granary populate");
-        }
-        GranaryConfig config = place.config();
-        try (LocalTier tier = isBucket ? null : TierFactory.localWithoutEviction(config);
-                Place from = isBucket ? place.open() : Places.local(config)) {
-            EntryCopier read = read(from, tier != null && isRepairing ? tier::remove : _ -> false);
+        try (Place from = isRepairing
+                ? place.openToRemove("--repair works on directories; in a bucket, publish the"
+                        + " kernels again by granary populate")
+                : place.open()) {
+            EntryCopier read = read(from);
             Report report = report();
             add(from.name(), read, report);
-            if (tier == null) {
-                report.field("received:receivedBytes", Report.bytes(read.receivedBytes()));
-            } else {
-                add(config.directory(), tier.usage(), report);
-                if (read.failed() > 0) {
-                    report.line("There is damage. Damaged entries are never used; --repair removes"
-                            + " them.");
-                } else if (read.removed() == 0) {
-                    report.line("No damage found.");
+            switch (from) {
+                case BucketPlace _ ->
+                    report.field("received:receivedBytes", Report.bytes(read.receivedBytes()));
+                case DirectoryPlace local -> {
+                    add(local.directory(), local.files().usage(), report);
+                    if (read.failed() > 0) {
+                        report.line("There is damage. Damaged entries are never used; --repair"
+                                + " removes them.");
+                    } else if (read.removed() == 0) {
+                        report.line("No damage found.");
+                    }
                 }
             }
             report.print();
@@ -75,14 +68,14 @@ public final class VerifyCommand extends OutputCommand {
         }
     }
 
-    private EntryCopier read(Place from, Predicate<EntryCatalog.Listed> repair)
-            throws IOException, InterruptedException {
-        try (ProgressLine progress =
-                new ProgressLine(err(), "verifying", 0).watching(from.waits())) {
+    private EntryCopier read(Place from) throws IOException, InterruptedException {
+        try (ProgressLine progress = new ProgressLine(err(), "verifying", 0)) {
             progress.passing(from.name());
             List<EntryCatalog.Listed> entries = selection.from(Place.entries(from.catalog()));
             EntryCopier reader = EntryCopier.ofNone(
-                    repair,
+                    entry -> isRepairing
+                            && from instanceof DirectoryPlace local
+                            && local.files().remove(entry),
                     counters -> progress.passing(
                             Units.count(counters.done()) + " of " + Units.count(entries.size())));
             from.read(entries, reader);
@@ -108,23 +101,21 @@ public final class VerifyCommand extends OutputCommand {
         int files = usage.foreign().size();
         report.field(
                         "unfinished",
-                        new Report.Shown(
-                                usage.unfinished(),
-                                usage.unfinished() == 0
-                                        ? "nothing"
-                                        : Units.plural(usage.unfinished(), "file") + " of "
-                                                + Units.bytes(usage.unfinishedBytes())
-                                                + "; sweeps remove those older than an hour"))
+                        usage.unfinished(),
+                        usage.unfinished() == 0
+                                ? "nothing"
+                                : Units.plural(usage.unfinished(), "file") + " of "
+                                        + Units.bytes(usage.unfinishedBytes())
+                                        + "; sweeps remove those older than an hour")
                 .data("unfinishedBytes", usage.unfinishedBytes())
                 .field(
                         "foreign",
-                        new Report.Shown(
-                                usage.foreign(),
-                                files == 0
-                                        ? "nothing"
-                                        : Units.plural(files, "file")
-                                                + (files == DirectoryUsage.NAMED ? " or more" : "")
-                                                + ", ignored:"));
+                        usage.foreign(),
+                        files == 0
+                                ? "nothing"
+                                : Units.plural(files, "file")
+                                        + (files == DirectoryUsage.NAMED ? " or more" : "")
+                                        + ", ignored:");
         usage.foreign().stream()
                 .limit(MAX_LISTED_FILES)
                 .map(file -> file.startsWith(directory) ? directory.relativize(file) : file)

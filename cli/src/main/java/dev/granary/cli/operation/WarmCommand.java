@@ -4,10 +4,8 @@ import dev.granary.cli.option.DeviceOption;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.StoreOptions;
 import dev.granary.cli.option.TargetOption;
-import dev.granary.cli.option.UsageException;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
-import dev.granary.cli.output.SilenceMonitor;
 import dev.granary.cli.output.Units;
 import dev.granary.cli.place.EntryCopier;
 import dev.granary.cli.place.Place;
@@ -35,7 +33,6 @@ import java.util.stream.Collectors;
 /** {@code granary warm}: fills the local tier from the buckets before its entries are needed. */
 @Command(
         name = "warm",
-        mixinStandardHelpOptions = true,
         description = "Fetch the entries for this machine's devices from the buckets into the local"
                 + " directory, before they are needed.")
 public final class WarmCommand extends OutputCommand {
@@ -61,7 +58,7 @@ public final class WarmCommand extends OutputCommand {
                     "No bucket is configured; give --bucket or set GRANARY_BUCKET.");
         }
         if (targets.isGiven() && device.isGiven()) {
-            throw new UsageException("--target selects entries without a device; give it, or"
+            throw new ConfigException("--target selects entries without a device; give it, or"
                     + " --backend and --device");
         }
         boolean isSuccess = true;
@@ -123,7 +120,6 @@ public final class WarmCommand extends OutputCommand {
 
     private Warming from(BucketConfig layer, String target, GranaryConfig config, LocalTier local)
             throws ConfigException, IOException, InterruptedException {
-        SilenceMonitor waits = new SilenceMonitor();
         if (layer instanceof BucketConfig.Directory shared) {
             try (ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
                 return Warming.run(
@@ -135,8 +131,7 @@ public final class WarmCommand extends OutputCommand {
             }
         }
         try (BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config));
-                ProgressLine progress = new ProgressLine(err(), "warming", 0).watching(waits)) {
-            waits.watch(layer.name(), bucket.traffic()::quiet);
+                ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
             return Warming.run(
                     bucket,
                     local,

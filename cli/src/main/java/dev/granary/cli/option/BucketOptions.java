@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Option;
 
+import java.util.Arrays;
+
 /** The options of all buckets. Each overrides the environment and the configuration file. */
 public final class BucketOptions {
     @Option(
@@ -22,13 +24,14 @@ public final class BucketOptions {
             description = "the client library (GRANARY_S3_CLIENT)")
     private @Nullable String client;
 
-    /** Returns true if an option was given. */
-    public boolean isGiven() {
-        return endpoint != null || client != null;
-    }
-
-    /** Returns a configuration with the given options. */
-    public GranaryConfigBuilder builder() throws ConfigException {
+    /** Returns a configuration with the given options, which need a bucket among the places. */
+    public GranaryConfigBuilder builder(String... places) throws ConfigException {
+        if ((endpoint != null || client != null)
+                && Arrays.stream(places).noneMatch(place -> place.startsWith("s3:"))) {
+            throw new ConfigException(
+                    "--endpoint and --client have no effect on a directory; name a"
+                            + " bucket: they belong to s3:// places");
+        }
         return set(GranaryConfig.builder());
     }
 

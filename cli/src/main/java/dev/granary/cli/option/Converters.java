@@ -1,7 +1,6 @@
 package dev.granary.cli.option;
 
 import dev.granary.cache.Backend;
-import dev.granary.cli.manifest.Shard;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 
@@ -21,7 +20,7 @@ public final class Converters {
 
     /** Converter of ages such as {@code 30d} or {@code 12h}. */
     public static final class Age implements ITypeConverter<Duration> {
-        private static final Pattern AGE = Pattern.compile("([0-9]{1,6})\\s*(s|m|h|d|w)");
+        private static final Pattern AGE = Pattern.compile("([0-9]{1,6})\\s*([smhdw])");
 
         @Override
         public Duration convert(String text) {
@@ -30,14 +29,15 @@ public final class Converters {
                 throw new TypeConversionException(
                         "'" + text + "' should be an age such as 30d, 12h, 45m, 90s or 2w");
             }
-            int number = Integer.parseInt(matcher.group(1));
-            return switch (matcher.group(2)) {
-                case "s" -> Duration.ofSeconds(number);
-                case "m" -> Duration.ofMinutes(number);
-                case "h" -> Duration.ofHours(number);
-                case "d" -> Duration.ofDays(number);
-                default -> Duration.ofDays(7L * number);
-            };
+            Duration unit =
+                    switch (matcher.group(2)) {
+                        case "s" -> Duration.ofSeconds(1);
+                        case "m" -> Duration.ofMinutes(1);
+                        case "h" -> Duration.ofHours(1);
+                        case "d" -> Duration.ofDays(1);
+                        default -> Duration.ofDays(7);
+                    };
+            return unit.multipliedBy(Integer.parseInt(matcher.group(1)));
         }
     }
 
@@ -77,25 +77,6 @@ public final class Converters {
                         + " granary ls shows them");
             }
             return prefix;
-        }
-    }
-
-    /** Converter of a part of a manifest, such as {@code 2/4}. */
-    public static final class Part implements ITypeConverter<Shard> {
-        private static final Pattern PART = Pattern.compile("([0-9]{1,9})/([0-9]{1,9})");
-
-        @Override
-        public Shard convert(String text) {
-            Matcher matcher = PART.matcher(text);
-            if (matcher.matches()) {
-                int number = Integer.parseInt(matcher.group(1));
-                int count = Integer.parseInt(matcher.group(2));
-                if (number >= 1 && number <= count) {
-                    return new Shard(number, count);
-                }
-            }
-            throw new TypeConversionException(
-                    "'" + text + "' should be a part I/N with I from 1 to N, such as 2/4");
         }
     }
 }

@@ -1,8 +1,7 @@
 package dev.granary.cli.option;
 
 import dev.granary.cache.Backend;
-import dev.granary.gpu.Device;
-import dev.granary.gpu.opencl.OpenClDevice;
+import dev.granary.coordinator.config.ConfigException;
 
 import org.jspecify.annotations.Nullable;
 
@@ -38,14 +37,10 @@ public final class DeviceOption {
         return !names.isEmpty() || backend != null;
     }
 
-    /**
-     * Returns the selection, by default of any device of the backend.
-     *
-     * @throws UsageException if several devices are named
-     */
-    public DeviceSelection selection() throws UsageException {
+    /** Returns the selection, by default of any device of the backend. */
+    public DeviceSelection selection() throws ConfigException {
         if (names.size() > 1 || names.contains(ALL)) {
-            throw new UsageException(
+            throw new ConfigException(
                     "this command takes one device, not --device " + String.join(",", names));
         }
         return selection(names.isEmpty() ? "" : names.getFirst());
@@ -55,11 +50,7 @@ public final class DeviceOption {
         return new DeviceSelection(Optional.ofNullable(backend), name);
     }
 
-    /**
-     * Returns a selection of one device for each selected device, by default of the first.
-     *
-     * @throws CommandFailedException if all were selected, and there is none
-     */
+    /** Returns a selection of one device for each selected device, by default of the first. */
     public List<DeviceSelection> selections() throws CommandFailedException {
         List<DeviceSelection> selections = new ArrayList<>();
         for (String name : names.isEmpty() ? List.of("") : names) {
@@ -72,13 +63,21 @@ public final class DeviceOption {
         return selections;
     }
 
-    /** Returns the selected device, as {@link DeviceSelection#one} does. */
-    public Device device() throws CommandFailedException, UsageException {
-        return selection().one();
+    /** Finder of a device. */
+    @FunctionalInterface
+    public interface Finder<D> {
+        D in(DeviceSelection selection) throws CommandFailedException, ConfigException;
     }
 
-    /** Returns the selected device, as {@link DeviceSelection#oneOfOpenCl} does. */
-    public OpenClDevice openClDevice() throws CommandFailedException, UsageException {
-        return selection().oneOfOpenCl();
+    /** Returns the device that is found; empty if none is selected and this machine has none. */
+    public <D> Optional<D> ifAny(Finder<D> finder) throws CommandFailedException, ConfigException {
+        try {
+            return Optional.of(finder.in(selection()));
+        } catch (CommandFailedException e) {
+            if (isGiven()) {
+                throw e;
+            }
+            return Optional.empty();
+        }
     }
 }

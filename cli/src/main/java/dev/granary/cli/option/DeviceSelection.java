@@ -1,6 +1,7 @@
 package dev.granary.cli.option;
 
 import dev.granary.cache.Backend;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.gpu.Device;
 import dev.granary.gpu.opencl.OpenClDevice;
 
@@ -8,10 +9,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.function.Predicate;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /**
  * A selection of devices of this machine.
@@ -29,38 +29,28 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     /**
      * Returns the selected device, by default the first one.
      *
-     * @throws CommandFailedException if there is no device
-     * @throws UsageException if no device matches, or several of different targets do
+     * @throws ConfigException if no device matches, or several of different targets do
      */
-    public Device one() throws CommandFailedException, UsageException {
+    public Device one() throws CommandFailedException, ConfigException {
         List<HostDevices> present = present();
         List<Device> matches = firstMatches(present);
         if (!device.isEmpty() && matches.stream().map(Device::target).distinct().count() > 1) {
-            throw new UsageException("several device names contain '" + device
+            throw new ConfigException("several device names contain '" + device
                     + "'; give a longer part or the number, and --backend if needed: "
                     + lines(present));
         }
         return matches.getFirst();
     }
 
-    /**
-     * Returns the selected devices, by default all of the backend, or of all backends.
-     *
-     * @throws CommandFailedException if there is no device
-     * @throws UsageException if none is selected
-     */
-    public List<Device> all() throws CommandFailedException, UsageException {
+    /** Returns the selected devices, by default all of the backend, or of all backends. */
+    public List<Device> all() throws CommandFailedException, ConfigException {
         List<HostDevices> present = present();
         return device.isEmpty()
                 ? present.stream().flatMap(found -> found.devices().stream()).toList()
                 : firstMatches(present);
     }
 
-    /**
-     * Returns a selection of one device for each device of the backend, or of all backends.
-     *
-     * @throws CommandFailedException if there is no device
-     */
+    /** Returns a selection of one device for each device of the backend, or of all backends. */
     List<DeviceSelection> each() throws CommandFailedException {
         return present().stream()
                 .flatMap(found -> IntStream.range(0, found.devices().size())
@@ -69,20 +59,16 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
                 .toList();
     }
 
-    /**
-     * Returns the selected device of OpenCL.
-     *
-     * @throws UsageException if another backend is selected
-     */
-    public OpenClDevice oneOfOpenCl() throws CommandFailedException, UsageException {
+    /** Returns the selected device of OpenCL. */
+    public OpenClDevice oneOfOpenCl() throws CommandFailedException, ConfigException {
         if (!backend.orElse(Backend.OPENCL).equals(Backend.OPENCL)) {
-            throw new UsageException("this command supports devices of OpenCL only");
+            throw new ConfigException("this command supports devices of OpenCL only");
         }
         return (OpenClDevice) new DeviceSelection(Optional.of(Backend.OPENCL), device).one();
     }
 
     /** Returns the matches in the first backend that has some. */
-    private List<Device> firstMatches(List<HostDevices> present) throws UsageException {
+    private List<Device> firstMatches(List<HostDevices> present) throws ConfigException {
         for (HostDevices found : present) {
             List<Device> matches = matches(found.devices());
             if (!matches.isEmpty()) {
@@ -92,7 +78,7 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
                 break; // numbers are those of one backend
             }
         }
-        throw new UsageException((isNumber()
+        throw new ConfigException((isNumber()
                         ? "there is no device " + device
                         : "no device name contains '" + device + "'")
                 + "; the devices are: " + lines(present));
@@ -108,14 +94,9 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
             return number < devices.size() ? List.of(devices.get(number)) : List.of();
         }
         String wanted = device.toLowerCase(Locale.ROOT);
-        // a whole name goes before a part of another one
-        return Stream.<Predicate<String>>of(wanted::equals, text -> text.contains(wanted))
-                .map(isWanted -> devices.stream()
-                        .filter(each -> isWanted.test(each.toString().toLowerCase(Locale.ROOT)))
-                        .toList())
-                .filter(matches -> !matches.isEmpty())
-                .findFirst()
-                .orElse(List.of());
+        return devices.stream()
+                .filter(each -> each.toString().toLowerCase(Locale.ROOT).contains(wanted))
+                .toList();
     }
 
     /** Returns the backends that have devices. */
@@ -149,7 +130,10 @@ public record DeviceSelection(Optional<Backend> backend, String device) {
     }
 
     private static String lines(List<HostDevices> present) {
-        return String.join(
-                ", ", present.stream().flatMap(found -> found.lines().stream()).toList());
+        return present.stream()
+                .flatMap(found -> IntStream.range(0, found.devices().size())
+                        .mapToObj(number -> found.backend().path() + " " + number + " "
+                                + found.devices().get(number)))
+                .collect(Collectors.joining(", "));
     }
 }

@@ -10,12 +10,10 @@ import dev.granary.gpu.opencl.OpenClDevice;
 
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 
 /**
  * The devices of this machine through one backend.
  *
- * @param backend the backend
  * @param devices the devices in the order of the loader; the position of each is its number
  * @param missing the reason why the backend cannot be used, with the packages to install; empty if
  *     it can, even without a device
@@ -28,7 +26,8 @@ public record HostDevices(Backend backend, List<Device> devices, Optional<String
     public static HostDevices of(Backend backend) {
         return backend.equals(Backend.OPENCL)
                 ? switch (OpenCl.probe()) {
-                    case OpenCl.Probe.Found(List<OpenClDevice> found) -> found(backend, found);
+                    case OpenCl.Probe.Found(List<OpenClDevice> found) ->
+                        new HostDevices(backend, List.copyOf(found), Optional.empty());
                     case OpenCl.Probe.Missing(String cause) -> missing(backend, cause);
                 }
                 : switch (LevelZero.probe()) {
@@ -38,28 +37,18 @@ public record HostDevices(Backend backend, List<Device> devices, Optional<String
                                 : of(Backend.OPENCL).devices().stream()
                                         .map(Device::target)
                                         .toList();
-                        yield found(
+                        yield new HostDevices(
                                 backend,
                                 found.stream()
-                                        .map(device -> device.reading(openCl))
-                                        .toList());
+                                        .<Device>map(device -> device.reading(openCl))
+                                        .toList(),
+                                Optional.empty());
                     }
                     case LevelZero.Probe.Missing(String cause) -> missing(backend, cause);
                 };
     }
 
-    private static HostDevices found(Backend backend, List<? extends Device> devices) {
-        return new HostDevices(backend, List.copyOf(devices), Optional.empty());
-    }
-
     private static HostDevices missing(Backend backend, String cause) {
         return new HostDevices(backend, List.of(), Optional.of(cause));
-    }
-
-    /** Returns a line for each device, such as {@code level-zero 0 Intel(R) Graphics (...)}. */
-    public List<String> lines() {
-        return IntStream.range(0, devices.size())
-                .mapToObj(number -> backend.path() + " " + number + " " + devices.get(number))
-                .toList();
     }
 }

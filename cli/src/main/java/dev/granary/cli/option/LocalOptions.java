@@ -8,9 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Option;
 
-/**
- * The options of the local directory. Each overrides the environment and the configuration file.
- */
+/** The options of the local directory, which override the environment and the file. */
 public final class LocalOptions {
     @Option(
             names = "--dir",

@@ -2,6 +2,7 @@ package dev.granary.cli.option;
 
 import dev.granary.cli.output.Report;
 
+import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -10,6 +11,7 @@ import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 
 /** Base of the commands that print either text or one JSON object. */
+@Command(mixinStandardHelpOptions = true)
 public abstract class OutputCommand implements Callable<Integer> {
     @Option(names = "--json", description = "print one JSON object")
     private boolean json;

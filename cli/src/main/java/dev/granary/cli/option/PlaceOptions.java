@@ -1,7 +1,7 @@
 package dev.granary.cli.option;
 
+import dev.granary.cli.place.DirectoryPlace;
 import dev.granary.cli.place.Place;
-import dev.granary.cli.place.Places;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;
+
+import java.util.Optional;
 
 /** The place on which a command works: by default the local directory. */
 public final class PlaceOptions {
@@ -27,38 +29,41 @@ public final class PlaceOptions {
     @Mixin
     private BucketOptions buckets = new BucketOptions();
 
-    /**
-     * Returns true if the place is a bucket.
-     *
-     * @throws UsageException if an option has no effect on the place
-     */
-    public boolean isBucket() throws ConfigException, UsageException {
-        boolean isBucket = place != null && Places.isBucket(place);
-        if (!isBucket && buckets.isGiven()) {
-            throw new UsageException("--endpoint and --client have no effect on a directory; name a"
-                    + " bucket, such as s3://kernels/team");
-        }
+    /** Opens the place to read from it. A directory may be that of another user. */
+    public Place open() throws ConfigException, LocalDirectoryException {
         if (place != null && local.isGiven()) {
-            throw new UsageException(
+            throw new ConfigException(
                     "--dir and --capacity have no effect beside a place; give one of them");
         }
-        return isBucket;
+        GranaryConfigBuilder settings = buckets.builder(place == null ? "" : place);
+        return place == null ? Place.local(local.builder().build()) : Place.source(place, settings);
     }
 
-    /** Returns the configuration, with the place as its local directory if it is a directory. */
-    public GranaryConfig config() throws ConfigException, UsageException {
-        GranaryConfigBuilder builder = local.builder();
-        return (place == null || isBucket() ? builder : builder.directory(place)).build();
-    }
-
-    /** Opens the place to read from it. A directory may be that of another user. */
-    public Place open() throws ConfigException, LocalDirectoryException, UsageException {
-        boolean isBucket = isBucket();
-        if (place == null) {
-            return Places.local(config());
+    /** Opens the place to remove entries; {@code advice} is the message for a bucket. */
+    public DirectoryPlace openToRemove(String advice)
+            throws ConfigException, LocalDirectoryException {
+        Place opened = open();
+        if (opened instanceof DirectoryPlace directory) {
+            if (place != null && Place.isLayer(place)) {
+                Place.writableLayer(place, buckets.builder(place));
+            }
+            return directory;
         }
-        return isBucket
-                ? Places.layer(place, buckets.builder())
-                : Places.source(place, buckets.builder());
+        opened.close();
+        throw new ConfigException(advice);
+    }
+
+    /**
+     * Returns the configuration of the place; empty if it is a bucket or a shared directory, which
+     * have neither a capacity nor counters.
+     */
+    public Optional<GranaryConfig> config() throws ConfigException {
+        GranaryConfigBuilder builder = local.builder();
+        if (place == null) {
+            return Optional.of(builder.build());
+        }
+        return Place.isLayer(place)
+                ? Optional.empty()
+                : Optional.of(builder.directory(place).build());
     }
 }

@@ -9,12 +9,8 @@ import picocli.CommandLine.Option;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.function.Predicate;
 
-/**
- * The options that select entries: those that match all given options, or all entries if none is
- * given.
- */
+/** The options that select entries, by default all; all given ones apply. */
 public final class SelectionOptions {
     @Option(
             names = "--target",
@@ -44,16 +40,13 @@ public final class SelectionOptions {
 
     /** Returns the selected ones of {@code entries}, in their order. */
     public List<EntryCatalog.Listed> from(List<EntryCatalog.Listed> entries) {
-        return entries.stream().filter(predicate()).toList();
-    }
-
-    /** Returns the predicate that is true for entries that are selected now. */
-    public Predicate<EntryCatalog.Listed> predicate() {
         long latest = olderThan == null
                 ? Long.MAX_VALUE
                 : Instant.now().minus(olderThan).toEpochMilli();
-        return entry -> (target == null || entry.namespace().startsWith(target))
-                && (id == null || entry.hash().hex().startsWith(id))
-                && entry.lastUsedMillis() <= latest;
+        return entries.stream()
+                .filter(entry -> target == null || entry.namespace().startsWith(target))
+                .filter(entry -> id == null || entry.hash().hex().startsWith(id))
+                .filter(entry -> entry.lastUsedMillis() <= latest)
+                .toList();
     }
 }

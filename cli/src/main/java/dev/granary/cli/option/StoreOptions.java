@@ -9,10 +9,7 @@ import picocli.CommandLine.Option;
 
 import java.util.List;
 
-/**
- * The options of all stores, buckets included. Each overrides the environment and the configuration
- * file.
- */
+/** The options of all stores, which override the environment and the file. */
 public final class StoreOptions {
     @Option(
             names = "--bucket",

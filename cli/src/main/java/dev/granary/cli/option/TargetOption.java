@@ -2,14 +2,16 @@ package dev.granary.cli.option;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.gpu.Device;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
 
 import picocli.CommandLine.Option;
 
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 
 /** The option that selects targets. Without it, they are those of this machine's devices. */
 public final class TargetOption {
@@ -33,10 +35,10 @@ public final class TargetOption {
      * programs if one builds from them.
      */
     public List<String> namespaces(DeviceSelection devices)
-            throws CommandFailedException, UsageException {
+            throws CommandFailedException, ConfigException {
         for (String target : targets) {
             if (!NAMESPACE.matcher(target).matches()) {
-                throw new UsageException(
+                throw new ConfigException(
                         "--target must be such as opencl/intel-gpu-1.2, with the name that granary"
                                 + " doctor shows, not "
                                 + target);
@@ -46,24 +48,17 @@ public final class TargetOption {
             return targets;
         }
         try {
-            return devices.all().stream()
-                    .flatMap(device -> Stream.of(
-                                    List.of(device.target()),
-                                    device.readableTargets(),
-                                    intermediate(device))
-                            .flatMap(List::stream))
-                    .map(Target::path)
-                    .distinct()
-                    .toList();
+            Set<Target> found = new LinkedHashSet<>();
+            for (Device device : devices.all()) {
+                found.add(device.target());
+                found.addAll(device.readableTargets());
+                if (device.target().backend().equals(Backend.LEVEL_ZERO)) {
+                    found.add(IntermediateDescriptor.TARGET);
+                }
+            }
+            return found.stream().map(Target::path).toList();
         } catch (CommandFailedException e) {
             throw new CommandFailedException(e.getMessage() + "; or select a target with --target");
         }
-    }
-
-    /** Returns the target of intermediate programs if a device builds from them. */
-    private static List<Target> intermediate(Device device) {
-        return device.target().backend().equals(Backend.LEVEL_ZERO)
-                ? List.of(IntermediateDescriptor.TARGET)
-                : List.of();
     }
 }

@@ -82,11 +82,7 @@ public final class BuildLog {
         current.lines().addAll(includes);
     }
 
-    /**
-     * Returns the user's file and line for those of the compiler.
-     *
-     * @param place the line, and any text after it
-     */
+    /** Returns the user's file and line for those of the compiler, with what follows. */
     private static String location(String file, String place, KernelSources sources) {
         Optional<Path> header = sources.header(file);
         Matcher number = LINE.matcher(place);
@@ -99,10 +95,7 @@ public final class BuildLog {
                 + place.substring(number.end());
     }
 
-    /**
-     * Returns the lines to show. In an excerpt errors come first, and the last line counts the
-     * omitted lines.
-     */
+    /** Returns the lines to show: in an excerpt errors come first, and a count is last. */
     public List<String> lines(Extent extent) {
         List<String> all =
                 blocks.stream().flatMap(block -> block.lines().stream()).toList();

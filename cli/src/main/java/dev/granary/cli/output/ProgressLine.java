@@ -1,24 +1,15 @@
 package dev.granary.cli.output;
 
-import dev.granary.coordinator.Granary;
-
-import org.jspecify.annotations.Nullable;
-
+import java.io.Console;
 import java.io.PrintWriter;
-import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 
 /**
  * Progress indicator on one line of a terminal, which is rewritten in place. It prints nothing if
  * the output is not a terminal. Thread-safe.
- *
- * <p>With {@link #watching} it also shows the bucket from which no bytes have arrived for a while.
  */
 public final class ProgressLine implements AutoCloseable {
     private static final long UPDATE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-    private static final long POLL_MILLIS = 500;
 
     private final PrintWriter err;
     private final String work;
@@ -26,13 +17,10 @@ public final class ProgressLine implements AutoCloseable {
     private final boolean isShown;
     private int printedLength; // guarded by this
     private long printedNanos; // guarded by this
-    private String progress = ""; // guarded by this
-    private boolean isShowingWait; // guarded by this
     private boolean isClosed; // guarded by this
-    private @Nullable Thread watcher; // guarded by this
 
     public ProgressLine(PrintWriter err, String work, int total) {
-        this(err, work, total, Terminal.isTerminal());
+        this(err, work, total, isTerminal());
     }
 
     ProgressLine(PrintWriter err, String work, int total, boolean isShown) {
@@ -42,49 +30,11 @@ public final class ProgressLine implements AutoCloseable {
         this.isShown = isShown;
     }
 
-    /** Starts to show the bucket that is waited for whenever one is silent. */
-    public ProgressLine watching(SilenceMonitor waits) {
-        return watching(waits::longest);
-    }
-
-    /** Starts to show the layer that is waited for whenever one is silent. */
-    public ProgressLine watching(Granary granary) {
-        return watching(() -> SilenceMonitor.longest(granary.statistics().layers().stream()
-                .map(layer -> Map.entry(layer.name(), layer.quiet()))));
-    }
-
-    /** Starts to show the wait that {@code waits} returns in words, whenever there is one. */
-    public synchronized ProgressLine watching(Supplier<Optional<String>> waits) {
-        if (isShown && watcher == null) {
-            watcher =
-                    Thread.ofPlatform().daemon().name("granary-progress").start(() -> watch(waits));
-        }
-        return this;
-    }
-
-    private void watch(Supplier<Optional<String>> waits) {
-        try {
-            while (poll(waits.get())) {
-                Thread.sleep(POLL_MILLIS);
-            }
-        } catch (InterruptedException e) {
-            // closed
-        }
-    }
-
-    /** Shows the wait, or the progress again when the wait is over. Returns false if closed. */
-    synchronized boolean poll(Optional<String> wait) {
-        if (isClosed) {
-            return false;
-        }
-        if (wait.isPresent()) {
-            write(work + ": " + wait.get());
-            isShowingWait = true;
-        } else if (isShowingWait) {
-            write(progress);
-            isShowingWait = false;
-        }
-        return true;
+    /** Returns true if the output of this process is shown on a terminal. */
+    @SuppressWarnings("SystemConsoleNull") // null if the chosen console provider has none
+    public static boolean isTerminal() {
+        Console console = System.console();
+        return console != null && console.isTerminal();
     }
 
     /** Shows that work on item number {@code done}, counted from 0, begins. */
@@ -93,19 +43,11 @@ public final class ProgressLine implements AutoCloseable {
     }
 
     private synchronized void show(String line) {
-        progress = line;
-        if (!isShowingWait) {
-            write(line);
-        }
-        printedNanos = System.nanoTime();
-    }
-
-    /** Writes the line. Called with the lock held. */
-    private void write(String line) {
         if (isShown && !isClosed) {
             err.print("\r" + line + " ".repeat(Math.max(0, printedLength - line.length())));
             err.flush();
             printedLength = line.length();
+            printedNanos = System.nanoTime();
         }
     }
 
@@ -124,19 +66,16 @@ public final class ProgressLine implements AutoCloseable {
     }
 
     private synchronized boolean isDue() {
-        return isShown && (progress.isEmpty() || System.nanoTime() - printedNanos > UPDATE_NANOS);
+        return printedLength == 0 || System.nanoTime() - printedNanos > UPDATE_NANOS;
     }
 
     /** Removes the line. */
     @Override
     public synchronized void close() {
-        if (isShown && printedLength > 0 && !isClosed) {
+        if (printedLength > 0 && !isClosed) {
             err.print("\r" + " ".repeat(printedLength) + "\r");
             err.flush();
         }
         isClosed = true;
-        if (watcher != null) {
-            watcher.interrupt();
-        }
     }
 }

@@ -66,6 +66,11 @@ public final class Report {
         return text(label, value instanceof Sha256 hash ? hash.hex() : value);
     }
 
+    /** Adds a value, which the text shows in other words. */
+    public Report field(String label, Object value, String text) {
+        return data(label, value).text(label, text);
+    }
+
     /** Adds a value to the text only, as {@link #field} does. */
     public Report text(String label, Object value) {
         if (isText()) {

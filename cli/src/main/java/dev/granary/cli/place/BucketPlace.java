@@ -25,7 +25,7 @@ import java.util.stream.Collectors;
  * server is not known to support conditional writes, or if an entry is too large for a pack or the
  * outcome of a tuning.
  */
-final class BucketPlace extends Place {
+public final class BucketPlace extends Place {
     private static final int WRITERS = 16;
 
     private final BucketTier tier;
@@ -38,8 +38,6 @@ final class BucketPlace extends Place {
         super(name, tier);
         this.tier = tier;
         this.bulk = tier.packed();
-        waits().watch(name, tier.traffic()::quiet);
-        waits().watch(name, bulk.traffic()::quiet);
     }
 
     @Override

@@ -18,23 +18,30 @@ import java.util.concurrent.Future;
 import java.util.function.Consumer;
 
 /** Directory of entries, in the form of a local directory, or shared by machines. */
-final class DirectoryPlace extends Place {
+public final class DirectoryPlace extends Place {
     /** The number of entries that are read, and perhaps stored in a bucket, at once. */
     private static final int READERS = 16;
 
+    private final Path directory;
     private final EntryFiles files;
 
-    DirectoryPlace(Path directory) {
-        this(directory.toString(), EntryFiles.in(directory));
-    }
-
-    DirectoryPlace(String name, EntryFiles files) {
+    DirectoryPlace(String name, Path directory, EntryFiles files) {
         super(name, files);
+        this.directory = directory;
         this.files = files;
     }
 
-    boolean exists() {
-        return files.exists();
+    /** Creates the place of a directory that is private to this user. */
+    DirectoryPlace(Path directory) {
+        this(directory.toString(), directory, EntryFiles.in(directory));
+    }
+
+    public Path directory() {
+        return directory;
+    }
+
+    public EntryFiles files() {
+        return files;
     }
 
     @Override

@@ -13,6 +13,7 @@ import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.s3.pack.warm.BulkEntryReader;
 import dev.granary.s3.pack.warm.BulkReadPlan;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
@@ -22,7 +23,6 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 import java.util.regex.Pattern;
 
 /**
@@ -35,7 +35,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
             Pattern.compile("\\b([0-9a-f]{" + Units.SHORT_ID + "})[0-9a-f]{48}\\b");
 
     private final BiConsumer<Entry, Consumer<StoreResult>> store;
-    private final Predicate<EntryCatalog.Listed> repair;
+    private final Repair repair;
     private final Consumer<EntryCopier> progress;
     private final Semaphore stores;
     private final LongAdder copied = new LongAdder();
@@ -48,17 +48,22 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     private final LongAdder removed = new LongAdder();
     private final Map<String, Long> failures = new ConcurrentSkipListMap<>(); // by cause
 
+    /** Removal of a damaged entry. */
+    @FunctionalInterface
+    public interface Repair {
+        boolean remove(EntryCatalog.Listed entry) throws IOException;
+    }
+
     /**
      * Creates a copier.
      *
      * @param store stores an entry and calls its argument with the result, perhaps later
-     * @param repair removes a damaged entry; returns true if it did
      * @param threads the number of stores at once
      * @param progress receives this copier whenever its counters change
      */
     EntryCopier(
             BiConsumer<Entry, Consumer<StoreResult>> store,
-            Predicate<EntryCatalog.Listed> repair,
+            Repair repair,
             int threads,
             Consumer<EntryCopier> progress) {
         this.store = store;
@@ -70,8 +75,6 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
     /**
      * Creates a copier into a place, which refuses a binary whose container shows that it is not
      * for the target of its entry.
-     *
-     * @param progress receives the copier whenever its counters change
      */
     public static EntryCopier into(Place to, Consumer<EntryCopier> progress) {
         return new EntryCopier(
@@ -89,14 +92,8 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                 progress);
     }
 
-    /**
-     * Creates a copier that stores nothing, and counts the entries that are intact as present.
-     *
-     * @param repair removes a damaged entry; returns true if it did
-     * @param progress receives the copier whenever its counters change
-     */
-    public static EntryCopier ofNone(
-            Predicate<EntryCatalog.Listed> repair, Consumer<EntryCopier> progress) {
+    /** Creates a copier that stores nothing, and counts the entries that are intact as present. */
+    public static EntryCopier ofNone(Repair repair, Consumer<EntryCopier> progress) {
         return new EntryCopier(
                 (_, whenDone) -> whenDone.accept(StoreResult.DUPLICATE),
                 repair,
@@ -104,12 +101,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                 progress);
     }
 
-    /**
-     * Copies the entries of a place that another lacks.
-     *
-     * @param entries the entries of {@code from}
-     * @throws InterruptedException if the current thread is interrupted
-     */
+    /** Copies the entries of a place that another lacks. */
     public void copy(List<EntryCatalog.Listed> entries, Place from, Place to)
             throws InterruptedException {
         List<EntryCatalog.Listed> missing =
@@ -129,7 +121,7 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                 case LoadResult.Damaged(DamageKind damage, String detail) -> {
                     if (Place.isOtherVersion(damage)) {
                         otherVersion.increment();
-                    } else if (repair.test(listed)) {
+                    } else if (repair.remove(listed)) {
                         removed.increment();
                     } else {
                         skip(listed, Place.name(damage) + ": " + detail);
@@ -137,6 +129,8 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
                 }
                 case LoadResult.Unavailable lost -> skip(listed, lost.cause());
             }
+        } catch (IOException e) {
+            skip(listed, "it is damaged, and cannot be removed: " + e);
         }
     }
 
@@ -185,7 +179,6 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         progress.accept(this);
     }
 
-    /** Counts the entries of packs that cannot be read. */
     void skipLost(BulkReadPlan plan) {
         plan.lost()
                 .forEach(pack -> skipped(
@@ -198,7 +191,6 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         progress.accept(this);
     }
 
-    /** Returns the number of entries that were copied. */
     public long copied() {
         return copied.sum();
     }
@@ -223,12 +215,10 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         return otherVersion.sum();
     }
 
-    /** Returns the number of damaged entries that were removed. */
     public long removed() {
         return removed.sum();
     }
 
-    /** Returns the number of bytes received from a bucket. */
     public long receivedBytes() {
         return receivedBytes.sum();
     }
@@ -256,7 +246,6 @@ public final class EntryCopier implements BulkEntryReader.Receiver {
         return copied() + present() + otherVersions() + failed() + removed();
     }
 
-    /** Returns the number of entries that could not be copied. */
     public long failed() {
         return failed.sum();
     }

@@ -1,6 +1,4 @@
-/**
- * Places of entries that a command line names: directories and buckets; and copies between them.
- */
+/** Place of entries that a command line names: directories and buckets; and copies between them. */
 @NullMarked
 package dev.granary.cli.place;
 

@@ -48,7 +48,6 @@ final class IncludeCollector {
     /**
      * A directory that is searched for included files, or a file in it.
      *
-     * @param path its path on this machine
      * @param place its path in the compiler's tree, relative to the source; the same on every
      *     machine
      */
@@ -67,12 +66,7 @@ final class IncludeCollector {
     /** A text whose includes are still to be collected, and the directory of its file. */
     private record PendingFile(Location directory, String text) {}
 
-    /**
-     * Creates a collector for a kernel, whose own directory and include directories it searches.
-     *
-     * @param builder receives the files and directories
-     * @throws IOException if an include directory is missing; with a message for the user
-     */
+    /** Creates a collector that searches the own and the include directories of a kernel. */
     IncludeCollector(KernelSpec kernel, SourceFileReader reader, KernelDescriptor.Builder builder)
             throws IOException {
         this.reader = reader;
@@ -106,13 +100,7 @@ final class IncludeCollector {
                         : Path.of("include-" + roots.size() + DEEP))); // deep enough for "../"
     }
 
-    /**
-     * Collects the files that the sources include, transitively.
-     *
-     * @return the collected files by their paths in the tree that the compiler gets
-     * @throws IOException if a file cannot be read, or there are too many; with a message for the
-     *     user
-     */
+    /** Collects the files that the sources include, by their paths in the compiler's tree. */
     Map<String, Path> collect(List<String> texts) throws IOException {
         texts.forEach(text -> toScan.add(new PendingFile(roots.getFirst(), text)));
         scan();

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Target;
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.cli.manifest.RecordedInputs;
+import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.BinaryContainer;
@@ -41,12 +41,7 @@ public final class KernelSourceResolver {
         this.includes = new IncludeCollector(kernel, files, builder);
     }
 
-    /**
-     * Returns the descriptor of {@code kernel} for {@code target}.
-     *
-     * @throws IOException if a file cannot be read, or there are too many; with a message for the
-     *     user
-     */
+    /** Returns the descriptor; the message of an {@code IOException} is for the user. */
     public static KernelDescriptor descriptor(KernelSpec kernel, Target target) throws IOException {
         return resolve(kernel, target).descriptor();
     }
@@ -57,8 +52,6 @@ public final class KernelSourceResolver {
     /**
      * Returns the descriptor like {@link #descriptor}, with its files: build logs show them in
      * place of the compiler's copies.
-     *
-     * @throws IOException as {@link #descriptor}
      */
     public static Resolved resolve(KernelSpec kernel, Target target) throws IOException {
         KernelSourceResolver resolver = new KernelSourceResolver(kernel, target);
@@ -70,8 +63,6 @@ public final class KernelSourceResolver {
     /**
      * Returns the descriptor of a recorded kernel for the target and the environment of its
      * recording. If its files are those of the recording, it has the recorded id.
-     *
-     * @throws IOException as {@link #descriptor}
      */
     public static KernelDescriptor descriptor(KernelSpec kernel, RecordedId id) throws IOException {
         KernelSourceResolver resolver = new KernelSourceResolver(kernel, id.target());
@@ -177,10 +168,7 @@ public final class KernelSourceResolver {
         }
     }
 
-    /**
-     * Checks that the descriptor has the environment of the recording. Another environment has
-     * other ids: programs would not find the entries.
-     */
+    /** Checks the environment of a recording: with another one programs have other ids. */
     private void checkEnvironment(KernelDescriptor descriptor) throws IOException {
         List<RecordedId> ids = kernel.recorded().map(RecordedInputs::ids).orElse(List.of()).stream()
                 .filter(id -> id.target().equals(descriptor.target()))

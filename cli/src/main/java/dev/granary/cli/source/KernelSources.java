@@ -16,10 +16,7 @@ import java.util.regex.Pattern;
  * @param headers the included files, by their paths in the tree that the compiler gets
  */
 public record KernelSources(NavigableMap<Integer, Path> sources, Map<String, Path> headers) {
-    /**
-     * The header tree of an engine: a temporary directory, with the source at
-     * {@link #SOURCE_PLACE}.
-     */
+    /** The header tree of an engine, with the source at {@link #SOURCE_PLACE}. */
     private static final Pattern IN_TREE = Pattern.compile(".*/granary-headers-[^/]+/(?<rest>.+)");
 
     private static final Path SOURCE_PLACE = Path.of("i/i/i/i/i/i/i/i");
@@ -41,10 +38,7 @@ public record KernelSources(NavigableMap<Integer, Path> sources, Map<String, Pat
         return source == null ? sources.firstEntry() : source;
     }
 
-    /**
-     * Returns the user's file for the name of a header in a compiler's log; empty if it is not one
-     * of these.
-     */
+    /** Returns the user's file for the name of a header in a compiler's log, if it is one. */
     public Optional<Path> header(String loggedName) {
         Matcher inTree = IN_TREE.matcher(loggedName);
         if (!inTree.matches()) {

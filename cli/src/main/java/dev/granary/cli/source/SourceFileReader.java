@@ -16,21 +16,12 @@ final class SourceFileReader {
 
     private long bytes;
 
-    /**
-     * Returns the text of a header.
-     *
-     * @throws IOException as {@link #content}
-     */
+    /** Returns the text of a header. */
     String text(Path header) throws IOException {
         return new String(content(header, ": restore this header"), UTF_8);
     }
 
-    /**
-     * Returns the content of a source.
-     *
-     * @throws IOException if it is no readable file, or all files together are too large; with a
-     *     message for the user
-     */
+    /** Returns the content; the message of an {@code IOException} is for the user. */
     byte[] content(Path source) throws IOException {
         return content(source, ": correct source in the manifest");
     }

@@ -15,7 +15,7 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.option.DeviceSelection;
-import dev.granary.cli.option.UsageException;
+import dev.granary.coordinator.config.ConfigException;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.SampleBinaries;
@@ -234,8 +234,8 @@ class CompilerProcessesTest {
     @Test
     @DisplayName("A device that does not exist is reported before anything is compiled")
     void noDevice() {
-        UsageException failure = assertThrows(
-                UsageException.class,
+        ConfigException failure = assertThrows(
+                ConfigException.class,
                 () -> new CompilerProcesses(
                         new DeviceSelection(Optional.of(Backend.OPENCL), "abacus"),
                         List.of(),

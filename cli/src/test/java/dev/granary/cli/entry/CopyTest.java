@@ -33,6 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -74,10 +75,12 @@ class CopyTest {
     }
 
     private Cli copy(String source, String destination, String... options) {
-        return Cli.run(Stream.concat(
-                        Stream.of("copy", "--endpoint", fleet.endpoint(), source, destination),
-                        Stream.of(options))
-                .toArray(String[]::new));
+        List<String> all = new ArrayList<>(List.of("copy", source, destination));
+        if (source.startsWith("s3:") || destination.startsWith("s3:")) {
+            all.addAll(List.of("--endpoint", fleet.endpoint()));
+        }
+        all.addAll(List.of(options));
+        return Cli.run(all.toArray(String[]::new));
     }
 
     private JsonObject json(int status, String source, String destination) {

@@ -281,7 +281,7 @@ class ManifestExpansionTest {
     }
 
     @Test
-    @DisplayName("A manifest that includes itself, or is included twice, is an error with the way")
+    @DisplayName("A manifest that includes itself, or is included twice, is an error that names it")
     void circles() throws Exception {
         Files.createDirectories(directory.resolve("d"));
         Path a = directory.resolve("d/a.toml");
@@ -291,20 +291,18 @@ class ManifestExpansionTest {
         Files.writeString(file, "include-manifests = ['d/a.toml']");
         String circle = error("include-manifests = ['d/a.toml']");
         assertEquals(
-                b + ":1:1: a manifest includes itself: " + file + " -> " + a + " -> " + b + " -> "
-                        + file + ".",
+                b + ":1:1: the manifest " + file + " is included twice, or includes itself.",
                 circle);
         assertError(
                 "include-manifests = ['./kernels.toml']",
                 ":1:1",
-                "a manifest includes itself: " + file + " -> " + file);
+                "the manifest " + file + " is included twice, or includes itself");
         Files.writeString(b, "[[kernel]]\nname='b'\nsource='b.cl'\n");
         Files.createSymbolicLink(directory.resolve("link.toml"), b);
         assertError(
                 "include-manifests = ['d/a.toml', 'link.toml']",
                 ":1:1",
-                "a manifest is included twice: " + file + " -> " + directory.resolve("link.toml")
-                        + ", and " + file + " -> " + a + " -> ");
+                "the manifest " + directory.resolve("link.toml") + " is included twice");
     }
 
     @Test
@@ -379,7 +377,7 @@ class ManifestExpansionTest {
     }
 
     @Test
-    @DisplayName("A short manifest does not make a million kernels or options, nor read everything")
+    @DisplayName("A short manifest does not make a million kernels, nor read everything")
     void limits() throws Exception {
         String ten = IntStream.range(0, 10)
                 .mapToObj(Integer::toString)
@@ -393,31 +391,6 @@ class ManifestExpansionTest {
                 .mapToObj(i -> "M" + i + " = [1, 2]")
                 .collect(Collectors.joining(", "));
         assertError(kernel("source = 'a'\ndefine = { " + axes + " }"), ":1:1", "2147483647 of");
-        String macros = IntStream.range(0, 101)
-                .mapToObj(i -> "M" + i + " = 1")
-                .collect(Collectors.joining(", "));
-        assertError(
-                kernel("source = 'a'\ndefine = { " + macros + " }"), ":4:", "more than 100 macros");
-        String long200 = "['" + "x".repeat(200) + "', 'y']";
-        String lists = IntStream.range(0, 5)
-                .mapToObj(i -> "M" + i + " = " + long200)
-                .collect(Collectors.joining(", "));
-        assertError(
-                kernel("source = 'a'\ndefine = { " + lists + " }"),
-                ":1:1",
-                "make names of more than 1000 characters");
-        assertError(
-                kernel("source = 'a'\noptions = '" + "-w ".repeat(1_000) + "'\ndefine = { A = "
-                        + ten + ", B = " + ten + ", C = " + ten + " }"),
-                ":1:1",
-                "more than 1000000 options");
-        assertError(
-                "[defaults]\noptions = '" + "-w ".repeat(100_000) + "'\n"
-                        + IntStream.range(0, 11)
-                                .mapToObj(i -> "[[kernel]]\nname = '" + i + "'\nsource = 'a'\n")
-                                .collect(Collectors.joining()),
-                ":",
-                "more than 1000000 options");
         for (int i = 0; i < 101; i++) {
             Files.writeString(
                     directory.resolve("m" + i + ".toml"),

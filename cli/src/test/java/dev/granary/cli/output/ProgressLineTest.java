@@ -1,16 +1,12 @@
 package dev.granary.cli.output;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.util.Optional;
-import java.util.concurrent.CountDownLatch;
 
 /** Tests of the progress line of the terminal. */
 class ProgressLineTest {
@@ -28,47 +24,25 @@ class ProgressLineTest {
 
     @Test
     @SuppressWarnings("try") // closed within, to test calls after that
-    @DisplayName("while a bucket is silent the line shows it, and then the progress again")
-    void silence() {
+    @DisplayName("the line shows the item, short work at most every 100 ms, and is removed at the"
+            + " end; without a terminal nothing is shown")
+    void shown() {
         try (ProgressLine progress = progress(true)) {
-            progress.at(0, "first");
+            progress.passing(0, "first");
             assertEquals("warming 1/3 first", line());
-            assertTrue(progress.poll(Optional.of("waiting for s3://b: nothing received for 6 s")));
-            assertEquals("warming: waiting for s3://b: nothing received for 6 s", line());
-            progress.at(1, "second");
-            assertEquals("warming: waiting for s3://b: nothing received for 6 s", line());
-            assertTrue(progress.poll(Optional.empty()));
-            assertEquals("warming 2/3 second", line());
+            progress.passing(1, "too soon");
+            assertEquals("warming 1/3 first", line());
+            progress.at(1, "2nd");
+            assertEquals("warming 2/3 2nd", line());
             progress.close();
             assertEquals("", line());
-            assertFalse(progress.poll(Optional.of("late")), "closed");
+            progress.at(2, "late");
             assertEquals("", line());
         }
-    }
-
-    @Test
-    @DisplayName("a thread polls while the work waits; without a terminal nothing is polled or"
-            + " shown")
-    void polled() throws Exception {
-        // the second poll comes after the first was shown
-        CountDownLatch seen = new CountDownLatch(2);
-        try (ProgressLine progress = progress(true)) {
-            progress.watching(() -> {
-                seen.countDown();
-                return Optional.of("waiting for s3://b: nothing received for 3 s");
-            });
-            seen.await();
-        }
-        assertTrue(
-                shown.toString().contains("warming: waiting for s3://b: nothing received for 3 s"),
-                shown::toString);
         shown.getBuffer().setLength(0);
         try (ProgressLine progress = progress(false)) {
-            progress.watching(() -> {
-                throw new AssertionError("polled");
-            });
             progress.at(0, "first");
-            progress.poll(Optional.of("waiting"));
+            progress.passing("state");
         }
         assertEquals("", shown.toString());
     }

@@ -1,12 +1,16 @@
-package dev.granary.cli.manifest;
+package dev.granary.cli.option;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.manifest.TestKernels;
 import dev.granary.testing.TestSeed;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+
+import picocli.CommandLine.TypeConversionException;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -56,8 +60,9 @@ class ShardTest {
                         .map(ShardTest::partOfFour)
                         .toList());
         assertEquals(List.of(), Shard.WHOLE.of(List.of()));
-        assertThrows(IllegalArgumentException.class, () -> new Shard(0, 4));
-        assertThrows(IllegalArgumentException.class, () -> new Shard(5, 4));
+        for (String wrong : List.of("0/4", "5/4", "1", "1/0", "-1/4", "1/4/4")) {
+            assertThrows(TypeConversionException.class, () -> new Shard.Converter().convert(wrong));
+        }
     }
 
     private static String partOfFour(String name) {
