@@ -279,45 +279,41 @@ class BucketFaultsTest {
     }
 
     @Test
-    @DisplayName(
-            "credentials that expire and are renewed affect only the bucket, and only meanwhile")
+    @DisplayName("credentials that expire affect only the bucket, and the next process, which has"
+            + " renewed ones, uploads what this one left")
     void expired() throws Exception {
-        outage(
-                FaultPlan.always(new Fault.Lost(Fault.EXPIRED)),
-                FaultPlan.always(new Fault.Lost(Fault.EXPIRED_403)));
+        try (Run run = new Run(BucketState.ENTRY, "expired", FaultyBucket.LONG)) {
+            int kernels;
+            // its own uploads pause for half a minute after a refusal: UploadQueueTest
+            try (Granary granary = run.open(run.tier)) {
+                kernels = outage(
+                        run,
+                        granary,
+                        FaultPlan.always(new Fault.Lost(Fault.EXPIRED)),
+                        FaultPlan.always(new Fault.Lost(Fault.EXPIRED_403)));
+            }
+            try (Granary next = run.open(run.bucket.sound())) {
+                assertTrue(next.flush(FaultyBucket.LONG));
+                assertEquals(
+                        List.of((long) kernels, (long) kernels, 0L),
+                        List.of(
+                                next.statistics().count(Counter.UPLOADS_INHERITED),
+                                next.statistics().count(Counter.LAYER_STORED),
+                                next.statistics().count(Counter.UPLOADS_LEFT)));
+            }
+        }
     }
 
     @Test
     @DisplayName("SlowDown answers and resets affect only the bucket, and only meanwhile")
     void storm() throws Exception {
-        outage(
-                FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)),
-                FaultPlan.always(new Fault.Lost(Fault.RESET)));
-    }
-
-    private void outage(FaultPlan first, FaultPlan second) throws Exception {
-        try (Run run = new Run(BucketState.ENTRY, "outage", FaultyBucket.LONG);
+        try (Run run = new Run(BucketState.ENTRY, "storm", FaultyBucket.LONG);
                 Granary granary = run.open(run.tier)) {
-            assertEquals(PrimitiveSource.BUCKET, granary.lookup(run.engine, A).source());
-            int kernels = 0;
-            for (FaultPlan plan : List.of(first, second)) {
-                run.bucket.faulty.plan(plan);
-                for (int i = 0; i < 20; i++) {
-                    assertEquals(
-                            PrimitiveSource.COMPILED,
-                            granary.lookup(run.engine, FakeDescriptor.of("k" + kernels++))
-                                    .source());
-                }
-                assertTrue(granary.flush(FaultyBucket.LONG.multipliedBy(4)));
-            }
-            run.bucket.faulty.plan(FaultPlan.SOUND);
-            assertEquals(kernels, granary.statistics().count(Counter.COMPILED));
-            assertEquals(kernels + 1, granary.statistics().count(Counter.LOCAL_STORED));
-            assertEquals(0, granary.statistics().layers().getFirst().count(Counter.LAYER_STORED));
-            LayerStatistics bucket = granary.statistics().layers().getFirst();
-            assertEquals(
-                    kernels,
-                    bucket.count(Counter.LAYER_UNAVAILABLE) + bucket.count(Counter.LAYER_SKIPPED));
+            int kernels = outage(
+                    run,
+                    granary,
+                    FaultPlan.always(new Fault.Lost(Fault.SLOW_DOWN)),
+                    FaultPlan.always(new Fault.Lost(Fault.RESET)));
             Id last = FakeDescriptor.of("k" + (kernels - 1)).getId();
             do {
                 // the pauses of the tier end after 1 ms, and its circuit breaker probes several
@@ -326,6 +322,36 @@ class BucketFaultsTest {
                 assertTrue(granary.flush(FaultyBucket.LONG));
             } while (!(run.published.get(last) instanceof StoreResult.Stored));
         }
+    }
+
+    /**
+     * Looks up 20 kernels under each plan: all are compiled, and none is published.
+     *
+     * @return the number of kernels
+     */
+    private static int outage(Run run, Granary granary, FaultPlan first, FaultPlan second)
+            throws Exception {
+        assertEquals(PrimitiveSource.BUCKET, granary.lookup(run.engine, A).source());
+        int kernels = 0;
+        for (FaultPlan plan : List.of(first, second)) {
+            run.bucket.faulty.plan(plan);
+            for (int i = 0; i < 20; i++) {
+                assertEquals(
+                        PrimitiveSource.COMPILED,
+                        granary.lookup(run.engine, FakeDescriptor.of("k" + kernels++))
+                                .source());
+            }
+            assertTrue(granary.flush(FaultyBucket.LONG.multipliedBy(4)));
+        }
+        run.bucket.faulty.plan(FaultPlan.SOUND);
+        assertEquals(kernels, granary.statistics().count(Counter.COMPILED));
+        assertEquals(kernels + 1, granary.statistics().count(Counter.LOCAL_STORED));
+        LayerStatistics bucket = granary.statistics().layers().getFirst();
+        assertEquals(0, bucket.count(Counter.LAYER_STORED));
+        assertEquals(
+                kernels,
+                bucket.count(Counter.LAYER_UNAVAILABLE) + bucket.count(Counter.LAYER_SKIPPED));
+        return kernels;
     }
 
     @Test

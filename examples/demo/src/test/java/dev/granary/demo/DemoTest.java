@@ -60,6 +60,7 @@ class DemoTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("The text has a row for each program and machine, and says that all is right")
     void text() throws Exception {
         Assumptions.assumeFalse(
