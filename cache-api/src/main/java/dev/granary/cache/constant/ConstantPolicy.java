@@ -12,9 +12,6 @@ public enum ConstantPolicy {
      * is less than that of the new one. Otherwise the new one is not cached.
      */
     COST,
-    /**
-     * The least recently used tensors are evicted. Uses under an earlier {@link #NO_EVICT} policy
-     * are not recorded; only the creation counts.
-     */
+    /** The least recently used tensors are evicted. */
     LRU
 }

@@ -107,7 +107,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
 
     /** Sets the limit of a device of a kind; if {@code only} is null, of all of that kind. */
     private void setLimit(EngineKind kind, @Nullable Device only, Limit limit) {
-        List<ConstantTensor<?>> removed = new ArrayList<>();
+        List<Runnable> due = new ArrayList<>();
         try {
             synchronized (this) {
                 if (isClosed) {
@@ -121,12 +121,12 @@ public final class ConstantTensorCaches implements AutoCloseable {
                 }
                 caches.forEach((device, cache) -> {
                     if (only == null ? device.kind == kind : device.equals(only)) {
-                        cache.change(limit, removed);
+                        cache.change(limit, due);
                     }
                 });
             }
         } finally {
-            ConstantTensor.notifyAndRelease(removed);
+            due.forEach(Runnable::run);
         }
     }
 
@@ -152,16 +152,16 @@ public final class ConstantTensorCaches implements AutoCloseable {
     /** Flushes all caches and disables them. Open holds stay valid. */
     @Override
     public void close() {
-        List<ConstantTensor<?>> removed = new ArrayList<>();
+        List<Runnable> due = new ArrayList<>();
         try {
             synchronized (this) {
                 isClosed = true;
                 limits.replaceAll((_, _) -> NOTHING);
                 deviceLimits.clear();
-                caches.values().forEach(cache -> cache.change(NOTHING, removed));
+                caches.values().forEach(cache -> cache.change(NOTHING, due));
             }
         } finally {
-            ConstantTensor.notifyAndRelease(removed);
+            due.forEach(Runnable::run);
         }
     }
 

@@ -8,13 +8,14 @@ import java.util.List;
 
 /** A selector of the tensors to evict for a new one. */
 final class EvictionSelector {
-    private final Comparator<Candidate> oldestFirst = Comparator.comparingLong(Candidate::lastUse);
-    private final Comparator<Candidate> cheapestFirst = Comparator.<Candidate>comparingDouble(
-                    one -> (double) one.slot.costNanos / one.slot.bytes)
-            .thenComparing(oldestFirst);
+    private static final Comparator<ConstantSlot<?>> OLDEST_FIRST =
+            Comparator.comparingLong(slot -> slot.lastUse);
+    private static final Comparator<ConstantSlot<?>> CHEAPEST_FIRST =
+            Comparator.<ConstantSlot<?>>comparingDouble(
+                            slot -> (double) slot.costNanos / slot.bytes)
+                    .thenComparing(OLDEST_FIRST);
 
-    /** A cached tensor with its last use at one moment: hits go on while candidates are sorted. */
-    private record Candidate(ConstantSlot<?> slot, long lastUse) {}
+    private EvictionSelector() {}
 
     /**
      * Selects tensors with at least {@code bytes} bytes: by {@link ConstantPolicy#LRU} the least
@@ -24,16 +25,15 @@ final class EvictionSelector {
      *     {@link ConstantPolicy#COST} is not less than {@code costNanos}, or if the policy evicts
      *     none
      */
-    @Nullable
-    List<ConstantSlot<?>> select(
+    static @Nullable List<ConstantSlot<?>> select(
             ConstantPolicy policy, List<ConstantSlot<?>> cached, long bytes, long costNanos) {
         if (policy == ConstantPolicy.NO_EVICT) {
             return null;
         }
         if (policy == ConstantPolicy.LRU) {
-            return first(cached, oldestFirst, bytes);
+            return first(cached, OLDEST_FIRST, bytes);
         }
-        List<ConstantSlot<?>> selected = first(cached, cheapestFirst, bytes);
+        List<ConstantSlot<?>> selected = first(cached, CHEAPEST_FIRST, bytes);
         if (selected == null) {
             return null;
         }
@@ -42,20 +42,16 @@ final class EvictionSelector {
     }
 
     private static @Nullable List<ConstantSlot<?>> first(
-            List<ConstantSlot<?>> cached, Comparator<Candidate> order, long bytes) {
-        List<Candidate> candidates = new ArrayList<>();
-        for (ConstantSlot<?> slot : cached) {
-            candidates.add(new Candidate(slot, slot.lastUse));
-        }
-        candidates.sort(order);
+            List<ConstantSlot<?>> cached, Comparator<ConstantSlot<?>> order, long bytes) {
+        cached.sort(order);
         List<ConstantSlot<?>> selected = new ArrayList<>();
         long freed = 0;
-        for (Candidate candidate : candidates) {
+        for (ConstantSlot<?> slot : cached) {
             if (freed >= bytes) {
                 break;
             }
-            selected.add(candidate.slot);
-            freed += candidate.slot.bytes;
+            selected.add(slot);
+            freed += slot.bytes;
         }
         return freed >= bytes ? selected : null;
     }
