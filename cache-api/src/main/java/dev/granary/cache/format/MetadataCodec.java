@@ -4,11 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.esotericsoftware.kryo.Kryo;
 import com.esotericsoftware.kryo.KryoException;
-import com.esotericsoftware.kryo.Registration;
 import com.esotericsoftware.kryo.Serializer;
 import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
-import com.esotericsoftware.kryo.util.DefaultClassResolver;
 import com.esotericsoftware.kryo.util.Pool;
 import com.esotericsoftware.kryo.util.Util;
 
@@ -27,10 +25,11 @@ import java.util.Optional;
  */
 final class MetadataCodec {
     /**
-     * The registration number of this encoding, which never changes. A new encoding takes the next
-     * number.
+     * The class number of this encoding, which never changes. A new encoding takes the next number.
+     * It is read here and not by Kryo, whose own classes under lower numbers include strings, which
+     * allocate the length that they read, and classes by name, which would be loaded.
      */
-    private static final int METADATA_V1 = 10;
+    private static final int METADATA_V1 = 12;
 
     private static final int MAX_IDLE = 16;
     private static final String UNSAFE = "kryo.unsafe";
@@ -72,7 +71,8 @@ final class MetadataCodec {
     static byte[] encode(EntryMetadata metadata) {
         Kryo kryo = IDLE.obtain();
         try (Output out = new Output(256, -1)) {
-            kryo.writeClassAndObject(out, metadata);
+            out.writeVarInt(METADATA_V1, true);
+            kryo.writeObject(out, metadata);
             return out.toBytes();
         } finally {
             IDLE.free(kryo);
@@ -83,8 +83,8 @@ final class MetadataCodec {
     static Optional<EntryMetadata> decode(byte[] stored) {
         Kryo kryo = IDLE.obtain();
         try (Input in = new Input(stored)) {
-            return kryo.readClassAndObject(in) instanceof EntryMetadata metadata
-                    ? Optional.of(metadata)
+            return in.readVarInt(true) == METADATA_V1
+                    ? Optional.of(kryo.readObject(in, EntryMetadata.class))
                     : Optional.empty();
         } catch (KryoException | DateTimeException | IndexOutOfBoundsException e) {
             return Optional.empty(); // from another version; metadata only informs people
@@ -94,30 +94,11 @@ final class MetadataCodec {
     }
 
     private static Kryo kryo() {
-        Kryo kryo = new Kryo(new MetadataClassResolver(), null);
+        Kryo kryo = new Kryo();
         kryo.setRegistrationRequired(true);
         kryo.setReferences(false);
-        kryo.register(EntryMetadata.class, new MetadataSerializer(), METADATA_V1);
+        kryo.register(EntryMetadata.class, new MetadataSerializer());
         return kryo;
-    }
-
-    /**
-     * Resolver of the only class number of metadata. Kryo's own serializers under the numbers 0 to
-     * 9 include those of strings, which allocate the length that they read. A class given by name
-     * would be loaded, and its name allocated alike.
-     */
-    private static final class MetadataClassResolver extends DefaultClassResolver {
-        private static final int FIRST_NUMBER = 2; // Kryo writes 0 for null, 1 for a class name
-
-        @Override
-        public Registration readClass(Input input) {
-            int number = input.readVarInt(true);
-            if (number != METADATA_V1 + FIRST_NUMBER) {
-                throw new KryoException(
-                        "Unexpected class number " + number + "; only metadata is allowed");
-            }
-            return getRegistration(METADATA_V1);
-        }
     }
 
     /** Serializer of version 1 of the metadata. */
