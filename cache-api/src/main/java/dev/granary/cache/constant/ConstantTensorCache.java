@@ -172,7 +172,7 @@ public final class ConstantTensorCache {
                 return hit.constant();
             }
             if (found instanceof Lookup.Failed<B> other) {
-                throw ConstantTensorCache.<RuntimeException>unchecked(other.cause());
+                throw WaitGraph.<RuntimeException>unchecked(other.cause());
             }
             buffer = Objects.requireNonNull(
                     factory.make(), "The factory of a constant returned null");
@@ -444,8 +444,7 @@ public final class ConstantTensorCache {
             }
         }
         List<ConstantSlot<?>> victims =
-                EvictionSelector.select(
-                        limit.policy(), cached, shortfall(own.bytes), own.costNanos);
+                limit.policy().select(cached, shortfall(own.bytes), own.costNanos);
         if (victims == null) {
             return false;
         }
@@ -620,15 +619,6 @@ public final class ConstantTensorCache {
             ConstantSlot<?> slot = slots.get(key);
             return slot == null || slot.builder == null ? 0 : slot.owners - 1;
         }
-    }
-
-    /**
-     * Rethrows the factory's exception unchanged: callers of one key use one kind of factory, so
-     * its checked type is theirs.
-     */
-    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
-    private static <T extends Throwable> T unchecked(Throwable failure) throws T {
-        throw (T) failure;
     }
 
     /**

@@ -10,7 +10,6 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /**
@@ -24,9 +23,8 @@ import java.util.function.LongSupplier;
 public final class ConstantTensorCaches implements AutoCloseable {
     private static final Limit NOTHING = Limit.of(0);
 
-    // Written only under the monitor.
-    private final Map<Device, ConstantTensorCache> caches = new ConcurrentHashMap<>();
-    // Both guarded by this.
+    // All guarded by this.
+    private final Map<Device, ConstantTensorCache> caches = new HashMap<>();
     private final Map<EngineKind, Limit> limits = new EnumMap<>(EngineKind.class);
     private final Map<Device, Limit> deviceLimits = new HashMap<>();
     private final LongSupplier nanos;
@@ -69,20 +67,15 @@ public final class ConstantTensorCaches implements AutoCloseable {
      *
      * @param index the index among the devices of that kind, from 0
      */
-    public ConstantTensorCache of(EngineKind kind, int index) {
+    public synchronized ConstantTensorCache of(EngineKind kind, int index) {
         Device device = new Device(kind, index);
-        ConstantTensorCache known = caches.get(device);
-        return known != null ? known : create(device);
+        return caches.computeIfAbsent(
+                device, _ -> new ConstantTensorCache(limitOf(device), nanos, maxWait));
     }
 
     /** Returns the cache of a device. */
     public ConstantTensorCache of(ConstantDevice device) {
         return of(device.kind(), device.index());
-    }
-
-    private synchronized ConstantTensorCache create(Device device) {
-        Limit limit = limitOf(device);
-        return caches.computeIfAbsent(device, _ -> new ConstantTensorCache(limit, nanos, maxWait));
     }
 
     /**
@@ -141,7 +134,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /** Returns the sum of the statistics of all devices. */
-    public ConstantTensorCache.Statistics statistics() {
+    public synchronized ConstantTensorCache.Statistics statistics() {
         return caches.values().stream()
                 .map(ConstantTensorCache::statistics)
                 .reduce(

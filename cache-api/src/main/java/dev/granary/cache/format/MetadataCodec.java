@@ -7,7 +7,6 @@ import com.esotericsoftware.kryo.KryoException;
 import com.esotericsoftware.kryo.Serializer;
 import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
-import com.esotericsoftware.kryo.util.Pool;
 import com.esotericsoftware.kryo.util.Util;
 
 import dev.granary.cache.EntryMetadata;
@@ -31,23 +30,13 @@ final class MetadataCodec {
      */
     private static final int METADATA_V1 = 12;
 
-    private static final int MAX_IDLE = 16;
     private static final String UNSAFE = "kryo.unsafe";
 
     static {
         loadWithoutUnsafe();
     }
 
-    /**
-     * Idle instances, because Kryo is not thread-safe and creating one takes longer than encoding
-     * an entry.
-     */
-    private static final Pool<Kryo> IDLE = new Pool<>(true, false, MAX_IDLE) {
-        @Override
-        protected Kryo create() {
-            return kryo();
-        }
-    };
+    private static final Kryo KRYO = kryo(); // not thread-safe, and slow to create
 
     private MetadataCodec() {}
 
@@ -68,28 +57,22 @@ final class MetadataCodec {
         }
     }
 
-    static byte[] encode(EntryMetadata metadata) {
-        Kryo kryo = IDLE.obtain();
+    static synchronized byte[] encode(EntryMetadata metadata) {
         try (Output out = new Output(256, -1)) {
             out.writeVarInt(METADATA_V1, true);
-            kryo.writeObject(out, metadata);
+            KRYO.writeObject(out, metadata);
             return out.toBytes();
-        } finally {
-            IDLE.free(kryo);
         }
     }
 
     /** Returns the metadata, or empty if this version cannot decode the bytes. */
-    static Optional<EntryMetadata> decode(byte[] stored) {
-        Kryo kryo = IDLE.obtain();
+    static synchronized Optional<EntryMetadata> decode(byte[] stored) {
         try (Input in = new Input(stored)) {
             return in.readVarInt(true) == METADATA_V1
-                    ? Optional.of(kryo.readObject(in, EntryMetadata.class))
+                    ? Optional.of(KRYO.readObject(in, EntryMetadata.class))
                     : Optional.empty();
         } catch (KryoException | DateTimeException | IndexOutOfBoundsException e) {
             return Optional.empty(); // from another version; metadata only informs people
-        } finally {
-            IDLE.free(kryo);
         }
     }
 
