@@ -41,9 +41,7 @@ public final class LevelZeroEngine extends DriverEngine {
         this.context = context;
         this.frontEnd = new FrontEnd(compiler);
         this.builder = new ModuleBuilder(context);
-        try (var _ = context.lease()) {
-            this.commands = new ImmediateCommands(context);
-        }
+        this.commands = new ImmediateCommands(context);
         this.launcher = new LevelZeroLauncher(context, commands);
     }
 
@@ -203,7 +201,6 @@ public final class LevelZeroEngine extends DriverEngine {
 
     /** Copies memory of device or host and waits for the end. Requires a lease. */
     void copy(long to, long from, long bytes) {
-        commands.run((list, event) ->
-                context.calls().commands().appendCopy(list, to, from, bytes, event));
+        commands.run(list -> context.calls().commands().appendCopy(list, to, from, bytes));
     }
 }

@@ -27,8 +27,8 @@ record LevelZeroLauncher(ZeContext context, ImmediateCommands commands) implemen
         LaunchShape shape =
                 LaunchShape.of(geometry, global -> calls().suggestGroupSize(kernel, global));
         calls().setGroupSize(kernel, shape.groupSize());
-        commands.run((list, event) ->
-                context.calls().commands().appendLaunch(list, kernel, shape.groups(), event));
+        commands.run(
+                list -> context.calls().commands().appendLaunch(list, kernel, shape.groups()));
     }
 
     private KernelCalls calls() {

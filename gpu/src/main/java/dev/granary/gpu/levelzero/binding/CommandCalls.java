@@ -11,7 +11,7 @@ import java.lang.invoke.MethodHandle;
 /** The calls about immediate command lists. */
 public final class CommandCalls {
     private static final int COMMAND_QUEUE_DESC = 0xe;
-    private static final int ASYNCHRONOUS = 2; // a mode of a queue
+    private static final int SYNCHRONOUS = 1; // a mode of a queue
 
     private final MethodHandle createImmediate;
     private final MethodHandle destroyList;
@@ -42,13 +42,16 @@ public final class CommandCalls {
                 POINTER);
     }
 
-    /** Creates an immediate list, whose commands are executed as they are appended. */
+    /**
+     * Creates a synchronous immediate list: a command is executed as it is appended, and the call
+     * returns at its end. Only one thread may use it at a time.
+     */
     public long createImmediate(long context, long device, int queueGroup) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment description = arena.allocate(40, 8);
             description.set(JAVA_INT, 0, COMMAND_QUEUE_DESC);
             description.set(JAVA_INT, 16, queueGroup);
-            description.set(JAVA_INT, 28, ASYNCHRONOUS);
+            description.set(JAVA_INT, 28, SYNCHRONOUS);
             return ZeLibrary.create("zeCommandListCreateImmediate", list -> (int)
                     createImmediate.invokeExact(context, device, description.address(), list));
         }
@@ -59,23 +62,18 @@ public final class CommandCalls {
         ZeLibrary.check("zeCommandListDestroy", () -> (int) destroyList.invokeExact(list));
     }
 
-    /**
-     * Appends a launch with the kernel's present arguments.
-     *
-     * @param groups the number of groups
-     * @param signal the event that is signalled at the end; 0 for none
-     */
-    public void appendLaunch(long list, long kernel, GroupShape groups, long signal) {
+    /** Launches that many groups with the kernel's present arguments. */
+    public void appendLaunch(long list, long kernel, GroupShape groups) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocateFrom(JAVA_INT, groups.x(), groups.y(), groups.z());
             ZeLibrary.check("zeCommandListAppendLaunchKernel", () ->
-                    (int) appendLaunch.invokeExact(list, kernel, count.address(), signal, 0, 0L));
+                    (int) appendLaunch.invokeExact(list, kernel, count.address(), 0L, 0, 0L));
         }
     }
 
-    /** Appends a copy of memory of device or host, which signals the event at its end. */
-    public void appendCopy(long list, long to, long from, long bytes, long signal) {
+    /** Copies memory of device or host. */
+    public void appendCopy(long list, long to, long from, long bytes) {
         ZeLibrary.check("zeCommandListAppendMemoryCopy", () ->
-                (int) appendCopy.invokeExact(list, to, from, bytes, signal, 0, 0L));
+                (int) appendCopy.invokeExact(list, to, from, bytes, 0L, 0, 0L));
     }
 }
