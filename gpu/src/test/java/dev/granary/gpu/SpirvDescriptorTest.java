@@ -12,6 +12,7 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.gpu.binary.BinaryContainer;
 import dev.granary.gpu.binary.SampleBinaries;
+import dev.granary.gpu.device.DriverTraits;
 import dev.granary.gpu.spirv.SpirvCompiler;
 import dev.granary.gpu.spirv.SpirvModules;
 

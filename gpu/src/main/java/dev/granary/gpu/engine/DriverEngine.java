@@ -14,7 +14,6 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
-import dev.granary.gpu.spirv.SpirvSupport;
 
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
