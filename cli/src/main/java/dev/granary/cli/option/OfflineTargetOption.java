@@ -2,7 +2,6 @@ package dev.granary.cli.option;
 
 import dev.granary.cache.Target;
 import dev.granary.gpu.offline.Ocloc;
-import dev.granary.gpu.offline.UnknownTargetException;
 
 import picocli.CommandLine.Option;
 
@@ -51,7 +50,7 @@ public final class OfflineTargetOption {
         for (String name : names) {
             try {
                 targets.addAll(ocloc.targets(name));
-            } catch (UnknownTargetException e) {
+            } catch (IllegalArgumentException e) {
                 throw new UsageException("--target " + name + ": " + e.getMessage());
             }
         }

@@ -9,7 +9,7 @@ import dev.granary.gpu.device.IntelDevice;
 import dev.granary.gpu.spirv.SpirvCompiler;
 import dev.granary.gpu.tool.HeaderDirectory;
 import dev.granary.gpu.tool.OclocTool;
-import dev.granary.gpu.tool.ToolPath;
+import dev.granary.gpu.tool.SpirvTool;
 import dev.granary.gpu.tool.ToolRun;
 
 import java.io.IOException;
@@ -66,11 +66,11 @@ public final class Ocloc {
 
     /** Searches the compiler in the directories of the environment variable {@code PATH}. */
     public static Probe probe() {
-        return probe(ToolPath.ofProcess(), Path.of(System.getProperty("java.io.tmpdir")));
+        return probe(SpirvTool.PATH, Path.of(System.getProperty("java.io.tmpdir")));
     }
 
-    static Probe probe(ToolPath path, Path temporary) {
-        Optional<OclocTool> program = path.program(NAME).map(OclocTool::new);
+    static Probe probe(String searchPath, Path temporary) {
+        Optional<OclocTool> program = SpirvTool.program(searchPath, NAME).map(OclocTool::new);
         if (program.isEmpty()) {
             return new Probe.Missing("ocloc, Intel's offline compiler, is not on the PATH; install"
                     + " it, on Debian: apt-get install intel-opencl-icd (it has ocloc; intel-ocloc"
@@ -110,9 +110,9 @@ public final class Ocloc {
      * {@link Target#path()} writes it. {@code opencl/} or {@code level-zero/} before the first two
      * selects one backend. The first call for a device takes some 0.1 s.
      *
-     * @throws UnknownTargetException if there is none, with a message for the user
+     * @throws IllegalArgumentException if there is none, with a message for the user
      */
-    public List<Target> targets(String name) throws UnknownTargetException {
+    public List<Target> targets(String name) {
         return new OclocTargets(version, this::isSupported).of(name);
     }
 
