@@ -134,7 +134,7 @@ class SpirvDescriptorTest {
                     refusal(b -> b.spirv(module)));
             assertEquals(
                     new BinaryContainer.Malformed(
-                            BinaryContainer.Format.SPIR_V, "its words are big-endian"),
+                            "SPIR-V", "its words are big-endian"),
                     BinaryContainer.read(MemorySegment.ofArray(module)));
         }
     }
