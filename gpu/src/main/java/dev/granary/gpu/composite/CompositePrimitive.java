@@ -70,7 +70,7 @@ public final class CompositePrimitive implements Primitive {
      */
     public CompositeHandle open(EngineSet engines) throws CompileException {
         engines.check(descriptor);
-        return new CompositeHandle(this, engines);
+        return CompositeHandle.open(this, engines);
     }
 
     /** Returns the descriptor, which is the cache key. */

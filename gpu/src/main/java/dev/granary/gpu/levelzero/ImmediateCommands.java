@@ -39,7 +39,7 @@ final class ImmediateCommands {
     }
 
     private NativeHandle create() {
-        CommandCalls calls = context.calls().commands();
+        CommandCalls calls = context.commands;
         return context.own(
                 "command list",
                 calls.createImmediate(

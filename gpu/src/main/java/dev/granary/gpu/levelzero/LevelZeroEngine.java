@@ -201,6 +201,6 @@ public final class LevelZeroEngine extends DriverEngine {
 
     /** Copies memory of device or host and waits for the end. Requires a lease. */
     void copy(long to, long from, long bytes) {
-        commands.run(list -> context.calls().commands().appendCopy(list, to, from, bytes));
+        commands.run(list -> context.commands.appendCopy(list, to, from, bytes));
     }
 }

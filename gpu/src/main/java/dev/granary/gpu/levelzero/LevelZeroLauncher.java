@@ -28,10 +28,10 @@ record LevelZeroLauncher(ZeContext context, ImmediateCommands commands) implemen
                 LaunchShape.of(geometry, global -> calls().suggestGroupSize(kernel, global));
         calls().setGroupSize(kernel, shape.groupSize());
         commands.run(
-                list -> context.calls().commands().appendLaunch(list, kernel, shape.groups()));
+                list -> context.commands.appendLaunch(list, kernel, shape.groups()));
     }
 
     private KernelCalls calls() {
-        return context.calls().kernels();
+        return context.kernels;
     }
 }

@@ -81,8 +81,7 @@ record ModuleBuilder(ZeContext context) {
     private ModuleBuild build(
             KernelDescriptor descriptor, ModuleCalls.Format format, MemorySegment code) {
         String flags = String.join(" ", SpirvCompiler.driverOptions(descriptor));
-        return context.calls()
-                .modules()
+        return context.modules
                 .build(context.handle(), context.device().handle(), format, code, flags);
     }
 
@@ -94,7 +93,7 @@ record ModuleBuilder(ZeContext context) {
             @Nullable KernelBinaries binaries,
             BiFunction<String, List<String>, X> missingKernel)
             throws X {
-        ModuleCalls calls = context.calls().modules();
+        ModuleCalls calls = context.modules;
         NativeHandle module = context.own("module", built.module(), calls::destroy);
         try {
             List<String> all = calls.kernelNames(built.module());
@@ -115,7 +114,7 @@ record ModuleBuilder(ZeContext context) {
     /** Returns the native binary; an empty one if the driver has none, so that none is stored. */
     MemorySegment binary(KernelDescriptor descriptor, long module) {
         try {
-            return context.calls().modules().nativeBinary(module);
+            return context.modules.nativeBinary(module);
         } catch (DriverException e) {
             LOG.warn("{} has no native binary: {}", descriptor.name(), e.getMessage());
             return MemorySegment.NULL;
