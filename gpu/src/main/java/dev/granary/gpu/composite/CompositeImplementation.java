@@ -298,10 +298,5 @@ public interface CompositeImplementation<O extends Record> {
                 to.writeFrom(staging);
             }
         }
-
-        /** Returns the engines of this primitive, among those of the handle. */
-        public EngineSet engines() {
-            return handle.engines().forNested(primitive.descriptor());
-        }
     }
 }

@@ -1,7 +1,7 @@
 package dev.granary.gpu.levelzero;
 
 import dev.granary.gpu.engine.NativeHandle;
-import dev.granary.gpu.levelzero.binding.CommandCalls;
+import dev.granary.gpu.levelzero.binding.ContextCalls;
 
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.function.LongConsumer;
@@ -39,7 +39,7 @@ final class ImmediateCommands {
     }
 
     private NativeHandle create() {
-        CommandCalls calls = context.commands;
+        ContextCalls calls = context.contexts;
         return context.own(
                 "command list",
                 calls.createImmediate(

@@ -185,7 +185,7 @@ public final class LevelZeroEngine extends DriverEngine {
         LaunchShape shape = LaunchShape.of(
                 geometry, global -> context.kernels.suggestGroupSize(kernel, global));
         context.kernels.setGroupSize(kernel, shape.groupSize());
-        commands.run(list -> context.commands.appendLaunch(list, kernel, shape.groups()));
+        commands.run(list -> context.contexts.appendLaunch(list, kernel, shape.groups()));
     }
 
     @Override
@@ -217,6 +217,6 @@ public final class LevelZeroEngine extends DriverEngine {
 
     /** Copies memory of device or host and waits for the end. Requires a lease. */
     void copy(long to, long from, long bytes) {
-        commands.run(list -> context.commands.appendCopy(list, to, from, bytes));
+        commands.run(list -> context.contexts.appendCopy(list, to, from, bytes));
     }
 }

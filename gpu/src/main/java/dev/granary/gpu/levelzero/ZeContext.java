@@ -3,7 +3,6 @@ package dev.granary.gpu.levelzero;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.engine.EngineLifetime;
 import dev.granary.gpu.engine.NativeHandle;
-import dev.granary.gpu.levelzero.binding.CommandCalls;
 import dev.granary.gpu.levelzero.binding.ContextCalls;
 import dev.granary.gpu.levelzero.binding.KernelCalls;
 import dev.granary.gpu.levelzero.binding.ModuleCalls;
@@ -23,7 +22,6 @@ final class ZeContext {
     final ContextCalls contexts;
     final ModuleCalls modules;
     final KernelCalls kernels;
-    final CommandCalls commands;
     private final int queueGroup;
     private final long context;
     private final boolean isOwn;
@@ -35,7 +33,6 @@ final class ZeContext {
         this.contexts = new ContextCalls(library);
         this.modules = new ModuleCalls(library);
         this.kernels = new KernelCalls(library);
-        this.commands = new CommandCalls(library);
         this.queueGroup = device.computeQueueGroup();
         this.isOwn = ofApplication == 0;
         this.context = isOwn ? contexts.create(device.driver()) : ofApplication;

@@ -190,7 +190,9 @@ public final class OpenClEngine extends DriverEngine {
         EngineProgram own = own(program);
         NativeHandle handle = retained(own);
         try {
-            if (isPocl() && own.isUntaken() && isTakenBeforeLaunches(own, handle)) {
+            if (isPocl()
+                    && own.isUntaken()
+                    && (!own.descriptor().launches().isEmpty() || hasFixedGroup(handle))) {
                 own.binaries();
                 own.launchedUnseen();
             }
@@ -199,10 +201,6 @@ public final class OpenClEngine extends DriverEngine {
             handle.release();
             throw e;
         }
-    }
-
-    private boolean isTakenBeforeLaunches(EngineProgram program, NativeHandle handle) {
-        return !program.descriptor().launches().isEmpty() || hasFixedGroup(handle);
     }
 
     /** Returns true if a kernel's source requires a work-group size. */

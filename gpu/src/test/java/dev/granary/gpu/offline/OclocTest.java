@@ -19,6 +19,7 @@ import dev.granary.gpu.binary.DeviceKernels;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.gpu.tool.SpirvTool;
+import dev.granary.gpu.tool.ToolRun;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -36,7 +37,6 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 
 /** Tests of {@code ocloc} against Intel's driver, which compiles for a simulated device. */
@@ -209,7 +209,7 @@ class OclocTest {
         assertEquals(new Target(Backend.OPENCL, "intel", "GPU id 0x9a49", "22.43.1234.5"), target);
         assertEquals("1.3.1234", slow.targets("level-zero/0x9a49").getFirst().driver());
         assertThrows(
-                TimeoutException.class,
+                ToolRun.OverdueException.class,
                 () -> slow.compile(descriptor(target), Duration.ofMillis(100)));
         Target other = new Target(Backend.OPENCL, "intel", "GPU id 0x9a49", "22.43.1234.6");
         assertThrows(IllegalArgumentException.class, () -> slow.compile(descriptor(other), LIMIT));
