@@ -67,7 +67,7 @@ public record Target(Backend backend, String vendor, String device, String drive
     }
 
     private String digest() {
-        IdEncoder all = new IdEncoder();
+        Id.Encoder all = new Id.Encoder();
         for (String part : new String[] {backend.path(), vendor, device, driver}) {
             all.bytes(part.getBytes(UTF_8));
         }

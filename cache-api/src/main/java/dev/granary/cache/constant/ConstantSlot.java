@@ -33,6 +33,10 @@ final class ConstantSlot<B extends AutoCloseable> implements WaitGraph.Build {
     record Listener(ConstantHold<?> hold, Runnable action) {}
 
     ConstantSlot(ConstantTensorCache.Key<B> key, long bytes) {
+        if (bytes <= 0) {
+            throw new IllegalArgumentException(
+                    "A constant tensor needs a positive size, not " + bytes);
+        }
         this.key = key;
         this.bytes = bytes;
     }

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 
 /**
  * A cache of the constant tensors of one device, within a memory budget. Thread-safe; created by
@@ -24,16 +24,10 @@ import java.util.function.Predicate;
  * not counted.
  *
  * <p>No wait is unbounded. It ends when the promise is abandoned ({@link ConstantPromise}), on
- * interruption, and after the maximum wait. A thread that stops waiting computes the tensor for
- * itself, and that tensor is not cached.
+ * interruption, and after 60 seconds. A thread that stops waiting computes the tensor for itself,
+ * and that tensor is not cached.
  */
 public final class ConstantTensorCache {
-    /**
-     * The maximum time to wait for another caller's tensor: 60 seconds. After that the caller
-     * computes it too.
-     */
-    public static final Duration MAX_WAIT = Duration.ofSeconds(60);
-
     /** Ends promises that are forgotten. */
     static final Cleaner CLEANER = Cleaner.create();
 
@@ -164,7 +158,7 @@ public final class ConstantTensorCache {
      */
     public <B extends AutoCloseable, E extends Exception> ConstantHold<B> get(
             Key<B> key, long bytes, Factory<? extends B, E> factory) throws E {
-        ConstantSlot<B> own = newSlot(key, bytes);
+        ConstantSlot<B> own = new ConstantSlot<>(key, bytes);
         B buffer = null;
         try {
             Lookup<B> found = lookup(own);
@@ -201,7 +195,7 @@ public final class ConstantTensorCache {
      *     of the cached or promised tensor with this key
      */
     public <B extends AutoCloseable> Lookup<B> getOrAdd(Key<B> key, long bytes) {
-        ConstantSlot<B> own = newSlot(key, bytes);
+        ConstantSlot<B> own = new ConstantSlot<>(key, bytes);
         try {
             Lookup<B> found = lookup(own);
             return found == null ? new Lookup.Miss<>(new ConstantPromise<>(this, own)) : found;
@@ -230,56 +224,43 @@ public final class ConstantTensorCache {
         }
     }
 
-    private static <B extends AutoCloseable> ConstantSlot<B> newSlot(Key<B> key, long bytes) {
-        if (bytes <= 0) {
-            throw new IllegalArgumentException(
-                    "A constant tensor needs a positive size, not " + bytes);
-        }
-        return new ConstantSlot<>(key, bytes);
-    }
-
     /**
      * Looks up the tensor of a new slot, and waits while another thread computes it.
      *
      * @return null if the caller has to compute the tensor for {@code own}
      */
     private <B extends AutoCloseable> @Nullable Lookup<B> lookup(ConstantSlot<B> own) {
-        List<Runnable> due = new ArrayList<>();
-        try {
-            synchronized (lock) {
-                while (true) {
-                    ConstantSlot<B> slot = slot(own.key);
-                    if (slot == null) {
-                        promise(own, due);
-                        return null;
-                    }
-                    if (slot.isLeftByError()) {
-                        end(slot, slot.failure);
-                        continue;
-                    }
-                    requireSame(slot, own);
-                    // allocated before it counts, because that may fail
-                    Lookup.Hit<B> hit = new Lookup.Hit<>(new ConstantHold<>(this, slot));
-                    if (slot.isCached) {
-                        slot.lastUse = ++clock;
-                        slot.owners++;
-                    } else if (!await(slot)) {
-                        open(own); // private: it is not in the map
-                        return null;
-                    }
-                    if (slot.buffer != null) {
-                        reused++;
-                        return hit;
-                    }
-                    Throwable failure = slot.failure;
-                    if (failure != null) {
-                        return new Lookup.Failed<>(failure);
-                    }
+        return changing(due -> {
+            while (true) {
+                ConstantSlot<B> slot = slot(own.key);
+                if (slot == null) {
+                    promise(own, due);
+                    return null;
+                }
+                if (slot.isLeftByError()) {
+                    end(slot, slot.failure);
+                    continue;
+                }
+                requireSame(slot, own);
+                // allocated before it counts, because that may fail
+                Lookup.Hit<B> hit = new Lookup.Hit<>(new ConstantHold<>(this, slot));
+                if (slot.isCached) {
+                    slot.lastUse = ++clock;
+                    slot.owners++;
+                } else if (!await(slot)) {
+                    open(own); // private: it is not in the map
+                    return null;
+                }
+                if (slot.buffer != null) {
+                    reused++;
+                    return hit;
+                }
+                Throwable failure = slot.failure;
+                if (failure != null) {
+                    return new Lookup.Failed<>(failure);
                 }
             }
-        } finally {
-            due.forEach(Runnable::run);
-        }
+        });
     }
 
     /**
@@ -362,7 +343,7 @@ public final class ConstantTensorCache {
     <B extends AutoCloseable> ConstantHold<B> fulfil(ConstantSlot<B> slot, B buffer) {
         long now = nanos.getAsLong();
         ConstantHold<B> constant = new ConstantHold<>(this, slot); // allocated before any change
-        removing(due -> {
+        changing(due -> {
             if (!slot.isOpen) {
                 throw new IllegalStateException(
                         "The promise of this constant has already ended: " + slot.key);
@@ -462,7 +443,7 @@ public final class ConstantTensorCache {
      * @return true if it was cached or promised
      */
     public boolean removeIfExist(Key<?> key) {
-        return removing(due -> {
+        return changing(due -> {
             ConstantSlot<?> slot = slots.get(key);
             if (slot != null) {
                 remove(slot, due);
@@ -473,7 +454,7 @@ public final class ConstantTensorCache {
 
     /** Removes the cached and promised tensors of a context that can no longer be used. */
     public void removeContext(Object context) {
-        removing(due -> {
+        changing(due -> {
             for (ConstantSlot<?> slot : slots.values()) {
                 if (slot.key.context().equals(context)) {
                     remove(slot, due);
@@ -484,11 +465,11 @@ public final class ConstantTensorCache {
     }
 
     /** Runs a change with the lock; then what is due without it, for the users of tensors. */
-    private boolean removing(Predicate<List<Runnable>> change) {
+    private <T extends @Nullable Object> T changing(Function<List<Runnable>, T> change) {
         List<Runnable> due = new ArrayList<>();
         try {
             synchronized (lock) {
-                return change.test(due);
+                return change.apply(due);
             }
         } finally {
             due.forEach(Runnable::run);

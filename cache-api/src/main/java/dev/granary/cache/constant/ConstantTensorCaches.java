@@ -22,6 +22,7 @@ import java.util.function.LongSupplier;
  */
 public final class ConstantTensorCaches implements AutoCloseable {
     private static final Limit NOTHING = Limit.of(0);
+    private static final Duration MAX_WAIT = Duration.ofSeconds(60); // for another's tensor
 
     // All guarded by this.
     private final Map<Device, ConstantTensorCache> caches = new HashMap<>();
@@ -51,13 +52,11 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * @param configured the limits of kinds that differ from {@link Limit#DEFAULT}
      */
     public ConstantTensorCaches(ConstantLimits configured) {
-        this(configured, System::nanoTime, ConstantTensorCache.MAX_WAIT);
+        this(configured, System::nanoTime, MAX_WAIT);
     }
 
     ConstantTensorCaches(ConstantLimits configured, LongSupplier nanos, Duration maxWait) {
-        for (EngineKind kind : EngineKind.values()) {
-            limits.put(kind, configured.of(kind).orElse(Limit.DEFAULT));
-        }
+        limits.putAll(configured.chosen());
         this.nanos = nanos;
         this.maxWait = maxWait;
     }
@@ -149,7 +148,6 @@ public final class ConstantTensorCaches implements AutoCloseable {
         try {
             synchronized (this) {
                 isClosed = true;
-                limits.replaceAll((_, _) -> NOTHING);
                 deviceLimits.clear();
                 caches.values().forEach(cache -> cache.change(NOTHING, due));
             }
@@ -164,6 +162,6 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     private Limit limitOf(EngineKind kind) {
-        return limits.getOrDefault(kind, Limit.DEFAULT);
+        return isClosed ? NOTHING : limits.getOrDefault(kind, Limit.DEFAULT);
     }
 }

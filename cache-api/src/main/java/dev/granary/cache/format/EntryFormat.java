@@ -204,7 +204,10 @@ public final class EntryFormat {
      * if there is no header. For readers that know the start of an entry but not its end.
      */
     public static long statedLength(ByteBuffer stored, int offset) {
-        return EntryHeader.statedLength(stored, offset);
+        return offset > stored.limit() - EntryHeader.FIXED_BYTES
+                        || stored.getLong(offset) != EntryHeader.MAGIC_NUMBER
+                ? -1
+                : stored.getLong(offset + EntryHeader.LENGTH_OFFSET);
     }
 
     /**
