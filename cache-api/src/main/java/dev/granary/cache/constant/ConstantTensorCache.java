@@ -528,27 +528,23 @@ public final class ConstantTensorCache {
     }
 
     private static void free(AutoCloseable memory) {
-        try {
-            memory.close();
-        } catch (Throwable e) {
-            log("The memory of a constant tensor could not be freed", e);
-        }
+        run(memory, "The memory of a constant tensor could not be freed");
     }
 
     private static void runCallback(Runnable action) {
-        try {
-            action.run();
-        } catch (Throwable e) {
-            log("The callback of an evicted constant tensor failed", e);
-        }
+        run(action::run, "The callback of an evicted constant tensor failed");
     }
 
-    /** Logs a failure, which does not concern the caller. */
-    private static void log(String message, Throwable failure) {
-        if (failure instanceof InterruptedException) {
-            Thread.currentThread().interrupt();
+    /** Runs code of a user. A failure is logged, since it does not concern the caller. */
+    private static void run(AutoCloseable code, String failure) {
+        try {
+            code.close();
+        } catch (Throwable e) {
+            if (e instanceof InterruptedException) {
+                Thread.currentThread().interrupt();
+            }
+            System.getLogger("dev.granary").log(System.Logger.Level.WARNING, failure, e);
         }
-        System.getLogger("dev.granary").log(System.Logger.Level.WARNING, message, failure);
     }
 
     /**
