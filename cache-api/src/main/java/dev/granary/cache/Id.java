@@ -132,12 +132,12 @@ public final class Id {
     static final class Encoder {
         private final ByteArrayOutputStream out = new ByteArrayOutputStream(256);
 
-        IdEncoder raw(byte[] bytes) {
+        Encoder raw(byte[] bytes) {
             out.writeBytes(bytes);
             return this;
         }
 
-        IdEncoder bytes(byte[] bytes) {
+        Encoder bytes(byte[] bytes) {
             out.writeBytes(ByteBuffer.allocate(Integer.BYTES).putInt(bytes.length).array());
             out.writeBytes(bytes);
             return this;
