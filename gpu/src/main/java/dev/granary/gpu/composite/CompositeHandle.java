@@ -138,7 +138,7 @@ public final class CompositeHandle implements AutoCloseable {
         synchronized (executionLock) {
             if (isClosed) {
                 throw new IllegalStateException(
-                        "The handle of " + primitive.descriptor().kind() + " is closed");
+                        "The handle of " + primitive.descriptor().name() + " is closed");
             }
             new ExecutionContext(primitive, this, 0, arguments).run();
         }

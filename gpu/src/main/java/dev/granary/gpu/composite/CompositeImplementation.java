@@ -193,7 +193,7 @@ public interface CompositeImplementation<O extends Record> {
         private synchronized PartProvider parts() {
             PartProvider known = parts;
             if (known == null) {
-                throw new IllegalStateException("The creation of " + descriptor.kind()
+                throw new IllegalStateException("The creation of " + descriptor.name()
                         + " has ended: obtain all parts in CompositeImplementation.create");
             }
             return known;
@@ -233,7 +233,7 @@ public interface CompositeImplementation<O extends Record> {
         public DeviceBuffer argument(String name) {
             DeviceBuffer argument = arguments.get(name);
             if (argument == null) {
-                throw new IllegalArgumentException(primitive.descriptor().kind()
+                throw new IllegalArgumentException(primitive.descriptor().name()
                         + " needs the argument " + name + "; given are " + arguments.keySet());
             }
             return argument;

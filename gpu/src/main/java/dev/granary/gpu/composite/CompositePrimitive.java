@@ -218,7 +218,7 @@ public final class CompositePrimitive implements Primitive {
         CompositePrimitive found = nested.get(other.descriptor);
         if (found == null) {
             throw new IllegalArgumentException(
-                    descriptor.kind() + " runs " + other.descriptor.kind()
+                    descriptor.name() + " runs " + other.descriptor.name()
                             + ", which is not nested in it: obtain it in"
                             + " CompositeImplementation.create");
         }
