@@ -584,14 +584,13 @@ class GranaryConfigTest {
                 "ignored");
         assertEquals(log.indexOf(wrong), log.lastIndexOf(wrong), log);
         assertEquals(
-                5,
+                Limit.of(5),
                 builder()
                         .constantTensorCacheCapacity(EngineKind.GPU, Limit.of(5))
                         .build()
                         .constantLimits()
-                        .of(EngineKind.GPU)
-                        .orElseThrow()
-                        .megabytes());
+                        .chosen()
+                        .get(EngineKind.GPU));
         file("constant-tensor-cache-capacity = 'gpu:7;npu:1'");
         assertSays(
                 mistake(),
