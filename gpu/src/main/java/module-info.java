@@ -22,6 +22,8 @@ module dev.granary.gpu {
             dev.granary.cli,
             dev.granary.coordinator;
     exports dev.granary.gpu.opencl;
+    exports dev.granary.gpu.source to
+            dev.granary.cli;
     exports dev.granary.gpu.spirv;
     exports dev.granary.gpu.composite;
     exports dev.granary.gpu.levelzero;

@@ -1,6 +1,7 @@
 package dev.granary.cache;
 
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
@@ -32,12 +33,7 @@ public final class Deadline {
      * @param clock returns the nanoseconds since an arbitrary moment
      */
     public static Deadline after(Duration limit, LongSupplier clock) {
-        return new Deadline(
-                clock.getAsLong(),
-                limit.compareTo(Duration.ofNanos(Long.MAX_VALUE)) < 0
-                        ? limit.toNanos()
-                        : Long.MAX_VALUE,
-                clock);
+        return new Deadline(clock.getAsLong(), TimeUnit.NANOSECONDS.convert(limit), clock);
     }
 
     /** Returns the nanoseconds that are left; 0 if the deadline is over. */

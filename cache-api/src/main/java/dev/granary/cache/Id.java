@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import org.jspecify.annotations.Nullable;
 
+import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -75,7 +76,7 @@ public final class Id {
     /** A builder of an id, from fields in order; the order matters. Not thread-safe. */
     public static final class Builder {
         private final Target target;
-        private final IdEncoder out = new IdEncoder().raw(MAGIC);
+        private final Encoder out = new Encoder().raw(MAGIC);
         private String reason = ""; // why the id is not cacheable; empty if it is
 
         private Builder(Target target) {
@@ -106,7 +107,7 @@ public final class Id {
 
         /** Adds a numeric field, as eight big-endian bytes. */
         public Builder field(String name, long value) {
-            return field(name, IdEncoder.longBytes(value));
+            return field(name, Encoder.longBytes(value));
         }
 
         /**
@@ -121,6 +122,33 @@ public final class Id {
                         "An id of " + bytes.length + " bytes is longer than " + MAX_BYTES);
             }
             return reason.isEmpty() ? new Id(bytes, target, "") : notCacheable(reason);
+        }
+    }
+
+    /**
+     * An encoder of framed fields: each field is preceded by its length as four big-endian bytes,
+     * so that field boundaries are unambiguous.
+     */
+    static final class Encoder {
+        private final ByteArrayOutputStream out = new ByteArrayOutputStream(256);
+
+        Encoder raw(byte[] bytes) {
+            out.writeBytes(bytes);
+            return this;
+        }
+
+        Encoder bytes(byte[] bytes) {
+            out.writeBytes(ByteBuffer.allocate(Integer.BYTES).putInt(bytes.length).array());
+            out.writeBytes(bytes);
+            return this;
+        }
+
+        byte[] toByteArray() {
+            return out.toByteArray();
+        }
+
+        static byte[] longBytes(long value) {
+            return ByteBuffer.allocate(Long.BYTES).putLong(value).array();
         }
     }
 

@@ -32,7 +32,7 @@ public final class Sha256 {
     static Sha256 framed(Iterable<MemorySegment> parts) {
         MessageDigest sha = newDigest();
         for (MemorySegment part : parts) {
-            sha.update(IdEncoder.longBytes(part.byteSize()));
+            sha.update(Id.Encoder.longBytes(part.byteSize()));
             for (long at = 0; at < part.byteSize(); at += CHUNK) {
                 sha.update(
                         part.asSlice(at, Math.min(CHUNK, part.byteSize() - at)).asByteBuffer());

@@ -28,6 +28,7 @@ public final class Target {
     private static final int PART_LIMIT = 60;
     private static final int HASH_DIGITS = 12;
     private static final Pattern OTHERS = Pattern.compile("[^a-z0-9.]+");
+    private static final Pattern MARKS_AT_ENDS = Pattern.compile("^[-.]+|[-.]+$");
 
     private final Backend backend;
     private final String vendor;
@@ -121,7 +122,7 @@ public final class Target {
     }
 
     private String digest() {
-        IdEncoder all = new IdEncoder();
+        Id.Encoder all = new Id.Encoder();
         for (String part : new String[] {backend.path(), vendor, device, driver}) {
             all.bytes(part.getBytes(UTF_8));
         }
@@ -130,20 +131,9 @@ public final class Target {
 
     /** Returns the part in lower case, with one dash for each run of other characters. */
     private static String shortened(String part) {
-        String safe = OTHERS.matcher(part.toLowerCase(Locale.ROOT)).replaceAll("-");
-        int start = 0;
-        int end = safe.length();
-        while (start < end && isMark(safe.charAt(start))) {
-            start++;
-        }
-        while (start < end && isMark(safe.charAt(end - 1))) {
-            end--;
-        }
-        return start == end ? "x" : safe.substring(start, Math.min(end, start + PART_LIMIT));
-    }
-
-    private static boolean isMark(char c) {
-        return c == '-' || c == '.';
+        String words = OTHERS.matcher(part.toLowerCase(Locale.ROOT)).replaceAll("-");
+        String safe = MARKS_AT_ENDS.matcher(words).replaceAll("");
+        return safe.isEmpty() ? "x" : safe.substring(0, Math.min(safe.length(), PART_LIMIT));
     }
 
     private static String requireText(String part, String name) {

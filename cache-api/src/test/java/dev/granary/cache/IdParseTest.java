@@ -80,7 +80,7 @@ class IdParseTest {
     }
 
     private static byte[] bytes(String backend, String vendor) {
-        IdEncoder out = new IdEncoder().raw(new byte[] {'G', 'R', 'I', 'D', 0, 1});
+        Id.Encoder out = new Id.Encoder().raw(new byte[] {'G', 'R', 'I', 'D', 0, 1});
         String[] fields = {"backend", backend, "vendor", vendor, "device", "d", "driver", "1"};
         for (String field : fields) {
             out.bytes(field.getBytes(StandardCharsets.ISO_8859_1));

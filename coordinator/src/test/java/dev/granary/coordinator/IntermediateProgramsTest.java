@@ -19,7 +19,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.spirv.IntermediateDescriptor;
 import dev.granary.gpu.spirv.SpirvModules;
-import dev.granary.gpu.tool.ToolPath;
+import dev.granary.gpu.tool.SpirvTool;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.ChildJvm;
@@ -445,7 +445,7 @@ class IntermediateProgramsTest {
     /** Returns a search path with a program that counts its runs, and then is {@code ocloc}. */
     private static String counting(Path runs) throws Exception {
         Path programs = Files.createDirectory(runs.resolve("programs"));
-        Path ocloc = ToolPath.ofProcess().program("ocloc").orElseThrow();
+        Path ocloc = SpirvTool.program(SpirvTool.PATH, "ocloc").orElseThrow();
         Path script =
                 Files.writeString(programs.resolve("ocloc"), """
                 #!/bin/sh
@@ -461,7 +461,7 @@ class IntermediateProgramsTest {
     @Tag("exhaustive")
     @DisplayName("processes of several devices share one run of the front end")
     void compileOnce() throws Exception {
-        boolean isFound = ToolPath.ofProcess().program("ocloc").isPresent();
+        boolean isFound = SpirvTool.program(SpirvTool.PATH, "ocloc").isPresent();
         assumeTrue(isFound, "ocloc is not installed, on Debian: apt-get install intel-opencl-icd");
         Path runs = Files.createDirectory(directory.resolve("runs"));
         String path = counting(runs);
@@ -487,17 +487,16 @@ class IntermediateProgramsTest {
     @DisplayName("a machine with another compiler uses its own program, which is kept beside"
             + " the first; one without uses the first. No environment variable changes a program")
     void otherCompiler() throws Exception {
-        ToolPath path = ToolPath.ofProcess();
         List<String> pair = IntStream.iterate(40, version -> version >= 11, version -> version - 1)
                 .mapToObj(version -> List.of("clang-" + version, "llvm-spirv-" + version))
                 .filter(names ->
-                        names.stream().allMatch(name -> path.program(name).isPresent()))
+                        names.stream().allMatch(name -> SpirvTool.program(SpirvTool.PATH, name).isPresent()))
                 .findFirst()
                 .orElse(List.of());
         assumeTrue(!pair.isEmpty(), "clang, on Debian: apt-get install clang-15 llvm-spirv-15");
         Path programs = Files.createDirectory(directory.resolve("clang"));
         for (String name : pair) {
-            Files.createSymbolicLink(programs.resolve(name), path.program(name).orElseThrow());
+            Files.createSymbolicLink(programs.resolve(name), SpirvTool.program(SpirvTool.PATH, name).orElseThrow());
         }
         Path wrong = Files.createDirectory(directory.resolve("headers"));
         Files.writeString(wrong.resolve("opencl-c-base.h"), "#error a header of the environment");

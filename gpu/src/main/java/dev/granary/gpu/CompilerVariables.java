@@ -1,5 +1,7 @@
 package dev.granary.gpu;
 
+import dev.granary.gpu.device.DriverTraits;
+
 import java.util.List;
 import java.util.Set;
 

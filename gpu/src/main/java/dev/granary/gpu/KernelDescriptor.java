@@ -3,6 +3,8 @@ package dev.granary.gpu;
 import dev.granary.cache.Id;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Target;
+import dev.granary.gpu.device.DriverTraits;
+import dev.granary.gpu.source.SourceText;
 
 import org.jspecify.annotations.Nullable;
 

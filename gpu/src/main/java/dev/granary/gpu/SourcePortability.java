@@ -1,5 +1,7 @@
 package dev.granary.gpu;
 
+import dev.granary.gpu.source.PreprocessedText;
+
 import java.util.Set;
 import java.util.regex.Pattern;
 

@@ -2,6 +2,9 @@ package dev.granary.gpu;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.granary.gpu.source.PreprocessedText;
+import dev.granary.gpu.source.SourceText;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;

@@ -2,6 +2,7 @@ package dev.granary.gpu;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
+import dev.granary.gpu.device.DriverTraits;
 
 import java.util.HexFormat;
 

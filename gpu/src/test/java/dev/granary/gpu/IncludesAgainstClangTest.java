@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.granary.gpu.source.PreprocessedText;
+import dev.granary.gpu.source.SourceText;
 import dev.granary.testing.SystemTool;
 import dev.granary.testing.TestSeed;
 
@@ -21,7 +23,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Comparison of the includes of a descriptor with those of clang's preprocessor. Random sources are
- * preprocessed twice: with all headers, and with only those named by {@link IncludeDirectives}. A
+ * preprocessed twice: with all headers, and with only those named by {@link PreprocessedText}. A
  * difference is a file that the compiler reads and the id does not cover.
  */
 class IncludesAgainstClangTest {
@@ -179,7 +181,7 @@ class IncludesAgainstClangTest {
     private boolean isSeen(String source, String language, Path all)
             throws IOException, InterruptedException {
         String given = SourceText.normalized(source);
-        IncludeDirectives directives = IncludeDirectives.of(given);
+        PreprocessedText directives = PreprocessedText.of(given);
         if (directives.hasComputed() || directives.unclear().isPresent()) {
             return false;
         }

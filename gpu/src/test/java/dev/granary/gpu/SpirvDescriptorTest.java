@@ -12,6 +12,7 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.gpu.binary.BinaryContainer;
 import dev.granary.gpu.binary.SampleBinaries;
+import dev.granary.gpu.device.DriverTraits;
 import dev.granary.gpu.spirv.SpirvCompiler;
 import dev.granary.gpu.spirv.SpirvModules;
 
@@ -133,7 +134,7 @@ class SpirvDescriptorTest {
                     refusal(b -> b.spirv(module)));
             assertEquals(
                     new BinaryContainer.Malformed(
-                            BinaryContainer.Format.SPIR_V, "its words are big-endian"),
+                            "SPIR-V", "its words are big-endian"),
                     BinaryContainer.read(MemorySegment.ofArray(module)));
         }
     }

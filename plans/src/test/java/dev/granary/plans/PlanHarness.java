@@ -3,9 +3,9 @@ package dev.granary.plans;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
-import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.device.DriverTraits;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.plans.nest.KernelArray;

@@ -5,7 +5,7 @@ import dev.granary.benchmarks.harness.ReportSection;
 import dev.granary.benchmarks.harness.ReportSection.Column;
 import dev.granary.benchmarks.restore.RestoreTimes.Phase;
 import dev.granary.cache.Target;
-import dev.granary.gpu.DriverTraits;
+import dev.granary.gpu.device.DriverTraits;
 
 import java.util.ArrayList;
 import java.util.List;

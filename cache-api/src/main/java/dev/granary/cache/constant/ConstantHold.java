@@ -1,5 +1,7 @@
 package dev.granary.cache.constant;
 
+import java.util.Objects;
+
 /**
  * A reference of one user to a tensor. The tensor stays valid until the hold is closed, even if the
  * cache evicts it. Thread-safe.
@@ -12,12 +14,13 @@ package dev.granary.cache.constant;
  * @param <B> the back-end's type of a tensor
  */
 public final class ConstantHold<B extends AutoCloseable> implements AutoCloseable {
-    private final ConstantTensor<B> tensor;
-    private volatile boolean isClosed;
-    private volatile boolean hasListener;
+    private final ConstantTensorCache cache;
+    private final ConstantSlot<B> slot;
+    volatile boolean isClosed; // written under the lock of the cache
 
-    ConstantHold(ConstantTensor<B> tensor) {
-        this.tensor = tensor;
+    ConstantHold(ConstantTensorCache cache, ConstantSlot<B> slot) {
+        this.cache = cache;
+        this.slot = slot;
     }
 
     /**
@@ -29,12 +32,12 @@ public final class ConstantHold<B extends AutoCloseable> implements AutoCloseabl
         if (isClosed) {
             throw new IllegalStateException("The constant is closed");
         }
-        return tensor.buffer();
+        return Objects.requireNonNull(slot.buffer);
     }
 
     /** Returns true while the tensor is in the cache. */
     public boolean isCached() {
-        return tensor.isCached();
+        return slot.isCached;
     }
 
     /**
@@ -44,15 +47,7 @@ public final class ConstantHold<B extends AutoCloseable> implements AutoCloseabl
      * logged. The action of a closed hold is not run.
      */
     public void onEviction(Runnable action) {
-        if (isClosed) {
-            return;
-        }
-        hasListener = true;
-        if (!tensor.addListener(this, action)) {
-            ConstantTensor.runCallback(action);
-        } else if (isClosed) {
-            tensor.removeListener(this);
-        }
+        cache.addListener(slot, this, action);
     }
 
     /**
@@ -61,15 +56,6 @@ public final class ConstantHold<B extends AutoCloseable> implements AutoCloseabl
      */
     @Override
     public void close() {
-        synchronized (this) { // an atomic boolean would be one more object per hit
-            if (isClosed) {
-                return;
-            }
-            isClosed = true;
-        }
-        if (hasListener) {
-            tensor.removeListener(this);
-        }
-        tensor.release();
+        cache.close(slot, this);
     }
 }

@@ -2,14 +2,12 @@ package dev.granary.cache.constant;
 
 import dev.granary.cache.constant.ConstantTensorCache.Limit;
 
-import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /**
  * The configured limits by kind of engine, such as {@code cpu:10240;gpu:2048:COST}. A missing kind
@@ -33,25 +31,13 @@ public record ConstantLimits(Map<EngineKind, Limit> chosen) {
     }
 
     /**
-     * The result of parsing a text.
-     *
-     * @param limits the valid parts
-     * @param mistakes the invalid parts, as written
-     */
-    public record Parsed(ConstantLimits limits, List<String> mistakes) {
-        /** Copies the list. */
-        public Parsed {
-            mistakes = List.copyOf(mistakes);
-        }
-    }
-
-    /**
      * Parses a text of the form {@link #FORM}. Case, blanks around the words and empty parts are
      * ignored. If a kind occurs twice, the first part counts and the second is a mistake.
+     *
+     * @param mistakes receives the invalid parts, as written; the valid ones are returned
      */
-    public static Parsed parse(String text) {
+    public static ConstantLimits parse(String text, Consumer<String> mistakes) {
         Map<EngineKind, Limit> limits = new EnumMap<>(EngineKind.class);
-        List<String> mistakes = new ArrayList<>();
         Set<EngineKind> seen = new HashSet<>();
         for (String part : text.split(";", -1)) {
             if (!part.isBlank()) {
@@ -63,11 +49,11 @@ public record ConstantLimits(Map<EngineKind, Limit> chosen) {
                     }
                     limits.put(kind, limit(words));
                 } catch (IllegalArgumentException e) {
-                    mistakes.add(part.strip());
+                    mistakes.accept(part.strip());
                 }
             }
         }
-        return new Parsed(new ConstantLimits(limits), mistakes);
+        return new ConstantLimits(limits);
     }
 
     private static Limit limit(String[] words) {
@@ -78,11 +64,6 @@ public record ConstantLimits(Map<EngineKind, Limit> chosen) {
                 ? ConstantPolicy.valueOf(words[2].strip())
                 : Limit.DEFAULT.policy();
         return new Limit(Long.parseLong(words[1].strip()), policy);
-    }
-
-    /** Returns the configured limit of a kind, if any. */
-    public Optional<Limit> of(EngineKind kind) {
-        return Optional.ofNullable(chosen.get(kind));
     }
 
     /** Returns these limits, completed by those of {@code others} for missing kinds. */

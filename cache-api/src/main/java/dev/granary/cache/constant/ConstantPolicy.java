@@ -1,5 +1,11 @@
 package dev.granary.cache.constant;
 
+import org.jspecify.annotations.Nullable;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
 /**
  * The treatment of a new tensor when the budget is exhausted. A tensor larger than the whole budget
  * is never cached under any policy.
@@ -12,9 +18,69 @@ public enum ConstantPolicy {
      * is less than that of the new one. Otherwise the new one is not cached.
      */
     COST,
+    /** The least recently used tensors are evicted. */
+    LRU;
+
+    private static final Comparator<ConstantSlot<?>> OLDEST_FIRST =
+            Comparator.comparingLong(slot -> slot.lastUse);
+    private static final Comparator<ConstantSlot<?>> CHEAPEST_FIRST =
+            Comparator.<ConstantSlot<?>>comparingDouble(
+                            slot -> (double) slot.costNanos / slot.bytes)
+                    .thenComparing(OLDEST_FIRST);
+
     /**
-     * The least recently used tensors are evicted. Uses under an earlier {@link #NO_EVICT} policy
-     * are not recorded; only the creation counts.
+     * Selects cached tensors with at least {@code bytes} bytes to evict for a new one.
+     *
+     * @param costNanos the compute time of the new one
+     * @return the selected tensors, or null if all together are smaller, or if this policy keeps
+     *     them
      */
-    LRU
+    @Nullable
+    List<ConstantSlot<?>> select(List<ConstantSlot<?>> cached, long bytes, long costNanos) {
+        if (this == NO_EVICT) {
+            return null;
+        }
+        if (this == LRU) {
+            return first(cached, OLDEST_FIRST, bytes);
+        }
+        List<ConstantSlot<?>> selected = first(cached, CHEAPEST_FIRST, bytes);
+        if (selected == null) {
+            return null;
+        }
+        List<ConstantSlot<?>> needed = withoutUnneeded(selected, bytes);
+        return needed.stream().mapToLong(slot -> slot.costNanos).sum() < costNanos ? needed : null;
+    }
+
+    private static @Nullable List<ConstantSlot<?>> first(
+            List<ConstantSlot<?>> cached, Comparator<ConstantSlot<?>> order, long bytes) {
+        cached.sort(order);
+        List<ConstantSlot<?>> selected = new ArrayList<>();
+        long freed = 0;
+        for (ConstantSlot<?> slot : cached) {
+            if (freed >= bytes) {
+                break;
+            }
+            selected.add(slot);
+            freed += slot.bytes;
+        }
+        return freed >= bytes ? selected : null;
+    }
+
+    /**
+     * Drops tensors that need not be evicted because of larger ones selected later, the most
+     * valuable first.
+     */
+    private static List<ConstantSlot<?>> withoutUnneeded(
+            List<ConstantSlot<?>> selected, long bytes) {
+        long spare = selected.stream().mapToLong(slot -> slot.bytes).sum() - bytes;
+        List<ConstantSlot<?>> needed = new ArrayList<>();
+        for (ConstantSlot<?> slot : selected.reversed()) {
+            if (slot.bytes <= spare) {
+                spare -= slot.bytes;
+            } else {
+                needed.add(slot);
+            }
+        }
+        return needed;
+    }
 }

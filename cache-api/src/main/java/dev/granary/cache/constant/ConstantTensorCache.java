@@ -10,11 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 
 /**
  * A cache of the constant tensors of one device, within a memory budget. Thread-safe; created by
@@ -26,36 +24,31 @@ import java.util.function.Predicate;
  * not counted.
  *
  * <p>No wait is unbounded. It ends when the promise is abandoned ({@link ConstantPromise}), on
- * interruption, and after the maximum wait. A thread that stops waiting computes the tensor for
- * itself, and that tensor is not cached.
+ * interruption, and after 60 seconds. A thread that stops waiting computes the tensor for itself,
+ * and that tensor is not cached.
  */
 public final class ConstantTensorCache {
-    /**
-     * The maximum time to wait for another caller's tensor: 60 seconds. After that the caller
-     * computes it too.
-     */
-    public static final Duration MAX_WAIT = Duration.ofSeconds(60);
-
     /** Ends promises that are forgotten. */
     static final Cleaner CLEANER = Cleaner.create();
 
+    // A thread that an exhausted stack kept from being woken looks by itself.
+    private static final long RECHECK_NANOS = 250_000_000;
+
     private final WaitGraph waits = WaitGraph.PROCESS;
-    private final EvictionSelector selector = new EvictionSelector();
     private final LongSupplier nanos;
     private final Duration maxWait;
-    private final ConcurrentHashMap<Key<?>, ConstantSlot<?>> slots = new ConcurrentHashMap<>();
-    private final AtomicLong clock = new AtomicLong(); // of uses
-    private final LongAdder reused = new LongAdder();
-    private final LongAdder waited = new LongAdder();
 
     // The only foreign code under it is the equality of keys. A monitor, because the JVM releases
     // it even after a stack overflow.
     private final Object lock = new Object();
+    private final ConcurrentHashMap<Key<?>, ConstantSlot<?>> slots = new ConcurrentHashMap<>();
     private volatile Limit limit; // written under lock, like all below
+    private long clock; // of uses
     private long cachedBytes;
     private long promisedBytes;
     private long tensors;
     private long made;
+    private long reused;
     private long notKept;
     private long evicted;
     private long failed;
@@ -116,7 +109,6 @@ public final class ConstantTensorCache {
      *
      * @param made tensors computed
      * @param reused lookups that found a tensor
-     * @param waited those of them that waited for another thread's tensor
      * @param notKept tensors computed but not cached, because of the budget or because they were
      *     removed before their completion
      * @param evicted tensors evicted for others
@@ -128,7 +120,6 @@ public final class ConstantTensorCache {
     public record Statistics(
             long made,
             long reused,
-            long waited,
             long notKept,
             long evicted,
             long failed,
@@ -136,14 +127,13 @@ public final class ConstantTensorCache {
             long bytes,
             long promisedBytes) {
         /** Statistics at zero. */
-        public static final Statistics NOTHING = new Statistics(0, 0, 0, 0, 0, 0, 0, 0, 0);
+        public static final Statistics NOTHING = new Statistics(0, 0, 0, 0, 0, 0, 0, 0);
 
         /** Returns the sum of both. */
         public Statistics plus(Statistics other) {
             return new Statistics(
                     made + other.made,
                     reused + other.reused,
-                    waited + other.waited,
                     notKept + other.notKept,
                     evicted + other.evicted,
                     failed + other.failed,
@@ -168,13 +158,7 @@ public final class ConstantTensorCache {
      */
     public <B extends AutoCloseable, E extends Exception> ConstantHold<B> get(
             Key<B> key, long bytes, Factory<? extends B, E> factory) throws E {
-        ConstantSlot<B> slot = slot(key);
-        ConstantHold<B> present = slot == null || slot.bytes != bytes ? null : reuse(slot);
-        return present != null ? present : getOrMake(newSlot(key, bytes), factory);
-    }
-
-    private <B extends AutoCloseable, E extends Exception> ConstantHold<B> getOrMake(
-            ConstantSlot<B> own, Factory<? extends B, E> factory) throws E {
+        ConstantSlot<B> own = new ConstantSlot<>(key, bytes);
         B buffer = null;
         try {
             Lookup<B> found = lookup(own);
@@ -182,7 +166,7 @@ public final class ConstantTensorCache {
                 return hit.constant();
             }
             if (found instanceof Lookup.Failed<B> other) {
-                throw ConstantTensorCache.<RuntimeException>unchecked(other.cause());
+                throw WaitGraph.<RuntimeException>unchecked(other.cause());
             }
             buffer = Objects.requireNonNull(
                     factory.make(), "The factory of a constant returned null");
@@ -211,7 +195,7 @@ public final class ConstantTensorCache {
      *     of the cached or promised tensor with this key
      */
     public <B extends AutoCloseable> Lookup<B> getOrAdd(Key<B> key, long bytes) {
-        ConstantSlot<B> own = newSlot(key, bytes);
+        ConstantSlot<B> own = new ConstantSlot<>(key, bytes);
         try {
             Lookup<B> found = lookup(own);
             return found == null ? new Lookup.Miss<>(new ConstantPromise<>(this, own)) : found;
@@ -230,54 +214,13 @@ public final class ConstantTensorCache {
     private <B extends AutoCloseable> void discard(ConstantSlot<B> own, @Nullable B buffer) {
         try {
             end(own, own.failure);
-            ConstantTensor<B> completed = own.tensor;
-            if (completed != null) {
-                completed.release();
+            if (own.buffer != null) {
+                release(own);
             } else if (buffer != null) {
-                ConstantTensor.free(buffer);
+                free(buffer);
             }
         } catch (Throwable _) {
             // such as another stack overflow: the caller gets the first
-        }
-    }
-
-    private static <B extends AutoCloseable> ConstantSlot<B> newSlot(Key<B> key, long bytes) {
-        if (bytes <= 0) {
-            throw new IllegalArgumentException(
-                    "A constant tensor needs a positive size, not " + bytes);
-        }
-        return new ConstantSlot<>(key, bytes);
-    }
-
-    /**
-     * Returns the slot of a key, cached or promised; takes no lock. A slot is stored under its own
-     * key, whose type parameter is the slot's.
-     */
-    @SuppressWarnings("unchecked")
-    private <B extends AutoCloseable> @Nullable ConstantSlot<B> slot(Key<B> key) {
-        return (ConstantSlot<B>) slots.get(key);
-    }
-
-    /** Returns a hold on a tensor, or null if it is absent or was freed; takes no lock. */
-    private <B extends AutoCloseable> @Nullable ConstantHold<B> reuse(ConstantSlot<B> slot) {
-        ConstantTensor<B> tensor = slot.tensor;
-        if (tensor == null) {
-            return null;
-        }
-        if (limit.policy() != ConstantPolicy.NO_EVICT) { // else a hit writes less shared memory
-            touch(slot);
-        }
-        reused.increment();
-        ConstantHold<B> constant = tensor.open(); // last: an error after it would leak the hold
-        if (constant == null) {
-            reused.decrement();
-        }
-        return constant;
-    }
-
-    private void touch(ConstantSlot<?> slot) {
-        if (slot.lastUse != clock.get()) {
-            slot.lastUse = clock.incrementAndGet();
         }
     }
 
@@ -287,33 +230,46 @@ public final class ConstantTensorCache {
      * @return null if the caller has to compute the tensor for {@code own}
      */
     private <B extends AutoCloseable> @Nullable Lookup<B> lookup(ConstantSlot<B> own) {
-        while (true) {
-            ConstantSlot<B> slot = slot(own.key);
-            if (slot == null) {
-                if (promise(own)) {
+        return changing(due -> {
+            while (true) {
+                ConstantSlot<B> slot = slot(own.key);
+                if (slot == null) {
+                    promise(own, due);
                     return null;
                 }
-            } else if (slot.isLeftByError()) {
-                end(slot, slot.failure);
-            } else {
+                if (slot.isLeftByError()) {
+                    end(slot, slot.failure);
+                    continue;
+                }
                 requireSame(slot, own);
-                ConstantHold<B> present = reuse(slot);
-                if (present != null) {
-                    return new Lookup.Hit<>(present);
-                }
-                try {
-                    Lookup<B> found = await(slot);
-                    if (found != null) {
-                        return found;
-                    }
-                } catch (TimeoutException _) {
-                    synchronized (lock) {
-                        open(own); // private: it is not in the map
-                    }
+                // allocated before it counts, because that may fail
+                Lookup.Hit<B> hit = new Lookup.Hit<>(new ConstantHold<>(this, slot));
+                if (slot.isCached) {
+                    slot.lastUse = ++clock;
+                    slot.owners++;
+                } else if (!await(slot)) {
+                    open(own); // private: it is not in the map
                     return null;
+                }
+                if (slot.buffer != null) {
+                    reused++;
+                    return hit;
+                }
+                Throwable failure = slot.failure;
+                if (failure != null) {
+                    return new Lookup.Failed<>(failure);
                 }
             }
-        }
+        });
+    }
+
+    /**
+     * Returns the slot of a key, cached or promised. A slot is stored under its own key, whose type
+     * parameter is the slot's.
+     */
+    @SuppressWarnings("unchecked")
+    private <B extends AutoCloseable> @Nullable ConstantSlot<B> slot(Key<B> key) {
+        return (ConstantSlot<B>) slots.get(key);
     }
 
     private static void requireSame(ConstantSlot<?> slot, ConstantSlot<?> own) {
@@ -329,50 +285,49 @@ public final class ConstantTensorCache {
     }
 
     /**
-     * Waits for another thread's tensor, unless that thread waits for this one.
+     * Waits for another thread's tensor, unless that thread waits for this one, and owns it from
+     * the beginning of the wait. Requires the lock, which is free during the wait.
      *
-     * @return null if the lookup must be repeated
+     * @return false after the maximum wait, or if this thread was interrupted, which keeps its
+     *     interrupt status
      */
-    private <B extends AutoCloseable> @Nullable Lookup<B> await(ConstantSlot<B> slot)
-            throws TimeoutException {
-        Lookup<B> found;
+    private boolean await(ConstantSlot<?> slot) {
+        slot.owners++;
         try {
             waits.enter(slot);
-            found = slot.await(maxWait);
-        } finally {
-            waits.leave();
-        }
-        if (found instanceof Lookup.Hit) {
-            reused.increment();
-            waited.increment();
-        }
-        return found;
-    }
-
-    /**
-     * Registers a promise, shared or private.
-     *
-     * @return false if the key has a slot meanwhile
-     */
-    private boolean promise(ConstantSlot<?> own) {
-        return removing(removed -> {
-            if (slots.containsKey(own.key)) {
-                return false;
-            }
-            open(own);
-            if (own.bytes > limit.bytes()) {
-                return true;
-            }
-            if (limit.policy() == ConstantPolicy.COST && shortfall(own.bytes) > 0) {
-                // nothing is reserved: the cost is known only at the end
-                slots.put(own.key, own);
-            } else if (ensureCapacity(own, removed)) {
-                slots.put(own.key, own); // first, because it may fail
-                own.isReserved = true;
-                promisedBytes += own.bytes;
+            long end = System.nanoTime() + maxWait.toNanos();
+            while (slot.builder != null) {
+                long left = end - System.nanoTime();
+                if (left <= 0 || Thread.currentThread().isInterrupted()) {
+                    return false;
+                }
+                TimeUnit.NANOSECONDS.timedWait(lock, Math.min(left, RECHECK_NANOS));
             }
             return true;
-        });
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return slot.builder == null;
+        } finally {
+            if (slot.builder != null) {
+                slot.owners--;
+            }
+            waits.leave();
+        }
+    }
+
+    /** Begins a promise, shared if the tensor may be cached. Requires the lock. */
+    private void promise(ConstantSlot<?> own, List<Runnable> due) {
+        open(own);
+        if (own.bytes > limit.bytes()) {
+            return;
+        }
+        if (limit.policy() == ConstantPolicy.COST && shortfall(own.bytes) > 0) {
+            slots.put(own.key, own); // nothing is reserved: the cost is known only at the end
+        } else if (ensureCapacity(own, due)) {
+            slots.put(own.key, own); // first, because it may fail
+            own.isReserved = true;
+            promisedBytes += own.bytes;
+        }
     }
 
     private void open(ConstantSlot<?> own) {
@@ -387,22 +342,24 @@ public final class ConstantTensorCache {
      */
     <B extends AutoCloseable> ConstantHold<B> fulfil(ConstantSlot<B> slot, B buffer) {
         long now = nanos.getAsLong();
-        ConstantTensor<B> tensor = new ConstantTensor<>(buffer);
-        ConstantHold<B> constant = new ConstantHold<>(tensor); // allocated before any change
-        removing(removed -> {
+        ConstantHold<B> constant = new ConstantHold<>(this, slot); // allocated before any change
+        changing(due -> {
             if (!slot.isOpen) {
                 throw new IllegalStateException(
                         "The promise of this constant has already ended: " + slot.key);
             }
             slot.costNanos = Math.max(0, now - slot.startNanos);
             boolean isCached = slots.get(slot.key) == slot
-                    && (slot.isReserved || ensureCapacity(slot, removed));
+                    && (slot.isReserved || ensureCapacity(slot, due));
             if (!isCached) {
                 slots.remove(slot.key, slot);
             }
-            touch(slot);
-            slot.complete(tensor, isCached);
+            lock.notifyAll(); // the threads run after this; a call after the writes might fail
             // only writes from here on, so that no error comes between them
+            slot.lastUse = ++clock;
+            slot.buffer = buffer;
+            slot.isCached = isCached;
+            slot.builder = null;
             slot.isOpen = false;
             made++;
             if (slot.isReserved) {
@@ -410,6 +367,7 @@ public final class ConstantTensorCache {
                 promisedBytes -= slot.bytes;
             }
             if (isCached) {
+                slot.owners++;
                 cachedBytes += slot.bytes;
                 tensors++;
             } else {
@@ -425,21 +383,22 @@ public final class ConstantTensorCache {
         synchronized (lock) {
             if (slot.isOpen) {
                 remove(slot, new ArrayList<>()); // there is no tensor to remove
-                slot.fail(cause);
+                lock.notifyAll();
+                slot.failure = cause;
+                slot.builder = null;
                 slot.isOpen = false;
                 failed++;
-            } else if (!slot.isCached()) {
+            } else if (!slot.isCached) {
                 slots.remove(slot.key, slot);
             }
         }
     }
 
     /** Removes a slot and its bytes. Requires the lock. */
-    private void remove(ConstantSlot<?> slot, List<ConstantTensor<?>> removed) {
-        ConstantTensor<?> tensor = slot.tensor;
-        if (tensor != null && tensor.isCached()) {
-            removed.add(tensor); // first, because it allocates
-            tensor.uncache();
+    private void remove(ConstantSlot<?> slot, List<Runnable> due) {
+        if (slot.isCached) {
+            due.add(() -> notifyAndRelease(slot)); // first, because it allocates
+            slot.isCached = false;
             cachedBytes -= slot.bytes;
             tensors--;
         } else if (slot.isReserved) {
@@ -453,7 +412,7 @@ public final class ConstantTensorCache {
         return bytes - (limit.bytes() - cachedBytes - promisedBytes);
     }
 
-    private boolean ensureCapacity(ConstantSlot<?> own, List<ConstantTensor<?>> removed) {
+    private boolean ensureCapacity(ConstantSlot<?> own, List<Runnable> due) {
         if (shortfall(own.bytes) <= 0) {
             return true;
         }
@@ -461,17 +420,17 @@ public final class ConstantTensorCache {
         for (ConstantSlot<?> slot : slots.values()) {
             if (slot.isLeftByError()) {
                 end(slot, slot.failure); // it may have bytes reserved
-            } else if (slot.isCached()) {
+            } else if (slot.isCached) {
                 cached.add(slot);
             }
         }
         List<ConstantSlot<?>> victims =
-                selector.select(limit.policy(), cached, shortfall(own.bytes), own.costNanos);
+                limit.policy().select(cached, shortfall(own.bytes), own.costNanos);
         if (victims == null) {
             return false;
         }
         for (ConstantSlot<?> victim : victims) {
-            remove(victim, removed);
+            remove(victim, due);
             evicted++;
         }
         return true;
@@ -484,10 +443,10 @@ public final class ConstantTensorCache {
      * @return true if it was cached or promised
      */
     public boolean removeIfExist(Key<?> key) {
-        return removing(removed -> {
+        return changing(due -> {
             ConstantSlot<?> slot = slots.get(key);
             if (slot != null) {
-                remove(slot, removed);
+                remove(slot, due);
             }
             return slot != null;
         });
@@ -495,41 +454,111 @@ public final class ConstantTensorCache {
 
     /** Removes the cached and promised tensors of a context that can no longer be used. */
     public void removeContext(Object context) {
-        removing(removed -> {
+        changing(due -> {
             for (ConstantSlot<?> slot : slots.values()) {
                 if (slot.key.context().equals(context)) {
-                    remove(slot, removed);
+                    remove(slot, due);
                 }
             }
             return true;
         });
     }
 
-    /** Runs a change with the lock; then tells the users of the tensors that it has removed. */
-    private boolean removing(Predicate<List<ConstantTensor<?>>> change) {
-        List<ConstantTensor<?>> removed = new ArrayList<>();
+    /** Runs a change with the lock; then what is due without it, for the users of tensors. */
+    private <T extends @Nullable Object> T changing(Function<List<Runnable>, T> change) {
+        List<Runnable> due = new ArrayList<>();
         try {
             synchronized (lock) {
-                return change.test(removed);
+                return change.apply(due);
             }
         } finally {
-            ConstantTensor.notifyAndRelease(removed);
+            due.forEach(Runnable::run);
+        }
+    }
+
+    /**
+     * Tells the users of a tensor that it has left the cache, and releases the cache's ownership.
+     * Runs users' code, so it is called without a lock.
+     */
+    private void notifyAndRelease(ConstantSlot<?> slot) {
+        List<ConstantSlot.Listener> pending;
+        synchronized (lock) {
+            pending = List.copyOf(slot.listeners);
+            slot.listeners.clear();
+        }
+        pending.forEach(listener -> runCallback(listener.action()));
+        release(slot);
+    }
+
+    /** Registers an action of a hold, or runs it at once if the tensor is not cached. */
+    void addListener(ConstantSlot<?> slot, ConstantHold<?> hold, Runnable action) {
+        synchronized (lock) {
+            if (hold.isClosed) {
+                return;
+            }
+            if (slot.isCached) {
+                slot.listeners.add(new ConstantSlot.Listener(hold, action));
+                return;
+            }
+        }
+        runCallback(action);
+    }
+
+    /** Closes a hold, with its actions. */
+    void close(ConstantSlot<?> slot, ConstantHold<?> hold) {
+        synchronized (lock) {
+            if (hold.isClosed) {
+                return;
+            }
+            hold.isClosed = true;
+            slot.listeners.removeIf(listener -> listener.hold() == hold);
+        }
+        release(slot);
+    }
+
+    /** Releases one owner of a tensor; the last one frees it. */
+    private void release(ConstantSlot<?> slot) {
+        synchronized (lock) {
+            slot.owners--;
+            if (slot.owners > 0) {
+                return;
+            }
+        }
+        free(Objects.requireNonNull(slot.buffer));
+    }
+
+    private static void free(AutoCloseable memory) {
+        run(memory, "The memory of a constant tensor could not be freed");
+    }
+
+    private static void runCallback(Runnable action) {
+        run(action::run, "The callback of an evicted constant tensor failed");
+    }
+
+    /** Runs code of a user. A failure is logged, since it does not concern the caller. */
+    private static void run(AutoCloseable code, String failure) {
+        try {
+            code.close();
+        } catch (Throwable e) {
+            if (e instanceof InterruptedException) {
+                Thread.currentThread().interrupt();
+            }
+            System.getLogger("dev.granary").log(System.Logger.Level.WARNING, failure, e);
         }
     }
 
     /**
      * Changes the limit. A lower limit flushes the cache, and so does the first one after no limit.
      *
-     * @param removed receives the removed tensors, even if this fails; their users must be notified
-     *     without a lock
+     * @param due receives what to run without a lock, even if this fails
      */
-    void change(Limit newLimit, List<ConstantTensor<?>> removed) {
+    void change(Limit newLimit, List<Runnable> due) {
         synchronized (lock) {
             boolean isLower = newLimit.megabytes() < limit.megabytes();
             limit = newLimit;
             if (isLower) {
                 for (ConstantSlot<?> slot : slots.values()) {
-                    remove(slot, removed);
+                    remove(slot, due);
                 }
             }
         }
@@ -545,8 +574,7 @@ public final class ConstantTensorCache {
         synchronized (lock) {
             return new Statistics(
                     made,
-                    reused.sum(),
-                    waited.sum(),
+                    reused,
                     notKept,
                     evicted,
                     failed,
@@ -559,22 +587,15 @@ public final class ConstantTensorCache {
     /** Returns true if the tensor is cached; does not count as a use. */
     boolean isCached(Key<?> key) {
         ConstantSlot<?> slot = slots.get(key);
-        return slot != null && slot.tensor != null;
+        return slot != null && slot.isCached;
     }
 
     /** Returns the number of threads that wait for a tensor being computed. */
     int waiting(Key<?> key) {
-        ConstantSlot<?> slot = slots.get(key);
-        return slot == null ? 0 : slot.waiting();
-    }
-
-    /**
-     * Rethrows the factory's exception unchanged: callers of one key use one kind of factory, so
-     * its checked type is theirs.
-     */
-    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
-    private static <T extends Throwable> T unchecked(Throwable failure) throws T {
-        throw (T) failure;
+        synchronized (lock) {
+            ConstantSlot<?> slot = slots.get(key);
+            return slot == null || slot.builder == null ? 0 : slot.owners - 1;
+        }
     }
 
     /**

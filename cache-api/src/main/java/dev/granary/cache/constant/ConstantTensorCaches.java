@@ -10,7 +10,6 @@ import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /**
@@ -23,10 +22,10 @@ import java.util.function.LongSupplier;
  */
 public final class ConstantTensorCaches implements AutoCloseable {
     private static final Limit NOTHING = Limit.of(0);
+    private static final Duration MAX_WAIT = Duration.ofSeconds(60); // for another's tensor
 
-    // Written only under the monitor.
-    private final Map<Device, ConstantTensorCache> caches = new ConcurrentHashMap<>();
-    // Both guarded by this.
+    // All guarded by this.
+    private final Map<Device, ConstantTensorCache> caches = new HashMap<>();
     private final Map<EngineKind, Limit> limits = new EnumMap<>(EngineKind.class);
     private final Map<Device, Limit> deviceLimits = new HashMap<>();
     private final LongSupplier nanos;
@@ -53,13 +52,11 @@ public final class ConstantTensorCaches implements AutoCloseable {
      * @param configured the limits of kinds that differ from {@link Limit#DEFAULT}
      */
     public ConstantTensorCaches(ConstantLimits configured) {
-        this(configured, System::nanoTime, ConstantTensorCache.MAX_WAIT);
+        this(configured, System::nanoTime, MAX_WAIT);
     }
 
     ConstantTensorCaches(ConstantLimits configured, LongSupplier nanos, Duration maxWait) {
-        for (EngineKind kind : EngineKind.values()) {
-            limits.put(kind, configured.of(kind).orElse(Limit.DEFAULT));
-        }
+        limits.putAll(configured.chosen());
         this.nanos = nanos;
         this.maxWait = maxWait;
     }
@@ -69,20 +66,15 @@ public final class ConstantTensorCaches implements AutoCloseable {
      *
      * @param index the index among the devices of that kind, from 0
      */
-    public ConstantTensorCache of(EngineKind kind, int index) {
+    public synchronized ConstantTensorCache of(EngineKind kind, int index) {
         Device device = new Device(kind, index);
-        ConstantTensorCache known = caches.get(device);
-        return known != null ? known : create(device);
+        return caches.computeIfAbsent(
+                device, _ -> new ConstantTensorCache(limitOf(device), nanos, maxWait));
     }
 
     /** Returns the cache of a device. */
     public ConstantTensorCache of(ConstantDevice device) {
         return of(device.kind(), device.index());
-    }
-
-    private synchronized ConstantTensorCache create(Device device) {
-        Limit limit = limitOf(device);
-        return caches.computeIfAbsent(device, _ -> new ConstantTensorCache(limit, nanos, maxWait));
     }
 
     /**
@@ -107,7 +99,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
 
     /** Sets the limit of a device of a kind; if {@code only} is null, of all of that kind. */
     private void setLimit(EngineKind kind, @Nullable Device only, Limit limit) {
-        List<ConstantTensor<?>> removed = new ArrayList<>();
+        List<Runnable> due = new ArrayList<>();
         try {
             synchronized (this) {
                 if (isClosed) {
@@ -121,12 +113,12 @@ public final class ConstantTensorCaches implements AutoCloseable {
                 }
                 caches.forEach((device, cache) -> {
                     if (only == null ? device.kind == kind : device.equals(only)) {
-                        cache.change(limit, removed);
+                        cache.change(limit, due);
                     }
                 });
             }
         } finally {
-            ConstantTensor.notifyAndRelease(removed);
+            due.forEach(Runnable::run);
         }
     }
 
@@ -141,7 +133,7 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     /** Returns the sum of the statistics of all devices. */
-    public ConstantTensorCache.Statistics statistics() {
+    public synchronized ConstantTensorCache.Statistics statistics() {
         return caches.values().stream()
                 .map(ConstantTensorCache::statistics)
                 .reduce(
@@ -152,16 +144,15 @@ public final class ConstantTensorCaches implements AutoCloseable {
     /** Flushes all caches and disables them. Open holds stay valid. */
     @Override
     public void close() {
-        List<ConstantTensor<?>> removed = new ArrayList<>();
+        List<Runnable> due = new ArrayList<>();
         try {
             synchronized (this) {
                 isClosed = true;
-                limits.replaceAll((_, _) -> NOTHING);
                 deviceLimits.clear();
-                caches.values().forEach(cache -> cache.change(NOTHING, removed));
+                caches.values().forEach(cache -> cache.change(NOTHING, due));
             }
         } finally {
-            ConstantTensor.notifyAndRelease(removed);
+            due.forEach(Runnable::run);
         }
     }
 
@@ -171,6 +162,6 @@ public final class ConstantTensorCaches implements AutoCloseable {
     }
 
     private Limit limitOf(EngineKind kind) {
-        return limits.getOrDefault(kind, Limit.DEFAULT);
+        return isClosed ? NOTHING : limits.getOrDefault(kind, Limit.DEFAULT);
     }
 }

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
@@ -37,7 +38,6 @@ public final class EntryFormat {
     public static final long MAX_BYTES = 1L << 30;
 
     private static final int FIRST_BINARY = 3;
-    private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
 
     private EntryFormat() {}
 
@@ -91,7 +91,8 @@ public final class EntryFormat {
         parts.addAll(stored.subList(FIRST_BINARY, sections.size()));
         new EntryHeader(
                         length(parts),
-                        nanos(entry.compileTime()),
+                        // clamped: the clock that measured it may have been changed
+                        Math.max(0, TimeUnit.NANOSECONDS.convert(entry.compileTime())),
                         putId,
                         entry.contentHash(),
                         sections.stream().map(EntrySection.Encoded::row).toList())
@@ -131,17 +132,7 @@ public final class EntryFormat {
     }
 
     /**
-     * Returns the compile time in nanoseconds, clamped: the clock that measured it may have been
-     * changed.
-     */
-    private static long nanos(Duration compileTime) {
-        return compileTime.isNegative()
-                ? 0
-                : compileTime.compareTo(LONGEST) > 0 ? Long.MAX_VALUE : compileTime.toNanos();
-    }
-
-    /**
-     * Decodes and verifies an entry stored under {@code expected}.
+     * Decodes and verifies an entry stored under {@code expected}, or under any id if that is null.
      *
      * <p>Uncompressed binaries, metadata and signature of a hit are views of {@code stored}. The
      * segment must not change afterwards and must stay accessible to all threads that use the
@@ -150,24 +141,6 @@ public final class EntryFormat {
      * @return {@link LoadResult.Hit} or {@link LoadResult.Damaged}, nothing else
      */
     public static LoadResult decode(
-            MemorySegment stored, Id expected, VerificationLevel verification) {
-        return decodeAny(stored, expected, verification);
-    }
-
-    /** Decodes and verifies an entry whose id is not known, otherwise like {@link #decode}. */
-    public static LoadResult decode(MemorySegment stored, VerificationLevel verification) {
-        return decodeAny(stored, null, verification);
-    }
-
-    /**
-     * Returns the unverified length in the header at {@code offset} of a big-endian buffer, or -1
-     * if there is no header. For readers that know the start of an entry but not its end.
-     */
-    public static long statedLength(ByteBuffer stored, int offset) {
-        return EntryHeader.statedLength(stored, offset);
-    }
-
-    private static LoadResult decodeAny(
             MemorySegment stored, @Nullable Id expected, VerificationLevel verification) {
         EntryHeader.Read read = EntryHeader.read(stored);
         if (read instanceof EntryHeader.Read.Bad bad) {
@@ -219,6 +192,22 @@ public final class EntryFormat {
                 Duration.ofNanos(header.compileNanos()),
                 header.contentHash(),
                 new UnhashedSections(metadata, signature)));
+    }
+
+    /** Decodes and verifies an entry whose id is not known, otherwise like {@link #decode}. */
+    public static LoadResult decode(MemorySegment stored, VerificationLevel verification) {
+        return decode(stored, null, verification);
+    }
+
+    /**
+     * Returns the unverified length in the header at {@code offset} of a big-endian buffer, or -1
+     * if there is no header. For readers that know the start of an entry but not its end.
+     */
+    public static long statedLength(ByteBuffer stored, int offset) {
+        return offset > stored.limit() - EntryHeader.FIXED_BYTES
+                        || stored.getLong(offset) != EntryHeader.MAGIC_NUMBER
+                ? -1
+                : stored.getLong(offset + EntryHeader.LENGTH_OFFSET);
     }
 
     /**

@@ -30,13 +30,13 @@ record EntryHeader(
      */
     private static final byte[] MAGIC = {(byte) 0x89, 'G', 'R', 'A', 'N', '\r', '\n', 0x1a};
 
-    private static final long MAGIC_NUMBER = ByteBuffer.wrap(MAGIC).getLong();
+    static final long MAGIC_NUMBER = ByteBuffer.wrap(MAGIC).getLong();
 
-    private static final int FIXED_BYTES = 80;
+    static final int FIXED_BYTES = 80;
     private static final int VERSION_OFFSET = 8;
     private static final int FLAGS_OFFSET = 10;
     private static final int COUNT_OFFSET = 12;
-    private static final int LENGTH_OFFSET = 16;
+    static final int LENGTH_OFFSET = 16;
     private static final int CHECKSUM_BYTES = 4;
     private static final int MIN_SECTIONS = 4;
     static final int MAX_SECTIONS = 1024;
@@ -69,16 +69,6 @@ record EntryHeader(
         }
         ByteBuffer covered = out.duplicate().position(start).limit(out.position());
         out.putInt(EntrySection.checksum(MemorySegment.ofBuffer(covered)));
-    }
-
-    /**
-     * Returns the length in the header at {@code offset}, or -1 if there is no header. Checks only
-     * the magic number.
-     */
-    static long statedLength(ByteBuffer stored, int offset) {
-        return offset > stored.limit() - FIXED_BYTES || stored.getLong(offset) != MAGIC_NUMBER
-                ? -1
-                : stored.getLong(offset + LENGTH_OFFSET);
     }
 
     /** Reads header and table, and verifies their checksum and the length of the entry. */

@@ -4,12 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.esotericsoftware.kryo.Kryo;
 import com.esotericsoftware.kryo.KryoException;
-import com.esotericsoftware.kryo.Registration;
 import com.esotericsoftware.kryo.Serializer;
 import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
-import com.esotericsoftware.kryo.util.DefaultClassResolver;
-import com.esotericsoftware.kryo.util.Pool;
 import com.esotericsoftware.kryo.util.Util;
 
 import dev.granary.cache.EntryMetadata;
@@ -27,28 +24,19 @@ import java.util.Optional;
  */
 final class MetadataCodec {
     /**
-     * The registration number of this encoding, which never changes. A new encoding takes the next
-     * number.
+     * The class number of this encoding, which never changes. A new encoding takes the next number.
+     * It is read here and not by Kryo, whose own classes under lower numbers include strings, which
+     * allocate the length that they read, and classes by name, which would be loaded.
      */
-    private static final int METADATA_V1 = 10;
+    private static final int METADATA_V1 = 12;
 
-    private static final int MAX_IDLE = 16;
     private static final String UNSAFE = "kryo.unsafe";
 
     static {
         loadWithoutUnsafe();
     }
 
-    /**
-     * Idle instances, because Kryo is not thread-safe and creating one takes longer than encoding
-     * an entry.
-     */
-    private static final Pool<Kryo> IDLE = new Pool<>(true, false, MAX_IDLE) {
-        @Override
-        protected Kryo create() {
-            return kryo();
-        }
-    };
+    private static final Kryo KRYO = kryo(); // not thread-safe, and slow to create
 
     private MetadataCodec() {}
 
@@ -69,55 +57,31 @@ final class MetadataCodec {
         }
     }
 
-    static byte[] encode(EntryMetadata metadata) {
-        Kryo kryo = IDLE.obtain();
+    static synchronized byte[] encode(EntryMetadata metadata) {
         try (Output out = new Output(256, -1)) {
-            kryo.writeClassAndObject(out, metadata);
+            out.writeVarInt(METADATA_V1, true);
+            KRYO.writeObject(out, metadata);
             return out.toBytes();
-        } finally {
-            IDLE.free(kryo);
         }
     }
 
     /** Returns the metadata, or empty if this version cannot decode the bytes. */
-    static Optional<EntryMetadata> decode(byte[] stored) {
-        Kryo kryo = IDLE.obtain();
+    static synchronized Optional<EntryMetadata> decode(byte[] stored) {
         try (Input in = new Input(stored)) {
-            return kryo.readClassAndObject(in) instanceof EntryMetadata metadata
-                    ? Optional.of(metadata)
+            return in.readVarInt(true) == METADATA_V1
+                    ? Optional.of(KRYO.readObject(in, EntryMetadata.class))
                     : Optional.empty();
         } catch (KryoException | DateTimeException | IndexOutOfBoundsException e) {
             return Optional.empty(); // from another version; metadata only informs people
-        } finally {
-            IDLE.free(kryo);
         }
     }
 
     private static Kryo kryo() {
-        Kryo kryo = new Kryo(new MetadataClassResolver(), null);
+        Kryo kryo = new Kryo();
         kryo.setRegistrationRequired(true);
         kryo.setReferences(false);
-        kryo.register(EntryMetadata.class, new MetadataSerializer(), METADATA_V1);
+        kryo.register(EntryMetadata.class, new MetadataSerializer());
         return kryo;
-    }
-
-    /**
-     * Resolver of the only class number of metadata. Kryo's own serializers under the numbers 0 to
-     * 9 include those of strings, which allocate the length that they read. A class given by name
-     * would be loaded, and its name allocated alike.
-     */
-    private static final class MetadataClassResolver extends DefaultClassResolver {
-        private static final int FIRST_NUMBER = 2; // Kryo writes 0 for null, 1 for a class name
-
-        @Override
-        public Registration readClass(Input input) {
-            int number = input.readVarInt(true);
-            if (number != METADATA_V1 + FIRST_NUMBER) {
-                throw new KryoException(
-                        "Unexpected class number " + number + "; only metadata is allowed");
-            }
-            return getRegistration(METADATA_V1);
-        }
     }
 
     /** Serializer of version 1 of the metadata. */

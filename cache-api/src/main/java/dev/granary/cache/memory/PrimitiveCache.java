@@ -208,19 +208,10 @@ public final class PrimitiveCache<K, V> {
         }
         V value = slot.value;
         if (value == null) {
-            throw PrimitiveCache.<RuntimeException>unchecked(
+            throw WaitGraph.<RuntimeException>unchecked(
                     Objects.requireNonNull(slot.failure, "A build ended without a result"));
         }
         return value;
-    }
-
-    /**
-     * Rethrows the builder's exception unchanged: callers of one key use one kind of builder, so
-     * its checked type is theirs.
-     */
-    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
-    private static <T extends Throwable> T unchecked(Throwable failure) throws T {
-        throw (T) failure;
     }
 
     /**

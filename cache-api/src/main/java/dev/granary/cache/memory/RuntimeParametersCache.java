@@ -38,7 +38,8 @@ public final class RuntimeParametersCache implements AutoCloseable {
     private static final System.Logger LOG = System.getLogger("dev.granary");
 
     private int capacity;
-    private final Map<Types, Partition<?, ?>> partitions = new HashMap<>();
+    // by the classes of key and value
+    private final Map<List<Class<?>>, Partition<?, ?>> partitions = new HashMap<>();
 
     /**
      * Creates an empty cache.
@@ -77,9 +78,6 @@ public final class RuntimeParametersCache implements AutoCloseable {
         V build(K key) throws E;
     }
 
-    /** The classes of key and value, by which partitions are found. */
-    private record Types(Class<?> key, Class<?> value) {}
-
     /**
      * Returns the partition of these two types. A new one has the cache's capacity and closes
      * values that are {@link AutoCloseable}.
@@ -87,7 +85,7 @@ public final class RuntimeParametersCache implements AutoCloseable {
     @SuppressWarnings("unchecked") // a partition is only used with the types it was created for
     public <K, V> Partition<K, V> partition(Class<K> keyType, Class<V> valueType) {
         return (Partition<K, V>) partitions.computeIfAbsent(
-                new Types(keyType, valueType), _ -> new Partition<>(capacity));
+                List.of(keyType, valueType), _ -> new Partition<>(capacity));
     }
 
     /** Returns the capacity of new partitions in values. */
@@ -141,7 +139,13 @@ public final class RuntimeParametersCache implements AutoCloseable {
          */
         public <E extends Exception> Result<V> getOrCreate(
                 K key, Builder<? super K, ? extends V, E> builder) throws E {
-            Result<V> hit = find(key);
+            Result<V> hit;
+            enter();
+            try {
+                hit = values.get(key);
+            } finally {
+                isBusy = false;
+            }
             if (hit == null) {
                 return create(key, builder);
             }
@@ -149,15 +153,6 @@ public final class RuntimeParametersCache implements AutoCloseable {
                 hasNestedLookup = true; // the built value may use the hit
             }
             return hit;
-        }
-
-        private @Nullable Result<V> find(K key) {
-            enter();
-            try {
-                return values.get(key);
-            } finally {
-                isBusy = false;
-            }
         }
 
         @SuppressWarnings("NullAway") // a null value is a value only if V may be null

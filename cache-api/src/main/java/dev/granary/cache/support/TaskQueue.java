@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * Bounded queue of tasks with daemon threads of its own, and a wait until none is left. A task may
@@ -34,10 +33,9 @@ public final class TaskQueue implements AutoCloseable {
         executor.allowCoreThreadTimeOut(true);
     }
 
-    /** A task that runs at most once, also if its submission has failed after it was queued. */
+    /** An action of a caller, which ends as a task. */
     private final class Task implements Runnable {
         private final Runnable action;
-        private final AtomicBoolean isTaken = new AtomicBoolean();
 
         Task(Runnable action) {
             this.action = action;
@@ -45,21 +43,11 @@ public final class TaskQueue implements AutoCloseable {
 
         @Override
         public void run() {
-            if (isTaken.compareAndSet(false, true)) {
-                try {
-                    action.run();
-                } finally {
-                    end();
-                }
-            }
-        }
-
-        boolean cancel() {
-            boolean isCancelled = isTaken.compareAndSet(false, true);
-            if (isCancelled) {
+            try {
+                action.run();
+            } finally {
                 end();
             }
-            return isCancelled;
         }
     }
 
@@ -75,7 +63,9 @@ public final class TaskQueue implements AutoCloseable {
             executor.execute(task);
             return true;
         } catch (Throwable e) { // rejected, or out of memory for the thread
-            return !task.cancel();
+            executor.remove(task); // it may have been queued before the thread was missing
+            end();
+            return false;
         }
     }
 
@@ -118,13 +108,10 @@ public final class TaskQueue implements AutoCloseable {
     public List<Runnable> drain() {
         List<Runnable> unstarted = executor.shutdownNow();
         synchronized (this) {
+            open -= unstarted.size();
             notifyAll();
         }
-        return unstarted.stream()
-                .map(Task.class::cast)
-                .filter(Task::cancel)
-                .map(task -> task.action)
-                .toList();
+        return unstarted.stream().map(task -> ((Task) task).action).toList();
     }
 
     /** Closes the queue; queued tasks still run. */

@@ -59,4 +59,13 @@ public final class WaitGraph {
     public synchronized int waiting() {
         return waits.size();
     }
+
+    /**
+     * Rethrows the failure of a build unchanged in a thread that has waited for it: callers of one
+     * key use one kind of builder, so its checked type is theirs.
+     */
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+    public static <T extends Throwable> T unchecked(Throwable failure) throws T {
+        throw (T) failure;
+    }
 }

@@ -16,24 +16,21 @@ import java.util.function.LongSupplier;
 public final class Warnings {
     private static final long PERIOD_NANOS = TimeUnit.HOURS.toNanos(1);
     private static final Logger LOG = LoggerFactory.getLogger("dev.granary");
-    private static final Warnings PROCESS =
-            new Warnings(System::nanoTime, line -> LOG.warn("{}", line));
+    private static final Warnings PROCESS = new Warnings(System::nanoTime);
 
     /** The last line of a kind, and the number of messages that were left out since. */
     private record Last(long nanos, long omitted) {}
 
     private final Map<String, Last> kinds = new HashMap<>();
     private final LongSupplier clock;
-    private final Consumer<String> log;
 
-    Warnings(LongSupplier clock, Consumer<String> log) {
+    Warnings(LongSupplier clock) {
         this.clock = clock;
-        this.log = log;
     }
 
     /** Logs {@code message} as a warning, unless one of its kind was logged within the hour. */
     public static void warn(String kind, String message) {
-        PROCESS.add(kind, message);
+        warn(LOG, kind, message);
     }
 
     /**
@@ -43,11 +40,7 @@ public final class Warnings {
         PROCESS.add(kind, message, line -> logger.warn("{}", line));
     }
 
-    void add(String kind, String message) {
-        add(kind, message, log);
-    }
-
-    private void add(String kind, String message, Consumer<String> log) {
+    void add(String kind, String message, Consumer<String> log) {
         long omitted;
         synchronized (kinds) {
             long now = clock.getAsLong();

@@ -137,7 +137,7 @@ class ConstantHistoriesTest {
         }
         switch (withEvictions(() -> cache.getOrAdd(key, bytes(key)))) {
             case ConstantTensorCache.Lookup.Hit<Piece> hit -> {
-                model.hit(Objects.requireNonNull(entry, "a hit, but not cached"));
+                model.use(Objects.requireNonNull(entry, "a hit, but not cached"));
                 hold(hit.constant(), entry);
             }
             case ConstantTensorCache.Lookup.Miss<Piece> miss -> {

@@ -11,14 +11,16 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /** Tests of parsing limits. */
 class ConstantLimitsTest {
     private static final Limit CPU = new Limit(10240, ConstantPolicy.NO_EVICT);
     private static final Limit GPU = new Limit(2048, ConstantPolicy.NO_EVICT);
+
+    private final List<String> mistakes = new ArrayList<>();
 
     @ParameterizedTest
     @ValueSource(
@@ -32,26 +34,22 @@ class ConstantLimitsTest {
     @DisplayName("kinds and sizes, in any order and case, with or without a policy")
     void right(String text) {
         assertEquals(
-                new ConstantLimits.Parsed(
-                        new ConstantLimits(Map.of(EngineKind.CPU, CPU, EngineKind.GPU, GPU)),
-                        List.of()),
-                ConstantLimits.parse(text));
+                new ConstantLimits(Map.of(EngineKind.CPU, CPU, EngineKind.GPU, GPU)),
+                ConstantLimits.parse(text, mistakes::add));
+        assertEquals(List.of(), mistakes);
     }
 
     @Test
     @DisplayName("a policy is the third part; a missing kind has no limit")
     void policy() {
-        ConstantLimits limits = ConstantLimits.parse("cpu:10240:COST").limits();
-        assertEquals(Optional.of(new Limit(10240, ConstantPolicy.COST)), limits.of(EngineKind.CPU));
-        assertEquals(Optional.empty(), limits.of(EngineKind.GPU));
         assertEquals(
-                ConstantPolicy.LRU,
-                ConstantLimits.parse("gpu:0:lru")
-                        .limits()
-                        .of(EngineKind.GPU)
-                        .orElseThrow()
-                        .policy());
-        assertEquals(ConstantLimits.NONE, ConstantLimits.parse("  ").limits());
+                Map.of(EngineKind.CPU, new Limit(10240, ConstantPolicy.COST)),
+                ConstantLimits.parse("cpu:10240:COST", mistakes::add).chosen());
+        assertEquals(
+                Map.of(EngineKind.GPU, new Limit(0, ConstantPolicy.LRU)),
+                ConstantLimits.parse("gpu:0:lru", mistakes::add).chosen());
+        assertEquals(ConstantLimits.NONE, ConstantLimits.parse("  ", mistakes::add));
+        assertEquals(List.of(), mistakes);
     }
 
     @ParameterizedTest
@@ -74,24 +72,24 @@ class ConstantLimitsTest {
             })
     @DisplayName("an invalid part is reported as it was written")
     void wrong(String text) {
-        assertEquals(
-                new ConstantLimits.Parsed(ConstantLimits.NONE, List.of(text)),
-                ConstantLimits.parse(text));
+        assertEquals(ConstantLimits.NONE, ConstantLimits.parse(text, mistakes::add));
+        assertEquals(List.of(text), mistakes);
     }
 
     @Test
     @DisplayName(
             "in a partly valid text, the valid parts apply and all invalid ones are" + " reported")
     void partly() {
-        ConstantLimits.Parsed parsed = ConstantLimits.parse("cpu:10240; tpu:5 ;gpu:much");
-        assertEquals(new ConstantLimits(Map.of(EngineKind.CPU, CPU)), parsed.limits());
-        assertEquals(List.of("tpu:5", "gpu:much"), parsed.mistakes());
-        ConstantLimits.Parsed twice = ConstantLimits.parse("cpu:10240;cpu:1");
+        ConstantLimits valid = new ConstantLimits(Map.of(EngineKind.CPU, CPU));
         assertEquals(
-                new ConstantLimits(Map.of(EngineKind.CPU, CPU)),
-                twice.limits(),
+                valid, ConstantLimits.parse("cpu:10240; tpu:5 ;gpu:much", mistakes::add));
+        assertEquals(List.of("tpu:5", "gpu:much"), mistakes);
+        mistakes.clear();
+        assertEquals(
+                valid,
+                ConstantLimits.parse("cpu:10240;cpu:1", mistakes::add),
                 "the first of two");
-        assertEquals(List.of("cpu:1"), twice.mistakes());
+        assertEquals(List.of("cpu:1"), mistakes);
     }
 
     @Test

@@ -61,14 +61,8 @@ final class ConstantModel {
         return limit;
     }
 
-    /** Records a hit. */
-    void hit(Entry entry) {
-        if (limit.policy() != ConstantPolicy.NO_EVICT) {
-            use(entry);
-        }
-    }
-
-    private void use(Entry entry) {
+    /** Records a use. */
+    void use(Entry entry) {
         entries.remove(entry);
         entries.add(entry);
     }

@@ -114,7 +114,7 @@ class ConstantPromiseTest {
         }
         own.close();
         assertEquals(
-                new ConstantTensorCache.Statistics(1, WAITERS, WAITERS, 0, 0, 0, 1, MEGABYTE, 0),
+                new ConstantTensorCache.Statistics(1, WAITERS, 0, 0, 0, 1, MEGABYTE, 0),
                 cache.statistics());
     }
 

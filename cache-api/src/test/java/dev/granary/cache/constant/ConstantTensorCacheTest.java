@@ -54,7 +54,7 @@ class ConstantTensorCacheTest {
         uncached(cache, "two", 2).close();
         memory.use(cache, "three", 3);
         assertEquals(
-                new ConstantTensorCache.Statistics(4, 2, 0, 2, 0, 0, 2, 3 * MEGABYTE, 0),
+                new ConstantTensorCache.Statistics(4, 2, 2, 0, 0, 2, 3 * MEGABYTE, 0),
                 cache.statistics());
     }
 
@@ -249,7 +249,7 @@ class ConstantTensorCacheTest {
                 NullPointerException.class,
                 () -> cache.get(key("k"), MEGABYTE, ConstantTensorCacheTest::nothing));
         assertEquals(
-                new ConstantTensorCache.Statistics(0, 0, 0, 0, 0, 3, 0, 0, 0), cache.statistics());
+                new ConstantTensorCache.Statistics(0, 0, 0, 0, 3, 0, 0, 0), cache.statistics());
         memory.use(cache, "k", 1);
         assertTrue(cache.isCached(key("k")));
     }

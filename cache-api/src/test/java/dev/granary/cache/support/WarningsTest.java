@@ -14,21 +14,21 @@ import java.util.concurrent.atomic.AtomicLong;
 class WarningsTest {
     private final AtomicLong nanos = new AtomicLong();
     private final List<String> lines = new ArrayList<>();
-    private final Warnings warnings = new Warnings(nanos::get, lines::add);
+    private final Warnings warnings = new Warnings(nanos::get);
 
     @Test
     @DisplayName("There is one line per kind and hour, which counts those that were left out")
     void onePerHour() {
-        warnings.add("upload", "first");
-        warnings.add("upload", "second");
-        warnings.add("disk", "other kind");
+        warnings.add("upload", "first", lines::add);
+        warnings.add("upload", "second", lines::add);
+        warnings.add("disk", "other kind", lines::add);
         nanos.set(TimeUnit.HOURS.toNanos(1) - 1);
-        warnings.add("upload", "third");
+        warnings.add("upload", "third", lines::add);
         assertEquals(List.of("first", "other kind"), lines);
         nanos.incrementAndGet();
-        warnings.add("upload", "fourth");
+        warnings.add("upload", "fourth", lines::add);
         nanos.addAndGet(TimeUnit.HOURS.toNanos(1));
-        warnings.add("upload", "fifth");
+        warnings.add("upload", "fifth", lines::add);
         assertEquals(
                 List.of("first", "other kind", "fourth (and 2 more of this kind)", "fifth"), lines);
     }

@@ -15,7 +15,6 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.offline.Ocloc;
 import dev.granary.gpu.offline.OclocEngine;
-import dev.granary.gpu.offline.UnknownTargetException;
 
 import java.nio.file.Path;
 import java.time.Duration;
@@ -50,7 +49,7 @@ final class PopulateEngines implements AutoCloseable {
         for (String name : targets) {
             try {
                 declared.addAll(ocloc.orElseThrow().targets(name));
-            } catch (UnknownTargetException e) {
+            } catch (IllegalArgumentException e) {
                 throw new ConfigException("--target " + name + ": " + e.getMessage());
             }
         }

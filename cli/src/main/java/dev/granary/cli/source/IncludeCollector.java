@@ -1,8 +1,8 @@
 package dev.granary.cli.source;
 
 import dev.granary.cli.manifest.KernelSpec;
-import dev.granary.gpu.IncludeDirectives;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.source.PreprocessedText;
 
 import java.io.IOException;
 import java.nio.file.FileSystemLoopException;
@@ -120,9 +120,9 @@ final class IncludeCollector {
     private void scan() throws IOException {
         while (!toScan.isEmpty()) {
             PendingFile pending = toScan.remove();
-            IncludeDirectives directives = IncludeDirectives.of(pending.text());
-            hasComputedInclude |= directives.hasComputed();
-            for (String name : directives.names()) {
+            PreprocessedText text = PreprocessedText.of(pending.text());
+            hasComputedInclude |= text.hasComputed();
+            for (String name : text.names()) {
                 for (Location found : find(pending.directory(), name)) {
                     add(found);
                 }

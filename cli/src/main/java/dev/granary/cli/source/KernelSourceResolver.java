@@ -7,7 +7,7 @@ import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.binary.BinaryContainer;
+import dev.granary.gpu.binary.SpirVReader;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -121,12 +121,7 @@ public final class KernelSourceResolver {
     }
 
     private static boolean isSpirv(byte[] content) {
-        return switch (BinaryContainer.read(MemorySegment.ofArray(content))) {
-            case BinaryContainer.SpirV _ -> true;
-            case BinaryContainer.Malformed malformed ->
-                malformed.format() == BinaryContainer.Format.SPIR_V;
-            default -> false;
-        };
+        return SpirVReader.isSpirV(MemorySegment.ofArray(content));
     }
 
     private void addSpirv(Path file, byte[] module) throws IOException {

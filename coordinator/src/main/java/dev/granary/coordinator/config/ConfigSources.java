@@ -111,17 +111,15 @@ final class ConfigSources {
      */
     ConstantLimits constantLimits() throws ConfigException {
         Setting<ConstantLimits> setting = Setting.CONSTANT_TENSOR_CACHE_CAPACITY;
-        ConstantLimits.Parsed inEnvironment =
-                ConstantLimits.parse(environment.getOrDefault(setting.environment(), ""));
-        for (String wrong : inEnvironment.mistakes()) {
-            Warnings.warn(
-                    LOG,
-                    wrong,
-                    "The environment variable " + setting.environment() + " has '"
-                            + SafeText.of(wrong) + "', but should be " + setting.expected()
-                            + ". That is ignored.");
-        }
-        return inEnvironment.limits().orElse(inFile(setting).orElse(ConstantLimits.NONE));
+        ConstantLimits inEnvironment = ConstantLimits.parse(
+                environment.getOrDefault(setting.environment(), ""),
+                wrong -> Warnings.warn(
+                        LOG,
+                        wrong,
+                        "The environment variable " + setting.environment() + " has '"
+                                + SafeText.of(wrong) + "', but should be " + setting.expected()
+                                + ". That is ignored."));
+        return inEnvironment.orElse(inFile(setting).orElse(ConstantLimits.NONE));
     }
 
     /**

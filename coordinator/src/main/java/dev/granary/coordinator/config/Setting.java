@@ -11,6 +11,7 @@ import java.net.URISyntaxException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -199,12 +200,12 @@ record Setting<T>(
     }
 
     private static ConstantLimits constantLimits(String text) {
-        ConstantLimits.Parsed parsed = ConstantLimits.parse(text);
-        if (!parsed.mistakes().isEmpty()) {
-            throw new WrongPart(
-                    SafeText.of(String.join(";", parsed.mistakes())), ConstantLimits.FORM);
+        List<String> mistakes = new ArrayList<>();
+        ConstantLimits limits = ConstantLimits.parse(text, mistakes::add);
+        if (!mistakes.isEmpty()) {
+            throw new WrongPart(SafeText.of(String.join(";", mistakes)), ConstantLimits.FORM);
         }
-        return parsed.limits();
+        return limits;
     }
 
     private static Duration time(String text) {

@@ -111,7 +111,7 @@ class ConfigFuzzTest {
                                 FuzzTarget.texts(values.toArray(String[]::new)),
                                 bytes -> {
                                     String text = new String(bytes, UTF_8).replace('\0', '0');
-                                    ConstantLimits.parse(text);
+                                    ConstantLimits.parse(text, _ -> {});
                                     String name = text.isEmpty()
                                             ? names.getFirst()
                                             : names.get(Math.floorMod(

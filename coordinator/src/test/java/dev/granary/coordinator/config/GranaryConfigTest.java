@@ -127,7 +127,7 @@ class GranaryConfigTest {
                         Duration.ofSeconds(3),
                         Duration.ofSeconds(30),
                         Duration.ofSeconds(5),
-                        ConstantLimits.parse("cpu:3;gpu:3:LRU").limits(),
+                        ConstantLimits.parse("cpu:3;gpu:3:LRU", _ -> {}),
                         Optional.of(Path.of("/file/kernels.toml")),
                         EnabledEngines.ALL),
                 inFile);
@@ -163,7 +163,7 @@ class GranaryConfigTest {
                         Duration.ofMillis(200),
                         Duration.ofSeconds(20),
                         Duration.ofSeconds(5),
-                        ConstantLimits.parse("cpu:2:COST;gpu:3:LRU").limits(),
+                        ConstantLimits.parse("cpu:2:COST;gpu:3:LRU", _ -> {}),
                         Optional.of(Path.of("/environment/kernels.toml")),
                         EnabledEngines.ALL),
                 inEnvironment);
@@ -193,7 +193,7 @@ class GranaryConfigTest {
                         Duration.ofMinutes(2),
                         Duration.ofMillis(1),
                         Duration.ZERO,
-                        ConstantLimits.parse("cpu:0:LRU;gpu:1").limits(),
+                        ConstantLimits.parse("cpu:0:LRU;gpu:1", _ -> {}),
                         Optional.of(Path.of("/code/kernels.toml")),
                         EnabledEngines.ALL),
                 inCode);
@@ -572,7 +572,7 @@ class GranaryConfigTest {
         String log = logOf(() -> {
             for (int i = 0; i < 3; i++) {
                 assertEquals(
-                        ConstantLimits.parse("cpu:10240;gpu:7").limits(),
+                        ConstantLimits.parse("cpu:10240;gpu:7", _ -> {}),
                         builder().build().constantLimits(),
                         "gpu comes from the file");
             }
@@ -584,14 +584,13 @@ class GranaryConfigTest {
                 "ignored");
         assertEquals(log.indexOf(wrong), log.lastIndexOf(wrong), log);
         assertEquals(
-                5,
+                Limit.of(5),
                 builder()
                         .constantTensorCacheCapacity(EngineKind.GPU, Limit.of(5))
                         .build()
                         .constantLimits()
-                        .of(EngineKind.GPU)
-                        .orElseThrow()
-                        .megabytes());
+                        .chosen()
+                        .get(EngineKind.GPU));
         file("constant-tensor-cache-capacity = 'gpu:7;npu:1'");
         assertSays(
                 mistake(),

@@ -4,7 +4,6 @@ import dev.granary.gpu.device.CudaArchitecture;
 import dev.granary.gpu.device.IntelProduct;
 
 import java.lang.foreign.MemorySegment;
-import java.util.List;
 import java.util.OptionalInt;
 
 /**
@@ -34,16 +33,10 @@ public sealed interface BinaryContainer {
      *
      * @param version the version of the format
      * @param deviceHash the FNV-1 hash of the device's build string
-     * @param kernels the names of the kernels; empty if this version of the format is not known
      */
-    record Pocl(int version, long deviceHash, List<String> kernels) implements BinaryContainer {
+    record Pocl(int version, long deviceHash) implements BinaryContainer {
         private static final long FNV_OFFSET = 0xcbf2_9ce4_8422_2325L;
         private static final long FNV_PRIME = 0x100_0000_01b3L;
-
-        /** Copies the list. */
-        public Pocl {
-            kernels = List.copyOf(kernels);
-        }
 
         /** Returns the hash of a device's build string: FNV-1 of 64 bits. */
         public static long hash(String build) {
@@ -192,13 +185,13 @@ public sealed interface BinaryContainer {
      * Bytes that begin as a known container and contradict its format. Drivers end the process on
      * some of them.
      *
-     * @param format the format
+     * @param format the format, for people
      * @param reason the contradiction, in one line
      */
-    record Malformed(Format format, String reason) implements BinaryContainer {
+    record Malformed(String format, String reason) implements BinaryContainer {
         @Override
         public String description() {
-            return "malformed " + format.words() + ": " + reason;
+            return "malformed " + format + ": " + reason;
         }
     }
 
@@ -211,31 +204,6 @@ public sealed interface BinaryContainer {
         @Override
         public String description() {
             return "no known container: " + reason;
-        }
-    }
-
-    /** A format of containers. */
-    enum Format {
-        /** {@link Pocl}. */
-        POCL("PoCL binary"),
-        /** {@link PatchTokens}. */
-        PATCH_TOKENS("Intel patch tokens"),
-        /** {@link SpirV}. */
-        SPIR_V("SPIR-V"),
-        /**
-         * The ELF files of Intel and NVIDIA: {@link Zebin}, {@link IntelProgram}, {@link Cubin}.
-         */
-        ELF("ELF file");
-
-        private final String words;
-
-        Format(String words) {
-            this.words = words;
-        }
-
-        /** Returns the name for people. */
-        public String words() {
-            return words;
         }
     }
 }

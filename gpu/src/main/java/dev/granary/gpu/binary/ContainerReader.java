@@ -3,7 +3,6 @@ package dev.granary.gpu.binary;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import dev.granary.gpu.binary.BinaryContainer.Cubin;
-import dev.granary.gpu.binary.BinaryContainer.Format;
 import dev.granary.gpu.binary.BinaryContainer.IntelProgram;
 import dev.granary.gpu.binary.BinaryContainer.Malformed;
 import dev.granary.gpu.binary.BinaryContainer.PatchTokens;
@@ -48,22 +47,22 @@ final class ContainerReader {
 
     /** Reads a container, and those that it contains down to {@code depth} levels. */
     static BinaryContainer read(ContainerBytes bytes, int depth) {
-        Format format = Format.ELF;
+        String format = "";
         try {
             if (bytes.startsWith(PoclReader.MAGIC)) {
-                format = Format.POCL;
+                format = "PoCL binary";
                 return PoclReader.read(bytes);
             }
             if (bytes.startsWith(ElfFile.MAGIC)) {
-                format = Format.ELF;
+                format = "ELF file";
                 return readElf(ElfFile.read(bytes), depth);
             }
             if (bytes.startsWith(PATCH_TOKENS)) {
-                format = Format.PATCH_TOKENS;
+                format = "Intel patch tokens";
                 return readPatchTokens(bytes);
             }
             if (SpirVReader.isSpirV(bytes)) {
-                format = Format.SPIR_V;
+                format = "SPIR-V";
                 return SpirVReader.read(bytes);
             }
         } catch (MalformedContainerException e) {

@@ -2,8 +2,6 @@ package dev.granary.gpu.binary;
 
 import dev.granary.gpu.binary.BinaryContainer.Pocl;
 
-import java.util.ArrayList;
-import java.util.List;
 
 /**
  * Reader of PoCL's container, whose reader in the driver checks no length.
@@ -19,7 +17,6 @@ final class PoclReader {
 
     private static final int HEADER_BYTES = 77;
     private static final int MIN_ARGUMENT_BYTES = 32;
-    private static final int NAME_LIMIT = 256;
     private static final int PATH_LIMIT = 4096;
 
     private PoclReader() {}
@@ -29,7 +26,7 @@ final class PoclReader {
         long deviceHash = header.signedLong(8);
         int version = header.signedInt(16);
         if (version != KNOWN_VERSION) {
-            return new Pocl(version, deviceHash, List.of());
+            return new Pocl(version, deviceHash);
         }
         long kernelCount = header.unsignedInt(20);
         long listCount = header.unsignedInt(32);
@@ -39,26 +36,24 @@ final class PoclReader {
             checkFiles(bytes.part(at + Long.BYTES, length));
             at += Long.BYTES + length;
         }
-        List<String> kernels = new ArrayList<>();
         for (long i = 0; i < kernelCount; i++) {
             long length = bytes.signedLong(at);
-            kernels.add(kernel(bytes.part(at, length)));
+            checkKernel(bytes.part(at, length));
             at += length;
         }
         if (at != bytes.length()) {
             throw new MalformedContainerException(
                     (bytes.length() - at) + " bytes after the last kernel");
         }
-        return new Pocl(version, deviceHash, kernels);
+        return new Pocl(version, deviceHash);
     }
 
-    /** Checks the record of a kernel, and returns the kernel's name. */
-    private static String kernel(ContainerBytes record) throws MalformedContainerException {
+    /** Checks the record of a kernel. */
+    private static void checkKernel(ContainerBytes record) throws MalformedContainerException {
         long fileBytes = record.signedLong(8);
         long argumentBytes = record.unsignedInt(16);
         long nameBytes = record.unsignedInt(20);
-        ContainerBytes name = record.part(24, nameBytes);
-        long at = 24 + nameBytes;
+        long at = 24 + record.part(24, nameBytes).length();
         long argumentCount = record.unsignedInt(at);
         long localCount = record.unsignedInt(at + 4);
         at += 8 + 3 * Long.BYTES; // the required size of a work-group
@@ -73,7 +68,6 @@ final class PoclReader {
             throw new MalformedContainerException("a record of " + record.length()
                     + " bytes for a kernel of " + (at + fileBytes) + " bytes");
         }
-        return ContainerBytes.printable(name.text(NAME_LIMIT));
     }
 
     private static void checkArguments(ContainerBytes arguments, long count)

@@ -36,7 +36,15 @@ public final class SpirVReader {
 
     private SpirVReader() {}
 
-    /** Returns true if the bytes begin as a module of either byte order. */
+    /** Returns true if the bytes begin as a module of either byte order. Safe for any bytes. */
+    public static boolean isSpirV(MemorySegment module) {
+        try {
+            return isSpirV(new ContainerBytes(module));
+        } catch (MalformedContainerException e) {
+            return false;
+        }
+    }
+
     static boolean isSpirV(ContainerBytes bytes) throws MalformedContainerException {
         return bytes.length() >= Integer.BYTES
                 && (bytes.signedInt(0) == MAGIC || isBigEndian(bytes));

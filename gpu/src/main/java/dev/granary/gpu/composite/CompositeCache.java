@@ -75,11 +75,6 @@ public final class CompositeCache {
         cache.setCapacity(primitives);
     }
 
-    /** Returns the capacity in primitives. */
-    public int capacity() {
-        return cache.capacity();
-    }
-
     /** Returns the counters since this cache was made. */
     public CompositeStatistics statistics() {
         return new CompositeStatistics(
@@ -88,8 +83,7 @@ public final class CompositeCache {
                 nested.hits.sum(),
                 nested.created.sum(),
                 failed.sum(),
-                cache.size(),
-                cache.capacity());
+                cache.size());
     }
 
     /** The parts of {@code dependent}, which is being created on these engines. */
@@ -213,7 +207,6 @@ public final class CompositeCache {
      * @param nestedCreated like {@code created}, for requests by the creation of another primitive
      * @param failed failed creations, including nested ones, without their waiters
      * @param size the number of cached primitives
-     * @param capacity the maximum number of cached primitives
      */
     public record CompositeStatistics(
             long hits,
@@ -221,6 +214,5 @@ public final class CompositeCache {
             long nestedHits,
             long nestedCreated,
             long failed,
-            int size,
-            int capacity) {}
+            int size) {}
 }

@@ -186,20 +186,15 @@ public final class CompositeDescriptor<O extends Record> implements PrimitiveDes
         return known;
     }
 
-    /** Returns the kind of operation. */
+    /** Returns the kind of operation, for display. */
     @Override
     public String name() {
-        return kind();
+        return operation.getClass().getSimpleName();
     }
 
     @Override
     public String readableKey() {
         return toString();
-    }
-
-    /** Returns the kind of operation, for display. */
-    public String kind() {
-        return operation.getClass().getSimpleName();
     }
 
     /** Returns the operation. */

@@ -193,7 +193,7 @@ public interface CompositeImplementation<O extends Record> {
         private synchronized PartProvider parts() {
             PartProvider known = parts;
             if (known == null) {
-                throw new IllegalStateException("The creation of " + descriptor.kind()
+                throw new IllegalStateException("The creation of " + descriptor.name()
                         + " has ended: obtain all parts in CompositeImplementation.create");
             }
             return known;
@@ -206,20 +206,17 @@ public interface CompositeImplementation<O extends Record> {
      */
     public static final class ExecutionContext {
         private final CompositePrimitive primitive;
-        private final EngineSet outermost;
-        private final HandleResources resources;
+        private final CompositeHandle handle;
         private final long scratchpadOffset;
         private final Map<String, ? extends DeviceBuffer> arguments;
 
         ExecutionContext(
                 CompositePrimitive primitive,
-                EngineSet outermost,
-                HandleResources resources,
+                CompositeHandle handle,
                 long scratchpadOffset,
                 Map<String, ? extends DeviceBuffer> arguments) {
             this.primitive = primitive;
-            this.outermost = outermost;
-            this.resources = resources;
+            this.handle = handle;
             this.scratchpadOffset = scratchpadOffset;
             this.arguments = arguments;
         }
@@ -236,7 +233,7 @@ public interface CompositeImplementation<O extends Record> {
         public DeviceBuffer argument(String name) {
             DeviceBuffer argument = arguments.get(name);
             if (argument == null) {
-                throw new IllegalArgumentException(primitive.descriptor().kind()
+                throw new IllegalArgumentException(primitive.descriptor().name()
                         + " needs the argument " + name + "; given are " + arguments.keySet());
             }
             return argument;
@@ -247,13 +244,13 @@ public interface CompositeImplementation<O extends Record> {
          */
         public DeviceBuffer scratchpad(String name) {
             ScratchpadLayout.Part part = primitive.scratchpad().part(name);
-            return resources.scratchpad(
+            return handle.scratchpad(
                     new ScratchpadLayout.Part(scratchpadOffset + part.offset(), part.bytes()));
         }
 
         /** Returns the constant memory declared by {@link CreationContext#constant}. */
         public DeviceBuffer constant(String name) {
-            return resources.constant(primitive, name);
+            return handle.constant(primitive, name);
         }
 
         /**
@@ -268,7 +265,7 @@ public interface CompositeImplementation<O extends Record> {
                 String kernel,
                 Geometry geometry,
                 Object... launchArguments) {
-            resources.kernels(primitive, program).launch(kernel, geometry, launchArguments);
+            handle.kernels(primitive, program).launch(kernel, geometry, launchArguments);
         }
 
         /**
@@ -282,8 +279,7 @@ public interface CompositeImplementation<O extends Record> {
                 CompositePrimitive nested, Map<String, ? extends DeviceBuffer> nestedArguments) {
             new ExecutionContext(
                             primitive.nested(nested),
-                            outermost,
-                            resources,
+                            handle,
                             scratchpadOffset + primitive.scratchpad().nestedOffset(),
                             nestedArguments)
                     .run();
@@ -301,11 +297,6 @@ public interface CompositeImplementation<O extends Record> {
                 from.readTo(staging);
                 to.writeFrom(staging);
             }
-        }
-
-        /** Returns the engines of this primitive, among those of the handle. */
-        public EngineSet engines() {
-            return outermost.forNested(primitive.descriptor());
         }
     }
 }

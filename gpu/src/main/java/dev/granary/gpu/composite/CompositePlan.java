@@ -144,7 +144,7 @@ record CompositePlan(
             requireTarget(part.target());
             for (Planner run = this; run != null; run = run.outer) {
                 if (run.descriptor != null && part.equals(run.descriptor)) {
-                    throw new IllegalStateException(part.kind() + " needs itself");
+                    throw new IllegalStateException(part.name() + " needs itself");
                 }
             }
             CompositePrimitive planned = known.get(part);
@@ -160,7 +160,7 @@ record CompositePlan(
         private void requireTarget(Target target) {
             if (descriptor != null && !descriptor.hasTarget(target)) {
                 throw new IllegalArgumentException(
-                        "none of the engines of " + descriptor.kind() + " is " + target.name());
+                        "none of the engines of " + descriptor.name() + " is " + target.name());
             }
         }
     }

@@ -70,7 +70,7 @@ public final class CompositePrimitive implements Primitive {
      */
     public CompositeHandle open(EngineSet engines) throws CompileException {
         engines.check(descriptor);
-        return new CompositeHandle(this, engines);
+        return CompositeHandle.open(this, engines);
     }
 
     /** Returns the descriptor, which is the cache key. */
@@ -218,7 +218,7 @@ public final class CompositePrimitive implements Primitive {
         CompositePrimitive found = nested.get(other.descriptor);
         if (found == null) {
             throw new IllegalArgumentException(
-                    descriptor.kind() + " runs " + other.descriptor.kind()
+                    descriptor.name() + " runs " + other.descriptor.name()
                             + ", which is not nested in it: obtain it in"
                             + " CompositeImplementation.create");
         }

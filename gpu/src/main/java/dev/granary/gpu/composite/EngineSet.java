@@ -106,7 +106,7 @@ public record EngineSet(KernelEngine main, KernelEngine source, KernelEngine des
             Optional<Target> required) {
         if (required.isPresent() && !engine.target().equals(required.get())) {
             throw new IllegalArgumentException(
-                    "The " + role + " engine of " + descriptor.kind() + " must be "
+                    "The " + role + " engine of " + descriptor.name() + " must be "
                             + required.get().name() + ", not " + engine.target().name()
                             + ": build the descriptor with the targets of the engines that are"
                             + " given");

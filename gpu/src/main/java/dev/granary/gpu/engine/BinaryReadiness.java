@@ -1,9 +1,9 @@
 package dev.granary.gpu.engine;
 
-import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.Launch;
+import dev.granary.gpu.device.DriverTraits;
 
 import java.util.ArrayList;
 import java.util.HashSet;

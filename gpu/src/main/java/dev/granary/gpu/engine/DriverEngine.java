@@ -14,7 +14,6 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelEngine;
 import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
-import dev.granary.gpu.spirv.SpirvSupport;
 
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -94,8 +93,32 @@ public abstract class DriverEngine implements KernelEngine {
         return false;
     }
 
-    /** Returns the driver's calls about kernels. */
-    protected abstract KernelLauncher launcher();
+    /** Creates the kernel of that name. Requires a lease, as all calls about kernels. */
+    protected abstract NativeHandle createKernel(long program, String name);
+
+    /** Returns the number of parameters of a kernel. */
+    protected abstract int parameters(long kernel);
+
+    /** Returns true if no binary may be taken from the driver during a launch of that kernel. */
+    protected boolean excludesTaking(long kernel) {
+        return false;
+    }
+
+    /**
+     * Sets an argument of the next launch.
+     *
+     * @param bytes the size of the value, or of the local memory
+     * @param value the address of the value; 0 for local memory
+     */
+    protected abstract void setArgument(long kernel, int index, long bytes, long value);
+
+    /**
+     * Launches a kernel and waits for its completion.
+     *
+     * @param excludesTaking as {@link #excludesTaking} returned for it
+     * @throws DriverException if the driver refuses the launch, or it fails
+     */
+    protected abstract void launch(long kernel, Geometry geometry, boolean excludesTaking);
 
     /** Releases the native context, after all other objects. */
     protected abstract void releaseContext();
@@ -218,7 +241,7 @@ public abstract class DriverEngine implements KernelEngine {
     public final LoadedKernels load(KernelProgram program) throws RestoreException {
         EngineProgram own = own(program);
         try {
-            return new LaunchableKernels(lifetime, launcher(), own, retained(own));
+            return new LaunchableKernels(lifetime, this, own, retained(own));
         } catch (CompileException e) {
             throw new RestoreException(own.descriptor().name()
                     + " has no binaries for this engine, and no longer compiles: "

@@ -20,7 +20,7 @@ final class LaunchableKernels implements LoadedKernels {
     private static final int MAX_ALIGNMENT = 128; // of a double16
 
     private final EngineLifetime lifetime;
-    private final KernelLauncher launcher;
+    private final DriverEngine engine;
     private final EngineProgram program;
     private final NativeHandle handle;
     private final Map<String, Kernel> kernels = new HashMap<>();
@@ -33,11 +33,11 @@ final class LaunchableKernels implements LoadedKernels {
     /** Takes over the caller's reference to the native program. */
     LaunchableKernels(
             EngineLifetime lifetime,
-            KernelLauncher launcher,
+            DriverEngine engine,
             EngineProgram program,
             NativeHandle handle) {
         this.lifetime = lifetime;
-        this.launcher = launcher;
+        this.engine = engine;
         this.program = program;
         this.handle = handle;
     }
@@ -58,7 +58,7 @@ final class LaunchableKernels implements LoadedKernels {
                 Closer held = new Closer()) {
             Kernel kernel = kernel(name);
             setArguments(name, kernel, arguments, held);
-            launcher.launch(kernel.handle.get(), geometry, kernel.excludesTaking);
+            engine.launch(kernel.handle.get(), geometry, kernel.excludesTaking);
         }
         if (launched.add(name)) {
             firstLaunchNanos += System.nanoTime() - start;
@@ -105,7 +105,7 @@ final class LaunchableKernels implements LoadedKernels {
                                     + argument.getClass().getName()
                                     + ", which is no type of a kernel argument");
                     };
-            launcher.setArgument(kernel, index, value.byteSize(), value.address());
+            engine.setArgument(kernel, index, value.byteSize(), value.address());
         }
     }
 
@@ -120,7 +120,7 @@ final class LaunchableKernels implements LoadedKernels {
     private Kernel create(String name) {
         NativeHandle kernel;
         try {
-            kernel = launcher.create(handle.get(), name);
+            kernel = engine.createKernel(handle.get(), name);
         } catch (DriverException e) {
             throw new DriverException(
                     e.getMessage() + "; the kernels of " + program.descriptor().name() + " are "
@@ -130,8 +130,8 @@ final class LaunchableKernels implements LoadedKernels {
         try {
             return new Kernel(
                     kernel,
-                    launcher.parameters(kernel.get()),
-                    launcher.excludesTaking(kernel.get()));
+                    engine.parameters(kernel.get()),
+                    engine.excludesTaking(kernel.get()));
         } catch (RuntimeException | Error e) {
             kernel.release();
             throw e;

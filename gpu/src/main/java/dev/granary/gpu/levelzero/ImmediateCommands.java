@@ -1,86 +1,49 @@
 package dev.granary.gpu.levelzero;
 
 import dev.granary.gpu.engine.NativeHandle;
-import dev.granary.gpu.levelzero.binding.EventCalls;
+import dev.granary.gpu.levelzero.binding.ContextCalls;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.function.LongConsumer;
 
 /**
- * The immediate command list of one engine. Several threads may run commands; each waits for the
- * event of its own. Thread-safe.
+ * The immediate command lists of one engine. Each is synchronous and used by one thread at a time,
+ * so that no command waits for those of other threads. Thread-safe.
  */
 final class ImmediateCommands {
-    /** The number of events that are created together. */
-    private static final int POOL_EVENTS = 8;
-
     private final ZeContext context;
-    private final EventCalls events;
-    private final NativeHandle list;
-    private final ReentrantLock lock = new ReentrantLock(); // the driver has none for a list
-    private final Deque<NativeHandle> idle = new ArrayDeque<>(); // guarded by lock
+    private final ConcurrentLinkedDeque<NativeHandle> idle = new ConcurrentLinkedDeque<>();
 
-    /** A command to append. */
-    @FunctionalInterface
-    interface Command {
-        /** Appends it to a list, so that it signals the event at its end. */
-        void appendTo(long list, long event);
-    }
-
-    /** Creates the list. Requires a lease. */
     ImmediateCommands(ZeContext context) {
         this.context = context;
-        this.events = context.calls().events();
-        this.list = context.own(
-                "command list",
-                context.calls()
-                        .commands()
-                        .createImmediate(
-                                context.handle(), context.device().handle(), context.queueGroup()),
-                context.calls().commands()::destroyList);
     }
 
     /**
      * Runs a command and waits for its end. Requires a lease.
      *
+     * @param command appends the command to a list
      * @throws dev.granary.gpu.DriverException if the driver refuses it, or it fails
      */
-    void run(Command command) {
-        NativeHandle event = append(command);
-        events.await(event.get());
-        // not after a failure: the command might still signal the event
-        lock.lock();
-        try {
-            idle.push(event);
-        } finally {
-            lock.unlock();
+    void run(LongConsumer command) {
+        NativeHandle list = idle.pollFirst();
+        if (list == null) {
+            list = create();
         }
+        try {
+            command.accept(list.get());
+        } catch (RuntimeException | Error e) {
+            list.release(); // it may be of no use, as after a lost device
+            throw e;
+        }
+        idle.addFirst(list);
     }
 
-    private NativeHandle append(Command command) {
-        lock.lock();
-        try {
-            if (idle.isEmpty()) {
-                addEvents();
-            }
-            NativeHandle event = idle.getFirst();
-            events.reset(event.get());
-            command.appendTo(list.get(), event.get());
-            idle.removeFirst();
-            return event;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    private void addEvents() {
-        NativeHandle pool = context.own(
-                "event pool",
-                events.createPool(context.handle(), context.device().handle(), POOL_EVENTS),
-                events::destroyPool);
-        for (int i = 0; i < POOL_EVENTS; i++) {
-            idle.add(context.own("event", events.create(pool.get(), i), events::destroy));
-        }
+    private NativeHandle create() {
+        ContextCalls calls = context.contexts;
+        return context.own(
+                "command list",
+                calls.createImmediate(
+                        context.handle(), context.device().handle(), context.queueGroup()),
+                calls::destroyList);
     }
 }

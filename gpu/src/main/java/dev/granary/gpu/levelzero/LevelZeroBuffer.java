@@ -26,11 +26,9 @@ public final class LevelZeroBuffer extends EngineBuffer<LevelZeroBuffer> {
         checkSize(bytes);
         ZeContext context = engine.context();
         try (var _ = context.lease()) {
-            long address = context.calls()
-                    .contexts()
+            long address = context.contexts
                     .allocate(context.handle(), context.device().handle(), bytes);
-            NativeHandle handle = context.own("buffer", address, memory -> context.calls()
-                    .contexts()
+            NativeHandle handle = context.own("buffer", address, memory -> context.contexts
                     .free(context.handle(), memory));
             return new LevelZeroBuffer(engine, handle, 0, bytes, false);
         }

@@ -12,7 +12,7 @@ import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.engine.BuiltProgram;
 import dev.granary.gpu.engine.DriverEngine;
 import dev.granary.gpu.engine.EngineProgram;
-import dev.granary.gpu.engine.KernelLauncher;
+import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.spirv.FrontEnd;
 import dev.granary.gpu.spirv.SpirvCompiler;
 
@@ -34,17 +34,13 @@ public final class LevelZeroEngine extends DriverEngine {
     private final FrontEnd frontEnd;
     private final ImmediateCommands commands;
     private final ModuleBuilder builder;
-    private final KernelLauncher launcher;
 
     private LevelZeroEngine(ZeContext context, SpirvCompiler compiler) {
         super(context.device(), context.lifetime());
         this.context = context;
         this.frontEnd = new FrontEnd(compiler);
         this.builder = new ModuleBuilder(context);
-        try (var _ = context.lease()) {
-            this.commands = new ImmediateCommands(context);
-        }
-        this.launcher = new LevelZeroLauncher(context, commands);
+        this.commands = new ImmediateCommands(context);
     }
 
     /**
@@ -170,8 +166,26 @@ public final class LevelZeroEngine extends DriverEngine {
     }
 
     @Override
-    protected KernelLauncher launcher() {
-        return launcher;
+    protected NativeHandle createKernel(long module, String name) {
+        return context.own("kernel", context.kernels.create(module, name), context.kernels::destroy);
+    }
+
+    @Override
+    protected int parameters(long kernel) {
+        return context.kernels.parameters(kernel);
+    }
+
+    @Override
+    protected void setArgument(long kernel, int index, long bytes, long value) {
+        context.kernels.setArgument(kernel, index, bytes, value);
+    }
+
+    @Override
+    protected void launch(long kernel, Geometry geometry, boolean excludesTaking) {
+        LaunchShape shape = LaunchShape.of(
+                geometry, global -> context.kernels.suggestGroupSize(kernel, global));
+        context.kernels.setGroupSize(kernel, shape.groupSize());
+        commands.run(list -> context.contexts.appendLaunch(list, kernel, shape.groups()));
     }
 
     @Override
@@ -203,7 +217,6 @@ public final class LevelZeroEngine extends DriverEngine {
 
     /** Copies memory of device or host and waits for the end. Requires a lease. */
     void copy(long to, long from, long bytes) {
-        commands.run((list, event) ->
-                context.calls().commands().appendCopy(list, to, from, bytes, event));
+        commands.run(list -> context.contexts.appendCopy(list, to, from, bytes));
     }
 }

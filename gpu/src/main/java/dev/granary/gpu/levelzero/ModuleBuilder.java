@@ -36,15 +36,13 @@ record ModuleBuilder(ZeContext context) {
      * @throws CompileException if the driver refuses it, or it lacks a requested kernel
      */
     BuiltProgram compile(KernelDescriptor descriptor, MemorySegment spirv) throws CompileException {
-        ModuleBuild.Built built =
-                switch (build(descriptor, ModuleCalls.Format.SPIRV, spirv)) {
-                    case ModuleBuild.Built accepted -> accepted;
-                    case ModuleBuild.Refused refused ->
-                        throw new CompileException(
-                                descriptor.name() + " does not compile: "
-                                        + refused.failure().getMessage(),
-                                refused.log());
-                };
+        ModuleBuild built = build(descriptor, ModuleCalls.Format.SPIRV, spirv);
+        if (built.refusal().isPresent()) {
+            throw new CompileException(
+                    descriptor.name() + " does not compile: "
+                            + built.refusal().get().getMessage(),
+                    built.log());
+        }
         return program(
                 descriptor,
                 built,
@@ -65,14 +63,11 @@ record ModuleBuilder(ZeContext context) {
      */
     BuiltProgram restore(KernelDescriptor descriptor, KernelBinaries binaries, Target source)
             throws RestoreException {
-        ModuleBuild.Built built =
-                switch (build(descriptor, ModuleCalls.Format.NATIVE, binaries.binary(0))) {
-                    case ModuleBuild.Built accepted -> accepted;
-                    case ModuleBuild.Refused refused ->
-                        throw new RestoreException(
-                                descriptor.name() + ": the driver refuses the binary: "
-                                        + refused.failure().getMessage() + " " + refused.log());
-                };
+        ModuleBuild built = build(descriptor, ModuleCalls.Format.NATIVE, binaries.binary(0));
+        if (built.refusal().isPresent()) {
+            throw new RestoreException(descriptor.name() + ": the driver refuses the binary: "
+                    + built.refusal().get().getMessage() + " " + built.log());
+        }
         boolean isRecompiled = built.log().contains(BuiltProgram.RECOMPILED_MARK);
         return program(
                 descriptor,
@@ -86,20 +81,19 @@ record ModuleBuilder(ZeContext context) {
     private ModuleBuild build(
             KernelDescriptor descriptor, ModuleCalls.Format format, MemorySegment code) {
         String flags = String.join(" ", SpirvCompiler.driverOptions(descriptor));
-        return context.calls()
-                .modules()
+        return context.modules
                 .build(context.handle(), context.device().handle(), format, code, flags);
     }
 
     /** Returns a module as a program, or throws the exception for a kernel that it lacks. */
     private <X extends Exception> BuiltProgram program(
             KernelDescriptor descriptor,
-            ModuleBuild.Built built,
+            ModuleBuild built,
             Primitive.Origin origin,
             @Nullable KernelBinaries binaries,
             BiFunction<String, List<String>, X> missingKernel)
             throws X {
-        ModuleCalls calls = context.calls().modules();
+        ModuleCalls calls = context.modules;
         NativeHandle module = context.own("module", built.module(), calls::destroy);
         try {
             List<String> all = calls.kernelNames(built.module());
@@ -120,7 +114,7 @@ record ModuleBuilder(ZeContext context) {
     /** Returns the native binary; an empty one if the driver has none, so that none is stored. */
     MemorySegment binary(KernelDescriptor descriptor, long module) {
         try {
-            return context.calls().modules().nativeBinary(module);
+            return context.modules.nativeBinary(module);
         } catch (DriverException e) {
             LOG.warn("{} has no native binary: {}", descriptor.name(), e.getMessage());
             return MemorySegment.NULL;

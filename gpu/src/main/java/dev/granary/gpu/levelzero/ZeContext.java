@@ -3,6 +3,10 @@ package dev.granary.gpu.levelzero;
 import dev.granary.gpu.DriverException;
 import dev.granary.gpu.engine.EngineLifetime;
 import dev.granary.gpu.engine.NativeHandle;
+import dev.granary.gpu.levelzero.binding.ContextCalls;
+import dev.granary.gpu.levelzero.binding.KernelCalls;
+import dev.granary.gpu.levelzero.binding.ModuleCalls;
+import dev.granary.gpu.levelzero.binding.ZeLibrary;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,7 +18,10 @@ final class ZeContext {
     private static final Logger LOG = LoggerFactory.getLogger(ZeContext.class);
 
     private final LevelZeroDevice device;
-    private final ZeCalls calls;
+    // the native calls by subject
+    final ContextCalls contexts;
+    final ModuleCalls modules;
+    final KernelCalls kernels;
     private final int queueGroup;
     private final long context;
     private final boolean isOwn;
@@ -22,10 +29,13 @@ final class ZeContext {
 
     private ZeContext(LevelZeroDevice device, long ofApplication) {
         this.device = device;
-        this.calls = ZeCalls.of(device.binding());
+        ZeLibrary library = device.binding();
+        this.contexts = new ContextCalls(library);
+        this.modules = new ModuleCalls(library);
+        this.kernels = new KernelCalls(library);
         this.queueGroup = device.computeQueueGroup();
         this.isOwn = ofApplication == 0;
-        this.context = isOwn ? calls.contexts().create(device.driver()) : ofApplication;
+        this.context = isOwn ? contexts.create(device.driver()) : ofApplication;
         this.lifetime = new EngineLifetime(device.toString());
     }
 
@@ -46,10 +56,6 @@ final class ZeContext {
 
     LevelZeroDevice device() {
         return device;
-    }
-
-    ZeCalls calls() {
-        return calls;
     }
 
     int queueGroup() {
@@ -88,7 +94,7 @@ final class ZeContext {
     /** Destroys the context if it was created here. Requires that its objects were destroyed. */
     void destroy() {
         if (isOwn) {
-            destroy("context", context, calls.contexts()::destroy);
+            destroy("context", context, contexts::destroy);
         }
     }
 

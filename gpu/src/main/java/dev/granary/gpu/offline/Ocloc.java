@@ -6,10 +6,10 @@ import dev.granary.cache.Target;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.device.IntelDevice;
-import dev.granary.gpu.source.HeaderDirectory;
 import dev.granary.gpu.spirv.SpirvCompiler;
+import dev.granary.gpu.tool.HeaderDirectory;
 import dev.granary.gpu.tool.OclocTool;
-import dev.granary.gpu.tool.ToolPath;
+import dev.granary.gpu.tool.SpirvTool;
 import dev.granary.gpu.tool.ToolRun;
 
 import java.io.IOException;
@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeoutException;
 
 /**
  * Intel's offline compiler of this machine. It makes the binaries that the driver of its version
@@ -66,11 +65,11 @@ public final class Ocloc {
 
     /** Searches the compiler in the directories of the environment variable {@code PATH}. */
     public static Probe probe() {
-        return probe(ToolPath.ofProcess(), Path.of(System.getProperty("java.io.tmpdir")));
+        return probe(SpirvTool.PATH, Path.of(System.getProperty("java.io.tmpdir")));
     }
 
-    static Probe probe(ToolPath path, Path temporary) {
-        Optional<OclocTool> program = path.program(NAME).map(OclocTool::new);
+    static Probe probe(String searchPath, Path temporary) {
+        Optional<OclocTool> program = SpirvTool.program(searchPath, NAME).map(OclocTool::new);
         if (program.isEmpty()) {
             return new Probe.Missing("ocloc, Intel's offline compiler, is not on the PATH; install"
                     + " it, on Debian: apt-get install intel-opencl-icd (it has ocloc; intel-ocloc"
@@ -94,11 +93,6 @@ public final class Ocloc {
         return new Ocloc(program, version, parent);
     }
 
-    /** Returns the version of the driver that this compiler belongs to. */
-    public String driverVersion() {
-        return version.text();
-    }
-
     /** Returns the identity of its front end, as that of {@link SpirvCompiler#presence}. */
     public String identity() {
         return OclocTool.identity(version.text());
@@ -110,9 +104,9 @@ public final class Ocloc {
      * {@link Target#path()} writes it. {@code opencl/} or {@code level-zero/} before the first two
      * selects one backend. The first call for a device takes some 0.1 s.
      *
-     * @throws UnknownTargetException if there is none, with a message for the user
+     * @throws IllegalArgumentException if there is none, with a message for the user
      */
-    public List<Target> targets(String name) throws UnknownTargetException {
+    public List<Target> targets(String name) {
         return new OclocTargets(version, this::isSupported).of(name);
     }
 
@@ -150,12 +144,12 @@ public final class Ocloc {
      * @param limit the time after which a process is killed
      * @return the binary, as the driver returns it on the device
      * @throws CompileException if the program does not compile, with the output of the compiler
-     * @throws TimeoutException if the compiler did not end within the limit
-     * @throws IOException if the compiler cannot be run, or was ended by a signal
+     * @throws IOException if the compiler cannot be run, was ended by a signal, or, as a
+     *     {@link ToolRun.OverdueException}, did not end within the limit
      * @throws IllegalArgumentException if the target is not one of {@link #targets}
      */
     public byte[] compile(KernelDescriptor descriptor, Duration limit)
-            throws CompileException, IOException, TimeoutException {
+            throws CompileException, IOException {
         Optional<MemorySegment> spirv = descriptor.spirv();
         if (spirv.isPresent()) {
             return fromSpirv(descriptor, spirv.get().toArray(ValueLayout.JAVA_BYTE), limit);
@@ -166,7 +160,7 @@ public final class Ocloc {
     }
 
     private byte[] fromSource(KernelDescriptor descriptor, Duration limit)
-            throws CompileException, IOException, TimeoutException {
+            throws CompileException, IOException {
         return run(descriptor, OclocTool.BINARY, (device, files) -> {
             List<String> options = new ArrayList<>(files.options());
             options.addAll(descriptor.optionTokens());
@@ -181,7 +175,7 @@ public final class Ocloc {
      * @return the module, without the options of the driver
      */
     public byte[] toSpirv(KernelDescriptor descriptor, Duration limit)
-            throws CompileException, IOException, TimeoutException {
+            throws CompileException, IOException {
         return run(descriptor, OclocTool.SPIRV, (device, files) -> {
             List<String> options = new ArrayList<>(files.options());
             descriptor.optionTokens().stream()
@@ -205,7 +199,7 @@ public final class Ocloc {
      * @param spirv a module of the program
      */
     public byte[] fromSpirv(KernelDescriptor descriptor, byte[] spirv, Duration limit)
-            throws CompileException, IOException, TimeoutException {
+            throws CompileException, IOException {
         // the driver of Level Zero keeps no SPIR-V in its binaries
         String[] more = descriptor.target().backend().equals(Backend.LEVEL_ZERO)
                 ? new String[] {"-spirv_input", "-exclude_ir"}
@@ -230,7 +224,7 @@ public final class Ocloc {
 
     /** Returns the output that a run leaves. */
     private byte[] run(KernelDescriptor descriptor, String output, CompilerRun compiler)
-            throws CompileException, IOException, TimeoutException {
+            throws CompileException, IOException {
         Target target = descriptor.target();
         Optional<IntelDevice> device = IntelDevice.of(target)
                 .filter(_ -> version.isDriver(target.backend(), target.driver()));
@@ -254,8 +248,6 @@ public final class Ocloc {
                 throw new CompileException(descriptor.name() + " does not compile", run.output());
             }
             return Files.readAllBytes(files.directory().resolve(output));
-        } catch (ToolRun.OverdueException e) {
-            throw new TimeoutException(e.getMessage());
         }
     }
 }

@@ -16,6 +16,7 @@ import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
 import dev.granary.gpu.offline.CompilerProcessException.Kind;
 import dev.granary.gpu.spirv.FrontEnd;
 import dev.granary.gpu.spirv.SpirvCompiler;
+import dev.granary.gpu.tool.ToolRun;
 
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
@@ -23,7 +24,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedSet;
-import java.util.concurrent.TimeoutException;
 
 /**
  * An engine for a target of Intel whose device is not here: it compiles by {@code ocloc}, each time
@@ -59,7 +59,7 @@ public final class OclocEngine implements Engine<KernelDescriptor, CompiledProgr
     @Override
     public CompiledProgram create(KernelDescriptor descriptor) throws CompileException {
         long start = System.nanoTime();
-        return compiled(descriptor, run(timeout -> ocloc.compile(descriptor, timeout)), start);
+        return compiled(descriptor, run(() -> ocloc.compile(descriptor, limit)), start);
     }
 
     /** Compiles for Level Zero in two steps, of which the first is the same for many targets. */
@@ -75,8 +75,8 @@ public final class OclocEngine implements Engine<KernelDescriptor, CompiledProgr
                 steps,
                 module -> compiled(
                         descriptor,
-                        run(timeout -> ocloc.fromSpirv(
-                                descriptor, module.toArray(ValueLayout.JAVA_BYTE), timeout)),
+                        run(() -> ocloc.fromSpirv(
+                                descriptor, module.toArray(ValueLayout.JAVA_BYTE), limit)),
                         start));
     }
 
@@ -84,7 +84,7 @@ public final class OclocEngine implements Engine<KernelDescriptor, CompiledProgr
     private final class OclocFrontEnd implements SpirvCompiler {
         @Override
         public byte[] compile(KernelDescriptor descriptor) throws CompileException {
-            return run(timeout -> ocloc.toSpirv(descriptor, timeout));
+            return run(() -> ocloc.toSpirv(descriptor, limit));
         }
 
         @Override
@@ -93,16 +93,16 @@ public final class OclocEngine implements Engine<KernelDescriptor, CompiledProgr
         }
     }
 
-    /** A run of the compiler within the limit. */
+    /** A run of the compiler. */
     @FunctionalInterface
-    private interface LimitedRun {
-        byte[] within(Duration limit) throws CompileException, IOException, TimeoutException;
+    private interface CompilerRun {
+        byte[] output() throws CompileException, IOException;
     }
 
-    private byte[] run(LimitedRun compiler) throws CompileException {
+    private byte[] run(CompilerRun compiler) throws CompileException {
         try {
-            return compiler.within(limit);
-        } catch (TimeoutException e) {
+            return compiler.output();
+        } catch (ToolRun.OverdueException e) {
             throw CompilerProcessException.overdue(limit).asCompileException();
         } catch (IOException e) {
             throw new CompilerProcessException(

@@ -30,10 +30,10 @@ record OclocTargets(DriverVersion version, Predicate<IntelDevice> supported) {
     /**
      * Returns the targets of a name, in the order of the device ids.
      *
-     * @throws UnknownTargetException if the name has no target that the compiler supports, with a
+     * @throws IllegalArgumentException if the name has no target that the compiler supports, with a
      *     message for the user
      */
-    List<Target> of(String name) throws UnknownTargetException {
+    List<Target> of(String name) {
         Matcher path = PATH.matcher(name);
         if (path.matches()) {
             return List.of(ofPath(name, path));
@@ -53,7 +53,7 @@ record OclocTargets(DriverVersion version, Predicate<IntelDevice> supported) {
         }
         List<IntelDevice> found = named.stream().filter(supported).toList();
         if (found.isEmpty()) {
-            throw new UnknownTargetException("ocloc of the driver " + version.text()
+            throw new IllegalArgumentException("ocloc of the driver " + version.text()
                     + " has no code for " + device + "; an ocloc of another version may");
         }
         List<Target> targets = new ArrayList<>();
@@ -67,7 +67,7 @@ record OclocTargets(DriverVersion version, Predicate<IntelDevice> supported) {
             }
         }
         if (targets.isEmpty()) {
-            throw new UnknownTargetException("the targets of Level Zero do not follow from the"
+            throw new IllegalArgumentException("the targets of Level Zero do not follow from the"
                     + " driver " + version.text() + " of ocloc; give them as granary devices"
                     + " prints them on the device");
         }
@@ -75,7 +75,7 @@ record OclocTargets(DriverVersion version, Predicate<IntelDevice> supported) {
     }
 
     /** Returns the target of a path. The digest in the path verifies the parts that were parsed. */
-    private Target ofPath(String name, Matcher path) throws UnknownTargetException {
+    private Target ofPath(String name, Matcher path) {
         String ip = path.group("ip");
         IntelDevice device = new IntelDevice(
                 Integer.parseInt(path.group("id").substring(2), 16),
@@ -89,18 +89,18 @@ record OclocTargets(DriverVersion version, Predicate<IntelDevice> supported) {
             throw unknown(name);
         }
         if (!version.isDriver(backend, driver)) {
-            throw new UnknownTargetException("the target " + name + " is of the driver " + driver
+            throw new IllegalArgumentException("the target " + name + " is of the driver " + driver
                     + ", but ocloc of " + version.text() + ": install the ocloc of that driver");
         }
         if (!supported.test(device)) {
-            throw new UnknownTargetException("ocloc of the driver " + version.text()
+            throw new IllegalArgumentException("ocloc of the driver " + version.text()
                     + " has no code for " + device.pciText());
         }
         return target;
     }
 
-    private static UnknownTargetException unknown(String name) {
-        return new UnknownTargetException("there is no target " + name + " to compile for; name a"
+    private static IllegalArgumentException unknown(String name) {
+        return new IllegalArgumentException("there is no target " + name + " to compile for; name a"
                 + " product family of Intel ("
                 + String.join(", ", IntelDevice.families())
                 + "), a PCI device id such as 0x9a49, either with "

@@ -6,15 +6,14 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.ConstantTensorCache;
 import dev.granary.gpu.DriverException;
-import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
+import dev.granary.gpu.device.DriverTraits;
 import dev.granary.gpu.engine.BuiltProgram;
 import dev.granary.gpu.engine.DriverEngine;
 import dev.granary.gpu.engine.EngineLifetime;
 import dev.granary.gpu.engine.EngineProgram;
-import dev.granary.gpu.engine.KernelLauncher;
 import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.opencl.binding.ClBinding;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
@@ -25,6 +24,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 
 /**
@@ -39,7 +39,6 @@ public final class OpenClEngine extends DriverEngine {
     private final EngineLifetime lifetime;
     private final EngineQueue queue;
     private final ProgramBuilder builder;
-    private final KernelLauncher launcher = new OpenClLauncher(this);
     // caches with tensors of this context
     private final Set<ConstantTensorCache> constants = ConcurrentHashMap.newKeySet();
 
@@ -131,8 +130,36 @@ public final class OpenClEngine extends DriverEngine {
     }
 
     @Override
-    protected KernelLauncher launcher() {
-        return launcher;
+    protected NativeHandle createKernel(long program, String name) {
+        ProgramCalls calls = binding().programs();
+        return new NativeHandle(
+                lifetime, "kernel", calls.createKernel(program, name), calls::releaseKernel);
+    }
+
+    @Override
+    protected int parameters(long kernel) {
+        return binding().programs().kernelArguments(kernel);
+    }
+
+    @Override
+    protected boolean excludesTaking(long kernel) {
+        return isPocl() && binding().programs().hasFixedGroup(kernel, device().handle());
+    }
+
+    @Override
+    protected void setArgument(long kernel, int index, long bytes, long value) {
+        binding().programs().setArgument(kernel, index, bytes, value);
+    }
+
+    @Override
+    protected void launch(long kernel, Geometry geometry, boolean excludesTaking) {
+        IntSupplier launch = () -> binding()
+                .queues()
+                .launch(queue.handle(), kernel, geometry.global(), geometry.local());
+        int status = excludesTaking ? PoclLaunchLock.launch(launch) : launch.getAsInt();
+        if (status < 0) {
+            throw new DriverException("A kernel failed with execution status " + status, status);
+        }
     }
 
     @Override
@@ -163,7 +190,9 @@ public final class OpenClEngine extends DriverEngine {
         EngineProgram own = own(program);
         NativeHandle handle = retained(own);
         try {
-            if (isPocl() && own.isUntaken() && isTakenBeforeLaunches(own, handle)) {
+            if (isPocl()
+                    && own.isUntaken()
+                    && (!own.descriptor().launches().isEmpty() || hasFixedGroup(handle))) {
                 own.binaries();
                 own.launchedUnseen();
             }
@@ -172,10 +201,6 @@ public final class OpenClEngine extends DriverEngine {
             handle.release();
             throw e;
         }
-    }
-
-    private boolean isTakenBeforeLaunches(EngineProgram program, NativeHandle handle) {
-        return !program.descriptor().launches().isEmpty() || hasFixedGroup(handle);
     }
 
     /** Returns true if a kernel's source requires a work-group size. */

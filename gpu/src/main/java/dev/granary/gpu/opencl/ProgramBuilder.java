@@ -12,7 +12,7 @@ import dev.granary.gpu.engine.BuiltProgram;
 import dev.granary.gpu.engine.EngineLifetime;
 import dev.granary.gpu.engine.NativeHandle;
 import dev.granary.gpu.opencl.binding.ProgramCalls;
-import dev.granary.gpu.source.HeaderDirectory;
+import dev.granary.gpu.tool.HeaderDirectory;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;

@@ -1,4 +1,4 @@
-/** Sources and headers of a program as files, for compilers that read files. */
+/** Texts of sources in OpenCL C, as compilers read them. */
 @NullMarked
 package dev.granary.gpu.source;
 

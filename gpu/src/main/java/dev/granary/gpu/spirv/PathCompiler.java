@@ -2,7 +2,7 @@ package dev.granary.gpu.spirv;
 
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.KernelDescriptor;
-import dev.granary.gpu.source.HeaderDirectory;
+import dev.granary.gpu.tool.HeaderDirectory;
 import dev.granary.gpu.tool.SpirvTool;
 
 import org.slf4j.Logger;

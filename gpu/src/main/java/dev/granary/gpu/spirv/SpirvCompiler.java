@@ -2,6 +2,7 @@ package dev.granary.gpu.spirv;
 
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.tool.SpirvTool;
 
 import java.nio.file.Path;
 import java.util.List;
@@ -55,8 +56,7 @@ public interface SpirvCompiler {
      */
     static SpirvCompiler onPath() {
         return new PathCompiler(
-                System.getenv().getOrDefault("PATH", ""),
-                Path.of(System.getProperty("java.io.tmpdir")));
+                SpirvTool.PATH, Path.of(System.getProperty("java.io.tmpdir")));
     }
 
     /**

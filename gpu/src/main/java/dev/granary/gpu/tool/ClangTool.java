@@ -26,13 +26,13 @@ public record ClangTool(Path clang, Path translator) implements SpirvTool {
     private static final Duration VERSION_LIMIT = Duration.ofMinutes(1);
 
     /** Returns the pair without a version in its names, else that of the highest version. */
-    public static Optional<SpirvTool> find(ToolPath path) {
+    public static Optional<SpirvTool> find(String searchPath) {
         return Stream.concat(
                         Stream.of(""),
                         IntStream.iterate(NEWEST_VERSION, v -> v >= OLDEST_VERSION, v -> v - 1)
                                 .mapToObj(version -> "-" + version))
-                .flatMap(suffix -> path.program("clang" + suffix).stream()
-                        .flatMap(clang -> path.program("llvm-spirv" + suffix).stream()
+                .flatMap(suffix -> SpirvTool.program(searchPath, "clang" + suffix).stream()
+                        .flatMap(clang -> SpirvTool.program(searchPath, "llvm-spirv" + suffix).stream()
                                 .<SpirvTool>map(translator -> new ClangTool(clang, translator))))
                 .findFirst();
     }

@@ -3,14 +3,19 @@ package dev.granary.gpu.tool;
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.KernelDescriptor;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
 /** An installed program, or a pair of programs, that compiles OpenCL C to SPIR-V. */
 public sealed interface SpirvTool permits OclocTool, ClangTool {
+    /** The environment variable {@code PATH}: the directories of programs. */
+    String PATH = System.getenv().getOrDefault("PATH", "");
+
     /**
      * Compiles a source file.
      *
@@ -35,8 +40,24 @@ public sealed interface SpirvTool permits OclocTool, ClangTool {
 
     /** Returns the first tool of a search path: Intel's {@code ocloc}, else clang. */
     static Optional<SpirvTool> find(String searchPath) {
-        ToolPath path = ToolPath.of(searchPath);
-        return path.program("ocloc").<SpirvTool>map(OclocTool::new).or(() -> ClangTool.find(path));
+        return program(searchPath, "ocloc")
+                .<SpirvTool>map(OclocTool::new)
+                .or(() -> ClangTool.find(searchPath));
+    }
+
+    /** Returns the program of that name in the first directory of a search path that has it. */
+    static Optional<Path> program(String searchPath, String name) {
+        for (String directory : searchPath.split(File.pathSeparator, -1)) {
+            try {
+                Path file = Path.of(directory, name).toAbsolutePath();
+                if (!directory.isEmpty() && Files.isRegularFile(file) && Files.isExecutable(file)) {
+                    return Optional.of(file);
+                }
+            } catch (InvalidPathException e) {
+                // such a directory has no program
+            }
+        }
+        return Optional.empty();
     }
 
     /**

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.granary.gpu.binary.BinaryContainer.Cubin;
-import dev.granary.gpu.binary.BinaryContainer.Format;
 import dev.granary.gpu.binary.BinaryContainer.IntelProgram;
 import dev.granary.gpu.binary.BinaryContainer.Malformed;
 import dev.granary.gpu.binary.BinaryContainer.PatchTokens;
@@ -154,7 +153,7 @@ class BinaryContainerTest {
     @DisplayName("a PoCL binary names its device by a hash, and its kernels")
     void pocl() {
         assertEquals(
-                new Pocl(9, Pocl.hash(BUILD), List.of("scale")),
+                new Pocl(9, Pocl.hash(BUILD)),
                 container(PoclBinaryWriter.binary(BUILD, 9, "/program.bc", "/scale/0/scale.so")));
     }
 
@@ -163,7 +162,7 @@ class BinaryContainerTest {
     void poclOfOtherVersion() {
         byte[] bytes = PoclBinaryWriter.binary(BUILD, 11, "/program.bc", "/scale.so");
         assertEquals(
-                new Pocl(11, Pocl.hash(BUILD), List.of()), container(Arrays.copyOf(bytes, 80)));
+                new Pocl(11, Pocl.hash(BUILD)), container(Arrays.copyOf(bytes, 80)));
     }
 
     @ParameterizedTest
@@ -174,7 +173,7 @@ class BinaryContainerTest {
                 PoclBinaryWriter.binary(BUILD, 9, name, "/scale.so"),
                 PoclBinaryWriter.binary(BUILD, 9, "/program.bc", name))) {
             assertEquals(
-                    Format.POCL,
+                    "PoCL binary",
                     assertInstanceOf(Malformed.class, container(bytes)).format(),
                     name);
         }
@@ -211,7 +210,7 @@ class BinaryContainerTest {
         byte[] elf = SampleBinaries.bytes(SampleBinaries.ZEBIN);
         Arrays.fill(elf, 40, 48, (byte) 0x7f); // position of the section table
         assertEquals(
-                Format.ELF, assertInstanceOf(Malformed.class, container(elf)).format());
+                "ELF file", assertInstanceOf(Malformed.class, container(elf)).format());
     }
 
     @Test

@@ -28,10 +28,10 @@ class TwoTargetsTest {
                 .run()
                 .output();
         assertEquals(
-                new CompositeStatistics(1, 2, 0, 4, 0, 6, 1024).toString(),
+                new CompositeStatistics(1, 2, 0, 4, 0, 6).toString(),
                 DriverProcess.value(output, "products"));
         assertEquals(
-                new CompositeStatistics(1, 4, 0, 4, 0, 8, 1024).toString(),
+                new CompositeStatistics(1, 4, 0, 4, 0, 8).toString(),
                 DriverProcess.value(output, "reorders"));
         float[] expected = new float[32];
         for (int i = 0; i < 32; i++) {

@@ -4,9 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.gpu.device.DriverTraits;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -11,7 +11,9 @@ import dev.granary.gpu.Geometry;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.KernelProgram;
 import dev.granary.gpu.LoadedKernels;
+import dev.granary.gpu.levelzero.binding.ContextCalls;
 import dev.granary.gpu.levelzero.binding.GroupShape;
+import dev.granary.gpu.levelzero.binding.KernelCalls;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
@@ -29,7 +31,8 @@ class LevelZeroModuleTest {
 
     private final TestDriver driver = TestDriver.get();
     private final LevelZeroDevice device = LevelZero.devices().getFirst();
-    private final ZeCalls calls = ZeCalls.of(device.binding());
+    private final ContextCalls contexts = new ContextCalls(device.binding());
+    private final KernelCalls kernels = new KernelCalls(device.binding());
 
     @AfterEach
     void nothingIsLeft() {
@@ -51,37 +54,25 @@ class LevelZeroModuleTest {
     private float scaled(long context, long module) {
         long at = device.handle();
         try (Arena arena = Arena.ofConfined()) {
-            long pool = calls.events().createPool(context, at, 1);
-            long event = calls.events().create(pool, 0);
-            long list = calls.commands().createImmediate(context, at, device.computeQueueGroup());
-            long memory = calls.contexts().allocate(context, at, COUNT * Float.BYTES);
-            long kernel = calls.kernels().create(module, "scale");
+            long list = contexts.createImmediate(context, at, device.computeQueueGroup());
+            long memory = contexts.allocate(context, at, COUNT * Float.BYTES);
+            long kernel = kernels.create(module, "scale");
             float[] content = new float[COUNT];
             content[COUNT - 1] = 3;
             MemorySegment host = arena.allocateFrom(ValueLayout.JAVA_FLOAT, content);
             MemorySegment buffer = arena.allocateFrom(ValueLayout.JAVA_LONG, memory);
             MemorySegment factor = arena.allocateFrom(ValueLayout.JAVA_FLOAT, 2);
-            calls.kernels().setArgument(kernel, 0, Long.BYTES, buffer.address());
-            calls.kernels().setArgument(kernel, 1, Long.BYTES, buffer.address());
-            calls.kernels().setArgument(kernel, 2, Float.BYTES, factor.address());
-            calls.kernels().setGroupSize(kernel, new GroupShape(16, 1, 1));
+            kernels.setArgument(kernel, 0, Long.BYTES, buffer.address());
+            kernels.setArgument(kernel, 1, Long.BYTES, buffer.address());
+            kernels.setArgument(kernel, 2, Float.BYTES, factor.address());
+            kernels.setGroupSize(kernel, new GroupShape(16, 1, 1));
             GroupShape groups = new GroupShape(COUNT / 16, 1, 1);
-            List<Runnable> commands = List.of(
-                    () -> calls.commands()
-                            .appendCopy(list, memory, host.address(), host.byteSize(), event),
-                    () -> calls.commands().appendLaunch(list, kernel, groups, event),
-                    () -> calls.commands()
-                            .appendCopy(list, host.address(), memory, host.byteSize(), event));
-            for (Runnable command : commands) {
-                calls.events().reset(event);
-                command.run();
-                calls.events().await(event);
-            }
-            calls.kernels().destroy(kernel);
-            calls.contexts().free(context, memory);
-            calls.commands().destroyList(list);
-            calls.events().destroy(event);
-            calls.events().destroyPool(pool);
+            contexts.appendCopy(list, memory, host.address(), host.byteSize());
+            contexts.appendLaunch(list, kernel, groups);
+            contexts.appendCopy(list, host.address(), memory, host.byteSize());
+            kernels.destroy(kernel);
+            contexts.free(context, memory);
+            contexts.destroyList(list);
             return host.getAtIndex(ValueLayout.JAVA_FLOAT, COUNT - 1);
         }
     }
@@ -90,7 +81,7 @@ class LevelZeroModuleTest {
     @DisplayName("A compiled and a restored module run in kernels of the application, in a context"
             + " of its own, which the engine leaves")
     void launches() throws Exception {
-        long context = calls.contexts().create(device.driver());
+        long context = contexts.create(device.driver());
         try (LevelZeroEngine engine = wrap(context)) {
             assertEquals(device.target(), engine.target());
             KernelProgram compiled = engine.create(vectors());
@@ -102,13 +93,13 @@ class LevelZeroModuleTest {
                     assertEquals(6, scaled(context, module.handle()));
                 }
             }
-            try (LoadedKernels kernels = engine.load(restored);
+            try (LoadedKernels loaded = engine.load(restored);
                     LevelZeroBuffer buffer = engine.buffer(COUNT * Float.BYTES)) {
-                kernels.launch("scale", Geometry.of(COUNT), buffer, buffer, 2f);
+                loaded.launch("scale", Geometry.of(COUNT), buffer, buffer, 2f);
             }
         }
         assertEquals(1, driver.liveObjects(), "only the application's context");
-        calls.contexts().destroy(context);
+        contexts.destroy(context);
     }
 
     @Test
@@ -149,7 +140,7 @@ class LevelZeroModuleTest {
     @Test
     @DisplayName("Handles that are missing, or of no known device, are refused")
     void wrongHandles() {
-        long context = calls.contexts().create(device.driver());
+        long context = contexts.create(device.driver());
         assertThrows(IllegalArgumentException.class, () -> wrap(0));
         for (long[] wrong : new long[][] {
             {device.handle(), device.driver()},
@@ -163,6 +154,6 @@ class LevelZeroModuleTest {
                     .getMessage());
             assertTrue(message.contains("LevelZero.devices()"), message);
         }
-        calls.contexts().destroy(context);
+        contexts.destroy(context);
     }
 }

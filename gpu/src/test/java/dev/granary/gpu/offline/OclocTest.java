@@ -18,7 +18,8 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.binary.DeviceKernels;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility;
 import dev.granary.gpu.binary.compatibility.CompatibilityChecker;
-import dev.granary.gpu.tool.ToolPath;
+import dev.granary.gpu.tool.SpirvTool;
+import dev.granary.gpu.tool.ToolRun;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -36,7 +37,6 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 
 /** Tests of {@code ocloc} against Intel's driver, which compiles for a simulated device. */
@@ -51,10 +51,10 @@ class OclocTest {
     Path temporary;
 
     private Ocloc ocloc() throws IOException {
-        return ocloc(ToolPath.ofProcess());
+        return ocloc(SpirvTool.PATH);
     }
 
-    private Ocloc ocloc(ToolPath path) throws IOException {
+    private Ocloc ocloc(String path) throws IOException {
         Ocloc.Probe probe = Ocloc.probe(path, temporary);
         if (!(probe instanceof Ocloc.Probe.Found)) {
             System.out.println("SKIPPED OclocTest: ocloc is not installed, on Debian: " + INSTALL);
@@ -204,12 +204,12 @@ class OclocTest {
                 case "$*" in *program.cl*-spv_only*) ;; *) exec sleep 100;; esac
                 """);
         assertTrue(script.toFile().setExecutable(true));
-        Ocloc slow = ocloc(new ToolPath(List.of(directory)));
+        Ocloc slow = ocloc(directory.toString());
         Target target = slow.targets("opencl/0x9a49").getFirst();
         assertEquals(new Target(Backend.OPENCL, "intel", "GPU id 0x9a49", "22.43.1234.5"), target);
         assertEquals("1.3.1234", slow.targets("level-zero/0x9a49").getFirst().driver());
         assertThrows(
-                TimeoutException.class,
+                ToolRun.OverdueException.class,
                 () -> slow.compile(descriptor(target), Duration.ofMillis(100)));
         Target other = new Target(Backend.OPENCL, "intel", "GPU id 0x9a49", "22.43.1234.6");
         assertThrows(IllegalArgumentException.class, () -> slow.compile(descriptor(other), LIMIT));
@@ -228,13 +228,13 @@ class OclocTest {
     void missing() throws Exception {
         Ocloc.Probe.Missing none = assertInstanceOf(
                 Ocloc.Probe.Missing.class,
-                Ocloc.probe(new ToolPath(List.of(directory)), temporary));
+                Ocloc.probe(directory.toString(), temporary));
         assertTrue(none.cause().contains("apt-get install intel-opencl-icd"), none::cause);
         Path script = Files.writeString(directory.resolve("ocloc"), "#!/bin/sh\necho no version\n");
         assertTrue(script.toFile().setExecutable(true));
         Ocloc.Probe.Missing mute = assertInstanceOf(
                 Ocloc.Probe.Missing.class,
-                Ocloc.probe(new ToolPath(List.of(directory)), temporary));
+                Ocloc.probe(directory.toString(), temporary));
         assertTrue(mute.cause().contains("but 'no version'"), mute::cause);
         assertTemporaryIsEmpty();
     }

@@ -1,6 +1,7 @@
 package dev.granary.gpu.opencl;
 
-import dev.granary.gpu.DriverTraits;
+import dev.granary.gpu.device.DriverTraits;
+
 
 /** The device for tests marked with {@link NeedsPocl}. */
 final class PoclDevice {

@@ -18,7 +18,6 @@ import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.tool.ClangTool;
 import dev.granary.gpu.tool.OclocTool;
 import dev.granary.gpu.tool.SpirvTool;
-import dev.granary.gpu.tool.ToolPath;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -55,13 +54,13 @@ class PathCompilerTest {
         OCLOC("apt-get install intel-opencl-icd") {
             @Override
             Optional<SpirvTool> find() {
-                return ToolPath.ofProcess().program("ocloc").map(OclocTool::new);
+                return SpirvTool.program(SpirvTool.PATH, "ocloc").map(OclocTool::new);
             }
         },
         CLANG("apt-get install clang-14 llvm-spirv-14") {
             @Override
             Optional<SpirvTool> find() {
-                return ClangTool.find(ToolPath.ofProcess());
+                return ClangTool.find(SpirvTool.PATH);
             }
         };
 

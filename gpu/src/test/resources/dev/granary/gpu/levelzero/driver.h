@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #define SUCCESS 0u
-#define NOT_READY 1u
 #define DEVICE_LOST 0x70000001u
 #define OUT_OF_HOST_MEMORY 0x70000002u
 #define BUILD_FAILURE 0x70000004u
@@ -40,7 +39,7 @@
 
 /* ---- objects.c: settings, counts and objects ---- */
 
-enum kind { CONTEXT = 1, LIST, QUEUE, POOL, EVENT, MODULE, KERNEL, MEMORY, LOG, KINDS };
+enum kind { CONTEXT = 1, LIST, MODULE, KERNEL, MEMORY, LOG, KINDS };
 
 /* The head of every object. */
 struct object {

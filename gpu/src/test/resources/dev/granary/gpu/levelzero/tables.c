@@ -10,8 +10,11 @@
         return SUCCESS; \
     }
 
+EMPTY(zeGetCommandQueue)
 EMPTY(zeGetDeviceExp)
+EMPTY(zeGetEvent)
 EMPTY(zeGetEventExp)
+EMPTY(zeGetEventPool)
 EMPTY(zeGetFabricEdgeExp)
 EMPTY(zeGetFabricVertexExp)
 EMPTY(zeGetFence)

@@ -12,11 +12,6 @@ import java.util.function.Predicate;
  * example, {@code i.times(2).plus(k)}.
  */
 public sealed interface IndexExpression permits LoopIndex, IndexExpression.AffineIndex {
-    /** Returns the expression without indices. */
-    static IndexExpression constant(long value) {
-        return AffineIndex.of(value);
-    }
-
     /** Returns this expression as terms. */
     AffineIndex affine();
 

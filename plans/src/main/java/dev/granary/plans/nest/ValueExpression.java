@@ -130,21 +130,17 @@ public sealed interface ValueExpression
     /** A function of one value. */
     enum UnaryOperator {
         /** The opposite sign. */
-        NEGATE("-"),
+        NEGATE,
         /** The square root. */
-        SQRT("sqrt"),
+        SQRT,
         /** The exponential function. */
-        EXP("exp");
-
-        private final String function;
-
-        UnaryOperator(String function) {
-            this.function = function;
-        }
+        EXP;
 
         /** Returns the function of a text in OpenCL C. */
         public String apply(String operand) {
-            return this == NEGATE ? "(-" + operand + ")" : function + "(" + operand + ")";
+            return this == NEGATE
+                    ? "(-" + operand + ")"
+                    : name().toLowerCase(Locale.ROOT) + "(" + operand + ")";
         }
     }
 

@@ -20,12 +20,14 @@ import org.jspecify.annotations.Nullable;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 
 /**
  * One tuning: the plans in the order of the seed, each compiled, checked and measured; then the
@@ -110,16 +112,10 @@ final class TuningRun {
     }
 
     /** Returns the numbers of all points in the order of the seed. */
-    private int[] order() {
-        int[] order = new int[space.size()];
-        Arrays.setAll(order, i -> i);
-        SplittableRandom random = new SplittableRandom(settings.seed());
-        for (int i = order.length - 1; i > 0; i--) {
-            int other = random.nextInt(i + 1);
-            int number = order[i];
-            order[i] = order[other];
-            order[other] = number;
-        }
+    private List<Integer> order() {
+        List<Integer> order = Arrays.asList(
+                IntStream.range(0, space.size()).boxed().toArray(Integer[]::new));
+        Collections.shuffle(order, new SplittableRandom(settings.seed()));
         return order;
     }
 

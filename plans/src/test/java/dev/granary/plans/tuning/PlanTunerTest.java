@@ -12,7 +12,7 @@ import dev.granary.cache.CompileException;
 import dev.granary.cache.Id;
 import dev.granary.cache.Target;
 import dev.granary.gpu.DeviceLimits;
-import dev.granary.gpu.DriverTraits;
+import dev.granary.gpu.device.DriverTraits;
 import dev.granary.gpu.opencl.NeedsPocl;
 import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClEngine;

@@ -2,7 +2,6 @@ package dev.granary.gpu.binary.compatibility;
 
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
-import dev.granary.gpu.DriverTraits;
 import dev.granary.gpu.binary.BinaryContainer;
 import dev.granary.gpu.binary.BinaryContainer.Cubin;
 import dev.granary.gpu.binary.BinaryContainer.IntelProgram;
@@ -18,6 +17,7 @@ import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Compatible;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Incompatible;
 import dev.granary.gpu.binary.compatibility.BinaryCompatibility.Undetermined;
 import dev.granary.gpu.device.CudaArchitecture;
+import dev.granary.gpu.device.DriverTraits;
 import dev.granary.gpu.device.IntelDevice;
 import dev.granary.gpu.device.IntelProduct;
 

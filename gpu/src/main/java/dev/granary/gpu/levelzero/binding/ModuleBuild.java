@@ -2,22 +2,13 @@ package dev.granary.gpu.levelzero.binding;
 
 import dev.granary.gpu.DriverException;
 
-/** The outcome of building a module. */
-public sealed interface ModuleBuild {
-    /** Returns the build log; may be empty. */
-    String log();
+import java.util.Optional;
 
-    /**
-     * The module was built.
-     *
-     * @param module its handle, which the caller owns
-     */
-    record Built(long module, String log) implements ModuleBuild {}
-
-    /**
-     * The driver has refused the input.
-     *
-     * @param failure the call and its status
-     */
-    record Refused(DriverException failure, String log) implements ModuleBuild {}
-}
+/**
+ * The outcome of building a module.
+ *
+ * @param module its handle, which the caller owns; 0 if the driver has refused the input
+ * @param refusal the call and its status, if the driver has refused the input
+ * @param log the build log; may be empty
+ */
+public record ModuleBuild(long module, Optional<DriverException> refusal, String log) {}

@@ -13,6 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.lang.ref.Reference;
 import java.util.List;
+import java.util.Optional;
 
 /** The calls about modules: build, build log, native binary, names of kernels. */
 public final class ModuleCalls {
@@ -72,8 +73,9 @@ public final class ModuleCalls {
                     context, device, description.address(), module.address(), log.address()));
             String text = takeLog(log.get(POINTER, 0));
             return status == 0
-                    ? new ModuleBuild.Built(module.get(POINTER, 0), text)
-                    : new ModuleBuild.Refused(ZeLibrary.failure("zeModuleCreate", status), text);
+                    ? new ModuleBuild(module.get(POINTER, 0), Optional.empty(), text)
+                    : new ModuleBuild(
+                            0, Optional.of(ZeLibrary.failure("zeModuleCreate", status)), text);
         } finally {
             Reference.reachabilityFence(input); // the driver has read it by now
         }

@@ -26,9 +26,6 @@ public final class ZeLibrary {
     /** The layout of a pointer, a handle or a size. */
     static final ValueLayout.OfLong POINTER = JAVA_LONG;
 
-    /** The timeout without end. */
-    static final long WITHOUT_END = -1;
-
     private static final int SUCCESS = 0;
 
     private final SymbolLookup symbols;

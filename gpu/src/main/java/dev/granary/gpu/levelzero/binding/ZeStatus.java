@@ -7,18 +7,14 @@ import java.util.Map;
  * {@code ze_result_t}).
  */
 public final class ZeStatus {
-    /** The status of a build that failed. */
-    public static final int MODULE_BUILD_FAILURE = 0x70000004;
-
     /** The status of {@code zeInit} without a driver or without a device. */
     public static final int UNINITIALIZED = 0x78000001;
 
     private static final Map<Integer, String> NAMES = Map.ofEntries(
-            Map.entry(1, "ZE_RESULT_NOT_READY"),
             Map.entry(0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST"),
             Map.entry(0x70000002, "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY"),
             Map.entry(0x70000003, "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"),
-            Map.entry(MODULE_BUILD_FAILURE, "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE"),
+            Map.entry(0x70000004, "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE"),
             Map.entry(0x70000005, "ZE_RESULT_ERROR_MODULE_LINK_FAILURE"),
             Map.entry(0x70000006, "ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET"),
             Map.entry(0x70000007, "ZE_RESULT_ERROR_DEVICE_IN_LOW_POWER_STATE"),
@@ -35,7 +31,6 @@ public final class ZeStatus {
             Map.entry(0x78000008, "ZE_RESULT_ERROR_INVALID_SIZE"),
             Map.entry(0x78000009, "ZE_RESULT_ERROR_UNSUPPORTED_SIZE"),
             Map.entry(0x7800000a, "ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT"),
-            Map.entry(0x7800000b, "ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT"),
             Map.entry(0x7800000c, "ZE_RESULT_ERROR_INVALID_ENUMERATION"),
             Map.entry(0x7800000d, "ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION"),
             Map.entry(0x7800000f, "ZE_RESULT_ERROR_INVALID_NATIVE_BINARY"),

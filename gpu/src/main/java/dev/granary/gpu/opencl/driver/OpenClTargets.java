@@ -2,7 +2,7 @@ package dev.granary.gpu.opencl.driver;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.gpu.DriverTraits;
+import dev.granary.gpu.device.DriverTraits;
 import dev.granary.gpu.device.IntelDevice;
 
 import java.util.Locale;

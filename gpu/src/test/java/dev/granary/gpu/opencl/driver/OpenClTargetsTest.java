@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
-import dev.granary.gpu.DriverTraits;
+import dev.granary.gpu.device.DriverTraits;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;

@@ -1,4 +1,4 @@
-package dev.granary.gpu;
+package dev.granary.gpu.source;
 
 import java.util.LinkedHashSet;
 import java.util.Optional;
@@ -10,10 +10,15 @@ import java.util.regex.Pattern;
  * Names are read before comments are removed. The scan is one pass, linear in the length of the
  * source.
  *
+ * <p>Recognized are {@code #include}, {@code #include_next}, {@code #import} and {@code #embed},
+ * also with digraphs. The operators {@code __has_include}, {@code __has_include_next} and
+ * {@code __has_embed} count as well, since their value depends on the same files. Of a name made by
+ * a macro, only the existence is reported.
+ *
  * <p>Skipped branches are read as well. {@link #unclear()} reports a line that compilers, or
  * skipped and taken branches, read differently.
  */
-final class PreprocessedText {
+public final class PreprocessedText {
     private static final Pattern LINE_SPLICE = Pattern.compile("\\\\[ \\t\\f\\x0B]*\n");
     private static final Set<String> DIRECTIVES =
             Set.of("include", "include_next", "import", "embed", "__include_macros");
@@ -54,7 +59,7 @@ final class PreprocessedText {
     }
 
     /** Scans {@code source}, with any line endings. */
-    static PreprocessedText of(String source) {
+    public static PreprocessedText of(String source) {
         PreprocessedText scan = new PreprocessedText(
                 LINE_SPLICE.matcher(SourceText.normalized(source)).replaceAll(""));
         if (source.contains("??=") || source.contains("??/")) {
@@ -72,22 +77,22 @@ final class PreprocessedText {
      * marks inside literals have no meaning. A literal ends at the end of its line, so that an
      * apostrophe in a skipped branch hides nothing.
      */
-    String withoutComments() {
+    public String withoutComments() {
         return out.toString();
     }
 
     /** Returns the names between quotes or angle brackets, in order of appearance. */
-    Set<String> names() {
+    public Set<String> names() {
         return names;
     }
 
     /** Returns true if a macro makes a name. */
-    boolean hasComputed() {
+    public boolean hasComputed() {
         return hasComputed;
     }
 
     /** Returns a description of text that cannot be read reliably. */
-    Optional<String> unclear() {
+    public Optional<String> unclear() {
         return unclear.isEmpty() ? Optional.empty() : Optional.of(unclear);
     }
 

@@ -1,4 +1,4 @@
-package dev.granary.gpu.source;
+package dev.granary.gpu.tool;
 
 import dev.granary.cache.support.FileTrees;
 import dev.granary.gpu.KernelDescriptor;

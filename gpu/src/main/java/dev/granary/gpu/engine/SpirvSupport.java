@@ -1,4 +1,4 @@
-package dev.granary.gpu.spirv;
+package dev.granary.gpu.engine;
 
 import dev.granary.cache.CompileException;
 import dev.granary.gpu.KernelDescriptor;
@@ -22,7 +22,7 @@ import java.util.regex.Pattern;
  * @param vendor the vendor of the device's target
  * @param languages the intermediate languages, as the driver reports them
  */
-public record SpirvSupport(String vendor, List<String> languages) {
+record SpirvSupport(String vendor, List<String> languages) {
     private static final Pattern VERSION = Pattern.compile("SPIR-V_1\\.(\\d{1,3})");
     private static final int INTEL_MINOR = 4;
 
@@ -33,7 +33,7 @@ public record SpirvSupport(String vendor, List<String> languages) {
      * @param device the device, for the message
      * @throws CompileException if not, with the reason
      */
-    public void check(KernelDescriptor descriptor, MemorySegment module, String device)
+    void check(KernelDescriptor descriptor, MemorySegment module, String device)
             throws CompileException {
         boolean isKnown = descriptor.spirv().isPresent()
                 || (highest().isPresent()

@@ -1,4 +1,4 @@
-package dev.granary.gpu;
+package dev.granary.gpu.source;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -16,7 +16,7 @@ import java.util.Set;
 /** Tests of the scan for include directives. */
 class IncludeDirectivesTest {
     private static List<String> names(String source) {
-        return List.copyOf(IncludeDirectives.of(source).names());
+        return List.copyOf(PreprocessedText.of(source).names());
     }
 
     @ParameterizedTest
@@ -62,8 +62,8 @@ class IncludeDirectivesTest {
             + " only resembles a comment")
     void found(String source) {
         assertEquals(List.of("x"), names(source));
-        assertFalse(IncludeDirectives.of(source).hasComputed());
-        assertEquals(Optional.empty(), IncludeDirectives.of(source).unclear());
+        assertFalse(PreprocessedText.of(source).hasComputed());
+        assertEquals(Optional.empty(), PreprocessedText.of(source).unclear());
     }
 
     @ParameterizedTest
@@ -80,9 +80,10 @@ class IncludeDirectivesTest {
             })
     @DisplayName("Directives in comments and literals are ignored")
     void notFound(String source) {
-        assertEquals(
-                new IncludeDirectives(Set.of(), false, Optional.empty()),
-                IncludeDirectives.of(source));
+        PreprocessedText read = PreprocessedText.of(source);
+        assertEquals(Set.of(), read.names());
+        assertFalse(read.hasComputed());
+        assertEquals(Optional.empty(), read.unclear());
     }
 
     @ParameterizedTest
@@ -99,7 +100,7 @@ class IncludeDirectivesTest {
             })
     @DisplayName("a name made by a macro is reported as computed")
     void computed(String source) {
-        assertTrue(IncludeDirectives.of(source).hasComputed());
+        assertTrue(PreprocessedText.of(source).hasComputed());
     }
 
     @ParameterizedTest
@@ -122,7 +123,7 @@ class IncludeDirectivesTest {
     @DisplayName("a line that compilers, languages or branches read differently is unclear, with a"
             + " reason")
     void unclear(String source) {
-        assertFalse(IncludeDirectives.of(source).unclear().orElseThrow().isEmpty());
+        assertFalse(PreprocessedText.of(source).unclear().orElseThrow().isEmpty());
     }
 
     @Test

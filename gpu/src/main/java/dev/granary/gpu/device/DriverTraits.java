@@ -1,4 +1,4 @@
-package dev.granary.gpu;
+package dev.granary.gpu.device;
 
 import dev.granary.cache.Target;
 

@@ -1,4 +1,4 @@
-package dev.granary.gpu.spirv;
+package dev.granary.gpu.engine;
 
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,4 +1,4 @@
-package dev.granary.gpu.source;
+package dev.granary.gpu.tool;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;

@@ -1,14 +1,14 @@
-package dev.granary.gpu;
+package dev.granary.gpu.source;
 
 import java.util.ArrayList;
 import java.util.List;
 
 /** Normalization of source texts, so that equal programs have equal keys. */
-final class SourceText {
+public final class SourceText {
     private SourceText() {}
 
     /** Returns the text with {@code \n} as line ending. */
-    static String normalized(String text) {
+    public static String normalized(String text) {
         return text.replace("\r\n", "\n").replace('\r', '\n');
     }
 
@@ -17,7 +17,7 @@ final class SourceText {
      * missing nor a further one changes a program. A text that ends with a continued line stays as
      * it is.
      */
-    static List<String> ended(List<String> texts) {
+    public static List<String> ended(List<String> texts) {
         String last = texts.getLast();
         int end = last.length();
         while (end > 0 && last.charAt(end - 1) == '\n') {
