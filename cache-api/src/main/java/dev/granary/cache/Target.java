@@ -30,7 +30,8 @@ public record Target(Backend backend, String vendor, String device, String drive
     private static final int PART_LIMIT = 60;
     private static final int HASH_DIGITS = 12;
     private static final Pattern OTHERS = Pattern.compile("[^a-z0-9.]+");
-    private static final Pattern MARKS_AT_ENDS = Pattern.compile("^[-.]+|[-.]+$");
+    // linear in the length of the text: a run of marks is tried from its first one only
+    private static final Pattern MARKS_AT_ENDS = Pattern.compile("^[-.]+|(?<![-.])[-.]++$");
 
     /**
      * Checks that all parts are present.

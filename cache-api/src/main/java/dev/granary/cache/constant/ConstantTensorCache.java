@@ -349,8 +349,8 @@ public final class ConstantTensorCache {
                         "The promise of this constant has already ended: " + slot.key);
             }
             slot.costNanos = Math.max(0, now - slot.startNanos);
-            boolean isCached = slots.get(slot.key) == slot
-                    && (slot.isReserved || ensureCapacity(slot, due));
+            boolean isCached =
+                    slots.get(slot.key) == slot && (slot.isReserved || ensureCapacity(slot, due));
             if (!isCached) {
                 slots.remove(slot.key, slot);
             }
@@ -573,14 +573,7 @@ public final class ConstantTensorCache {
     public Statistics statistics() {
         synchronized (lock) {
             return new Statistics(
-                    made,
-                    reused,
-                    notKept,
-                    evicted,
-                    failed,
-                    tensors,
-                    cachedBytes,
-                    promisedBytes);
+                    made, reused, notKept, evicted, failed, tensors, cachedBytes, promisedBytes);
         }
     }
 
