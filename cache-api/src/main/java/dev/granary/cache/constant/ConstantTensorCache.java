@@ -512,15 +512,17 @@ public final class ConstantTensorCache {
             }
             hold.isClosed = true;
             slot.listeners.removeIf(listener -> listener.hold() == hold);
+            if (--slot.owners > 0) {
+                return;
+            }
         }
-        release(slot);
+        free(Objects.requireNonNull(slot.buffer));
     }
 
     /** Releases one owner of a tensor; the last one frees it. */
     private void release(ConstantSlot<?> slot) {
         synchronized (lock) {
-            slot.owners--;
-            if (slot.owners > 0) {
+            if (--slot.owners > 0) {
                 return;
             }
         }
