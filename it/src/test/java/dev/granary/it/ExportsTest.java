@@ -60,7 +60,8 @@ class ExportsTest {
             Path directory = Objects.requireNonNull(Path.of(moduleInfo.toURI()).getParent());
             return exportedTypes(module, directory);
         }
-        URI jar = ((JarURLConnection) moduleInfo.openConnection()).getJarFileURL().toURI();
+        URI jar =
+                ((JarURLConnection) moduleInfo.openConnection()).getJarFileURL().toURI();
         try (FileSystem content = FileSystems.newFileSystem(Path.of(jar))) {
             return exportedTypes(module, content.getPath("/"));
         }
