@@ -138,7 +138,8 @@ public final class Id {
         }
 
         Encoder bytes(byte[] bytes) {
-            out.writeBytes(ByteBuffer.allocate(Integer.BYTES).putInt(bytes.length).array());
+            out.writeBytes(
+                    ByteBuffer.allocate(Integer.BYTES).putInt(bytes.length).array());
             out.writeBytes(bytes);
             return this;
         }

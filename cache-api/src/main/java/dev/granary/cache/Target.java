@@ -28,7 +28,8 @@ public final class Target {
     private static final int PART_LIMIT = 60;
     private static final int HASH_DIGITS = 12;
     private static final Pattern OTHERS = Pattern.compile("[^a-z0-9.]+");
-    private static final Pattern MARKS_AT_ENDS = Pattern.compile("^[-.]+|[-.]+$");
+    // linear in the length of the text: a run of marks is tried from its first one only
+    private static final Pattern MARKS_AT_ENDS = Pattern.compile("^[-.]+|(?<![-.])[-.]++$");
 
     private final Backend backend;
     private final String vendor;

@@ -489,14 +489,17 @@ class IntermediateProgramsTest {
     void otherCompiler() throws Exception {
         List<String> pair = IntStream.iterate(40, version -> version >= 11, version -> version - 1)
                 .mapToObj(version -> List.of("clang-" + version, "llvm-spirv-" + version))
-                .filter(names ->
-                        names.stream().allMatch(name -> SpirvTool.program(SpirvTool.PATH, name).isPresent()))
+                .filter(names -> names.stream()
+                        .allMatch(
+                                name -> SpirvTool.program(SpirvTool.PATH, name).isPresent()))
                 .findFirst()
                 .orElse(List.of());
         assumeTrue(!pair.isEmpty(), "clang, on Debian: apt-get install clang-15 llvm-spirv-15");
         Path programs = Files.createDirectory(directory.resolve("clang"));
         for (String name : pair) {
-            Files.createSymbolicLink(programs.resolve(name), SpirvTool.program(SpirvTool.PATH, name).orElseThrow());
+            Files.createSymbolicLink(
+                    programs.resolve(name),
+                    SpirvTool.program(SpirvTool.PATH, name).orElseThrow());
         }
         Path wrong = Files.createDirectory(directory.resolve("headers"));
         Files.writeString(wrong.resolve("opencl-c-base.h"), "#error a header of the environment");

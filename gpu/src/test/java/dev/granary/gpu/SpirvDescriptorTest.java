@@ -133,8 +133,7 @@ class SpirvDescriptorTest {
                             + " order",
                     refusal(b -> b.spirv(module)));
             assertEquals(
-                    new BinaryContainer.Malformed(
-                            "SPIR-V", "its words are big-endian"),
+                    new BinaryContainer.Malformed("SPIR-V", "its words are big-endian"),
                     BinaryContainer.read(MemorySegment.ofArray(module)));
         }
     }

@@ -29,7 +29,7 @@ import java.util.stream.Collectors;
  */
 class ArchitectureTest {
     private static final String ROOT = "dev.granary";
-    static final Pattern OF_TESTS =
+    private static final Pattern OF_TESTS =
             Pattern.compile(".*(-tests\\.jar!|/test-classes|-test)/dev/granary/.*");
     private static final JavaClasses MAIN = new ClassFileImporter()
             .withImportOption(location -> !location.matches(OF_TESTS))

@@ -30,8 +30,12 @@ class FleetProcessTest {
     @TempDir
     private Path directory = Path.of("");
 
-    /** A machine that has said that it is ready. */
+    /** A machine, which begins when it is told to. */
     private record Machine(Process process, BufferedReader output) {
+        void awaitReady() throws IOException {
+            assertEquals("ready", output.readLine());
+        }
+
         void begin() throws IOException {
             process.outputWriter(UTF_8).append('\n').flush();
         }
@@ -43,6 +47,19 @@ class FleetProcessTest {
             assertEquals(0, process.waitFor());
             return List.of(line.split(" ")).stream().map(Integer::valueOf).toList();
         }
+    }
+
+    /** Starts machines at once, and waits until all are ready. */
+    private List<Machine> start(EmbeddedS3 server, int machines, int kernels, int millis)
+            throws IOException {
+        List<Machine> fleet = new ArrayList<>();
+        for (int i = 0; i < machines; i++) {
+            fleet.add(start(server, "machine-" + i, kernels, millis));
+        }
+        for (Machine machine : fleet) {
+            machine.awaitReady();
+        }
+        return fleet;
     }
 
     private Machine start(EmbeddedS3 server, String name, int kernels, int millis)
@@ -62,9 +79,7 @@ class FleetProcessTest {
                         directory.resolve("compiles").toString(),
                         Integer.toString(kernels),
                         Integer.toString(millis));
-        BufferedReader output = process.inputReader(UTF_8);
-        assertEquals("ready", output.readLine());
-        return new Machine(process, output);
+        return new Machine(process, process.inputReader(UTF_8));
     }
 
     private Map<String, Long> compiles() throws IOException {
@@ -76,10 +91,7 @@ class FleetProcessTest {
         Files.createFile(directory.resolve("compiles"));
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("kernels");
-            List<Machine> fleet = new ArrayList<>();
-            for (int i = 0; i < machines; i++) {
-                fleet.add(start(server, "machine-" + i, kernels, millis));
-            }
+            List<Machine> fleet = start(server, machines, kernels, millis);
             server.resetRequests();
             for (Machine machine : fleet) {
                 machine.begin();
@@ -123,10 +135,7 @@ class FleetProcessTest {
         Files.createFile(directory.resolve("compiles"));
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("kernels");
-            List<Machine> fleet = new ArrayList<>();
-            for (int i = 0; i < 4; i++) {
-                fleet.add(start(server, "machine-" + i, kernels, 3000));
-            }
+            List<Machine> fleet = start(server, 4, kernels, 3000);
             for (Machine machine : fleet.subList(0, kills)) {
                 machine.begin();
             }

@@ -349,8 +349,8 @@ public final class ConstantTensorCache {
                         "The promise of this constant has already ended: " + slot.key);
             }
             slot.costNanos = Math.max(0, now - slot.startNanos);
-            boolean isCached = slots.get(slot.key) == slot
-                    && (slot.isReserved || ensureCapacity(slot, due));
+            boolean isCached =
+                    slots.get(slot.key) == slot && (slot.isReserved || ensureCapacity(slot, due));
             if (!isCached) {
                 slots.remove(slot.key, slot);
             }
@@ -512,15 +512,17 @@ public final class ConstantTensorCache {
             }
             hold.isClosed = true;
             slot.listeners.removeIf(listener -> listener.hold() == hold);
+            if (--slot.owners > 0) {
+                return;
+            }
         }
-        release(slot);
+        free(Objects.requireNonNull(slot.buffer));
     }
 
     /** Releases one owner of a tensor; the last one frees it. */
     private void release(ConstantSlot<?> slot) {
         synchronized (lock) {
-            slot.owners--;
-            if (slot.owners > 0) {
+            if (--slot.owners > 0) {
                 return;
             }
         }
@@ -573,14 +575,7 @@ public final class ConstantTensorCache {
     public Statistics statistics() {
         synchronized (lock) {
             return new Statistics(
-                    made,
-                    reused,
-                    notKept,
-                    evicted,
-                    failed,
-                    tensors,
-                    cachedBytes,
-                    promisedBytes);
+                    made, reused, notKept, evicted, failed, tensors, cachedBytes, promisedBytes);
         }
     }
 

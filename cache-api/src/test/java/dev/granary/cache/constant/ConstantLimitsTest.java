@@ -81,14 +81,11 @@ class ConstantLimitsTest {
             "in a partly valid text, the valid parts apply and all invalid ones are" + " reported")
     void partly() {
         ConstantLimits valid = new ConstantLimits(Map.of(EngineKind.CPU, CPU));
-        assertEquals(
-                valid, ConstantLimits.parse("cpu:10240; tpu:5 ;gpu:much", mistakes::add));
+        assertEquals(valid, ConstantLimits.parse("cpu:10240; tpu:5 ;gpu:much", mistakes::add));
         assertEquals(List.of("tpu:5", "gpu:much"), mistakes);
         mistakes.clear();
         assertEquals(
-                valid,
-                ConstantLimits.parse("cpu:10240;cpu:1", mistakes::add),
-                "the first of two");
+                valid, ConstantLimits.parse("cpu:10240;cpu:1", mistakes::add), "the first of two");
         assertEquals(List.of("cpu:1"), mistakes);
     }
 

@@ -1,9 +1,9 @@
 package dev.granary.demo;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.demo.MachineResult.ProgramResult;
 import dev.granary.demo.MachineResult.Summary;

@@ -2,7 +2,6 @@ package dev.granary.gpu.binary;
 
 import dev.granary.gpu.binary.BinaryContainer.Pocl;
 
-
 /**
  * Reader of PoCL's container, whose reader in the driver checks no length.
  *

@@ -209,10 +209,5 @@ public final class CompositeCache {
      * @param size the number of cached primitives
      */
     public record CompositeStatistics(
-            long hits,
-            long created,
-            long nestedHits,
-            long nestedCreated,
-            long failed,
-            int size) {}
+            long hits, long created, long nestedHits, long nestedCreated, long failed, int size) {}
 }

@@ -129,9 +129,7 @@ final class LaunchableKernels implements LoadedKernels {
         }
         try {
             return new Kernel(
-                    kernel,
-                    engine.parameters(kernel.get()),
-                    engine.excludesTaking(kernel.get()));
+                    kernel, engine.parameters(kernel.get()), engine.excludesTaking(kernel.get()));
         } catch (RuntimeException | Error e) {
             kernel.release();
             throw e;

@@ -26,10 +26,10 @@ public final class LevelZeroBuffer extends EngineBuffer<LevelZeroBuffer> {
         checkSize(bytes);
         ZeContext context = engine.context();
         try (var _ = context.lease()) {
-            long address = context.contexts
-                    .allocate(context.handle(), context.device().handle(), bytes);
-            NativeHandle handle = context.own("buffer", address, memory -> context.contexts
-                    .free(context.handle(), memory));
+            long address =
+                    context.contexts.allocate(context.handle(), context.device().handle(), bytes);
+            NativeHandle handle = context.own(
+                    "buffer", address, memory -> context.contexts.free(context.handle(), memory));
             return new LevelZeroBuffer(engine, handle, 0, bytes, false);
         }
     }

@@ -167,7 +167,8 @@ public final class LevelZeroEngine extends DriverEngine {
 
     @Override
     protected NativeHandle createKernel(long module, String name) {
-        return context.own("kernel", context.kernels.create(module, name), context.kernels::destroy);
+        return context.own(
+                "kernel", context.kernels.create(module, name), context.kernels::destroy);
     }
 
     @Override

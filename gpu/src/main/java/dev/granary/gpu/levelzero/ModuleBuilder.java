@@ -81,8 +81,8 @@ record ModuleBuilder(ZeContext context) {
     private ModuleBuild build(
             KernelDescriptor descriptor, ModuleCalls.Format format, MemorySegment code) {
         String flags = String.join(" ", SpirvCompiler.driverOptions(descriptor));
-        return context.modules
-                .build(context.handle(), context.device().handle(), format, code, flags);
+        return context.modules.build(
+                context.handle(), context.device().handle(), format, code, flags);
     }
 
     /** Returns a module as a program, or throws the exception for a kernel that it lacks. */

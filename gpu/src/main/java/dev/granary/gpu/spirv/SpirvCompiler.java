@@ -55,8 +55,7 @@ public interface SpirvCompiler {
      * {@code PATH} at each compile: {@code ocloc}, else {@code clang} with {@code llvm-spirv}.
      */
     static SpirvCompiler onPath() {
-        return new PathCompiler(
-                SpirvTool.PATH, Path.of(System.getProperty("java.io.tmpdir")));
+        return new PathCompiler(SpirvTool.PATH, Path.of(System.getProperty("java.io.tmpdir")));
     }
 
     /**

@@ -32,8 +32,10 @@ public record ClangTool(Path clang, Path translator) implements SpirvTool {
                         IntStream.iterate(NEWEST_VERSION, v -> v >= OLDEST_VERSION, v -> v - 1)
                                 .mapToObj(version -> "-" + version))
                 .flatMap(suffix -> SpirvTool.program(searchPath, "clang" + suffix).stream()
-                        .flatMap(clang -> SpirvTool.program(searchPath, "llvm-spirv" + suffix).stream()
-                                .<SpirvTool>map(translator -> new ClangTool(clang, translator))))
+                        .flatMap(clang ->
+                                SpirvTool.program(searchPath, "llvm-spirv" + suffix).stream()
+                                        .<SpirvTool>map(
+                                                translator -> new ClangTool(clang, translator))))
                 .findFirst();
     }
 

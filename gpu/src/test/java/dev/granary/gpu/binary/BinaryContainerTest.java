@@ -161,8 +161,7 @@ class BinaryContainerTest {
     @DisplayName("a PoCL binary of another version is read up to its device")
     void poclOfOtherVersion() {
         byte[] bytes = PoclBinaryWriter.binary(BUILD, 11, "/program.bc", "/scale.so");
-        assertEquals(
-                new Pocl(11, Pocl.hash(BUILD)), container(Arrays.copyOf(bytes, 80)));
+        assertEquals(new Pocl(11, Pocl.hash(BUILD)), container(Arrays.copyOf(bytes, 80)));
     }
 
     @ParameterizedTest

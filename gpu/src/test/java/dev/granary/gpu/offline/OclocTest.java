@@ -227,14 +227,12 @@ class OclocTest {
             + " package are named")
     void missing() throws Exception {
         Ocloc.Probe.Missing none = assertInstanceOf(
-                Ocloc.Probe.Missing.class,
-                Ocloc.probe(directory.toString(), temporary));
+                Ocloc.Probe.Missing.class, Ocloc.probe(directory.toString(), temporary));
         assertTrue(none.cause().contains("apt-get install intel-opencl-icd"), none::cause);
         Path script = Files.writeString(directory.resolve("ocloc"), "#!/bin/sh\necho no version\n");
         assertTrue(script.toFile().setExecutable(true));
         Ocloc.Probe.Missing mute = assertInstanceOf(
-                Ocloc.Probe.Missing.class,
-                Ocloc.probe(directory.toString(), temporary));
+                Ocloc.Probe.Missing.class, Ocloc.probe(directory.toString(), temporary));
         assertTrue(mute.cause().contains("but 'no version'"), mute::cause);
         assertTemporaryIsEmpty();
     }

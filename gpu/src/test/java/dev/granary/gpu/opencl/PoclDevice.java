@@ -2,7 +2,6 @@ package dev.granary.gpu.opencl;
 
 import dev.granary.gpu.device.DriverTraits;
 
-
 /** The device for tests marked with {@link NeedsPocl}. */
 final class PoclDevice {
     private PoclDevice() {}

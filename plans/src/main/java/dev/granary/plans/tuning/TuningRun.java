@@ -113,8 +113,8 @@ final class TuningRun {
 
     /** Returns the numbers of all points in the order of the seed. */
     private List<Integer> order() {
-        List<Integer> order = Arrays.asList(
-                IntStream.range(0, space.size()).boxed().toArray(Integer[]::new));
+        List<Integer> order =
+                Arrays.asList(IntStream.range(0, space.size()).boxed().toArray(Integer[]::new));
         Collections.shuffle(order, new SplittableRandom(settings.seed()));
         return order;
     }
