@@ -3,8 +3,6 @@ package dev.granary.coordinator;
 import static dev.granary.testing.BucketAssertions.assertThat;
 import static dev.granary.testing.CacheAssertions.assertThat;
 
-import static org.junit.jupiter.api.Assertions.assertFalse;
-
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.gson.JsonParser;
@@ -22,12 +20,14 @@ import dev.granary.local.LocalTier;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.contract.S3Request;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.s3.pack.PackPublisher;
+import dev.granary.s3.probe.ConditionalWriteSupport;
 import dev.granary.s3.store.ObjectStore;
 
 import java.io.IOException;
@@ -63,8 +63,10 @@ public final class TestFleet implements AutoCloseable {
         this.proxy = FaultyS3.inFrontOf(server);
         System.setProperty("aws.accessKeyId", server.accessKey());
         System.setProperty("aws.secretAccessKey", server.secretKey());
-        try (BucketTier tier = BucketTier.open(s3())) {
-            assertFalse(tier.check().isEmpty(), "probed now, and not at the first publication");
+        S3Config config = s3();
+        try (ObjectStore store = ObjectStoreFactory.open(config)) { // so no publication probes
+            byte[] marker = TestProcess.marker(config, ConditionalWriteSupport.FULL);
+            assertThat(store.put(TestProcess.markerKey(config), marker)).isDone();
         }
     }
 
