@@ -202,7 +202,7 @@ class IncludesAgainstClangTest {
             assertEquals(
                     whole,
                     preprocessed(given, some, language),
-                    () -> language + " sees more than " + directives + " of\n" + given
+                    () -> language + " sees more than " + named + " of\n" + given
                             + "\nas a literal: " + literal(given));
         }
         return true;
