@@ -14,7 +14,6 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.ClaimResult;
 import dev.granary.local.ClaimResult.Mine;
-import dev.granary.local.ClaimResult.Stage;
 import dev.granary.local.LocalClaims;
 import dev.granary.testing.Await;
 
@@ -76,7 +75,7 @@ class ClaimedLookupTest {
             bucket.storeStarted.await();
             assertFree(A);
         }
-        assertEquals(new ClaimResult.Taken(Stage.UNDER_WAY), claims[0]);
+        assertEquals(new ClaimResult.Taken(), claims[0]);
     }
 
     @Test
@@ -122,7 +121,7 @@ class ClaimedLookupTest {
     @DisplayName("the claim of a lazy driver awaits the launch, and is released by the launch, a"
             + " flush, or the end")
     void lazyDriver() throws Exception {
-        ClaimResult awaiting = new ClaimResult.Taken(Stage.UNDER_WAY);
+        ClaimResult awaiting = new ClaimResult.Taken();
         engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         FakeDescriptor b = FakeDescriptor.of("b");
         FakeDescriptor c = FakeDescriptor.of("c");

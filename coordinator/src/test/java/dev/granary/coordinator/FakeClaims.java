@@ -21,9 +21,6 @@ public final class FakeClaims implements Function<Id, ClaimResult> {
         public boolean isClosed;
 
         @Override
-        public void awaitLaunch() {}
-
-        @Override
         public void close() {
             isClosed = true;
         }

@@ -14,24 +14,15 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 
 /**
  * File whose locks are the claims of one directory: always empty, opened at the first claim.
  * Thread-safe.
- *
- * <p>An id has two bytes. Its claim is the lock on the first; the holder locks the second as well
- * while it awaits a launch.
- *
- * <p>One instance and one channel per file and process. The system releases all of a process's
+ * * <p>One instance and one channel per file and process. The system releases all of a process's
  * locks on a file when any of its channels on that file is closed. After the file was removed, the
  * next claim creates a new one.
  */
 final class ClaimLockFile {
-    private static final int MARK_ATTEMPTS = 200;
-    private static final long MARK_PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
-
     private static final Map<Path, ClaimLockFile> SHARED = new HashMap<>();
 
     private final Path file;
@@ -84,7 +75,7 @@ final class ClaimLockFile {
             Opened now = open();
             FileLock lock = tryLock(now, position, false);
             if (lock == null) {
-                return new ClaimResult.Taken(stage(now, position + 1));
+                return new ClaimResult.Taken();
             }
             now.claimCount++;
             return new LockedClaim(now, lock);
@@ -94,31 +85,18 @@ final class ClaimLockFile {
     }
 
     /**
-     * Returns the stage of the claim on {@code position}; empty if there is none. Creates no file.
+     * Returns true if there is a claim on {@code position}. Creates no file. Probes with a shared
+     * lock, since other probes at the same moment must not look like a holder.
      *
      * @throws IOException if the file cannot be opened or its locks do not work
      */
-    synchronized Optional<ClaimResult.Stage> peek(long position) throws IOException {
+    synchronized boolean isClaimed(long position) throws IOException {
         if (Files.notExists(file, LinkOption.NOFOLLOW_LINKS)) {
-            return Optional.empty();
+            return false;
         }
-        try (InterruptGuard _ = new InterruptGuard()) {
-            Opened now = open();
-            try (FileLock probe = tryLock(now, position, true)) {
-                if (probe != null) {
-                    return Optional.empty();
-                }
-            }
-            return Optional.of(stage(now, position + 1));
-        }
-    }
-
-    /**
-     * Probes with a shared lock, since other probes at the same moment must not look like a holder.
-     */
-    private static ClaimResult.Stage stage(Opened in, long position) throws IOException {
-        try (FileLock probe = tryLock(in, position, true)) {
-            return probe == null ? ClaimResult.Stage.AWAITING_LAUNCH : ClaimResult.Stage.UNDER_WAY;
+        try (InterruptGuard _ = new InterruptGuard();
+                FileLock probe = tryLock(open(), position, true)) {
+            return probe == null;
         }
     }
 
@@ -172,38 +150,20 @@ final class ClaimLockFile {
         }
     }
 
-    private synchronized void unlock(Opened in, FileLock lock, @Nullable FileLock mark) {
+    private synchronized void unlock(Opened in, FileLock lock) {
         try (InterruptGuard _ = new InterruptGuard()) {
-            close(mark);
-            close(lock);
+            lock.close();
+        } catch (IOException e) {
+            // the channel was closed, and the lock with it
         }
         in.claimCount--;
         closeIfDone(in);
     }
 
-    private static void close(@Nullable FileLock lock) {
-        try {
-            if (lock != null) {
-                lock.close();
-            }
-        } catch (IOException e) {
-            return; // the channel was closed, and the lock with it
-        }
-    }
-
-    private synchronized @Nullable FileLock tryMark(Opened in, long position) {
-        try (InterruptGuard _ = new InterruptGuard()) {
-            return tryLock(in, position, false);
-        } catch (IOException e) {
-            return null; // other processes see it as under way, and wait a little longer
-        }
-    }
-
-    /** A claim by its lock, with the second lock while it awaits a launch. */
+    /** A claim by its lock. */
     private final class LockedClaim implements ClaimResult.Mine {
         private final Opened in;
         private final FileLock lock;
-        private @Nullable FileLock mark; // guarded by this
         private boolean isClosed; // guarded by this
 
         LockedClaim(Opened in, FileLock lock) {
@@ -212,24 +172,10 @@ final class ClaimLockFile {
         }
 
         @Override
-        public synchronized void awaitLaunch() {
-            try (InterruptGuard shield = new InterruptGuard()) {
-                for (int attempt = 0;
-                        attempt < MARK_ATTEMPTS && mark == null && !isClosed;
-                        attempt++) {
-                    if (attempt > 0) {
-                        shield.pause(MARK_PAUSE_NANOS); // another process is probing
-                    }
-                    mark = tryMark(in, lock.position() + 1);
-                }
-            }
-        }
-
-        @Override
         public synchronized void close() {
             if (!isClosed) {
                 isClosed = true;
-                unlock(in, lock, mark);
+                unlock(in, lock);
             }
         }
     }

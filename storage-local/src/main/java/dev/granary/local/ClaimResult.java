@@ -7,23 +7,13 @@ public sealed interface ClaimResult {
      * any thread may call any method. Not sealed, so that users can be tested without files.
      */
     non-sealed interface Mine extends ClaimResult, AutoCloseable {
-        /**
-         * Signals that the compiler is done, and that the binaries are complete after the first
-         * launch, at an unknown time.
-         */
-        void awaitLaunch();
-
         /** Releases the claim. Further calls do nothing. */
         @Override
         void close();
     }
 
-    /**
-     * Another process, or another thread of this one, holds the claim.
-     *
-     * @param stage the progress of the holder
-     */
-    record Taken(Stage stage) implements ClaimResult {}
+    /** Another process, or another thread of this one, holds the claim. */
+    record Taken() implements ClaimResult {}
 
     /**
      * Claims are unavailable: a read-only directory, no locks, an error. The caller continues
@@ -32,12 +22,4 @@ public sealed interface ClaimResult {
      * @param reason the reason, as text
      */
     record Unavailable(String reason) implements ClaimResult {}
-
-    /** Progress of the holder of a claim. */
-    enum Stage {
-        /** The holder is compiling. */
-        UNDER_WAY,
-        /** The holder has compiled; the binaries are complete only after the first launch. */
-        AWAITING_LAUNCH
-    }
 }

@@ -7,7 +7,6 @@ import org.jspecify.annotations.Nullable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -46,15 +45,14 @@ public final class LocalClaims implements AutoCloseable {
     }
 
     /**
-     * Returns the stage of the claim that another lookup of this machine has on {@code id}; empty
-     * if there is none. Claims nothing. For tools: a claim at the same moment may see this probe as
-     * another holder, and tries again.
+     * Returns true if another lookup of this machine has the claim on {@code id}. Claims nothing.
+     * For tools: a claim at the same moment may see this probe as another holder, and tries again.
      *
      * @throws IOException if claims do not work in the directory
      */
-    public synchronized Optional<ClaimResult.Stage> peek(Id id) throws IOException {
+    public synchronized boolean isClaimed(Id id) throws IOException {
         ClaimLockFile shared = file();
-        return shared == null ? Optional.empty() : shared.peek(position(id));
+        return shared != null && shared.isClaimed(position(id));
     }
 
     /**
@@ -99,11 +97,6 @@ public final class LocalClaims implements AutoCloseable {
         }
 
         @Override
-        public void awaitLaunch() {
-            claim.awaitLaunch();
-        }
-
-        @Override
         public void close() {
             claim.close();
             claims.remove(this); // close of all waits for this one until then
@@ -111,11 +104,11 @@ public final class LocalClaims implements AutoCloseable {
     }
 
     /**
-     * Returns the position of an id's two bytes in the file: an even number of 62 bits. Two ids
-     * with one position only wait for each other.
+     * Returns the position of an id's byte in the file: a number of 62 bits. Two ids with one
+     * position only wait for each other.
      */
     static long position(Id id) {
-        return (ByteBuffer.wrap(id.hash().bytes()).getLong() >>> 2) & ~1L;
+        return ByteBuffer.wrap(id.hash().bytes()).getLong() >>> 2;
     }
 
     /** Returns one path for each directory, since a process must not open the file twice. */

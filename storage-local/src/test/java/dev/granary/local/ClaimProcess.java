@@ -15,8 +15,7 @@ import java.util.Map;
 import java.util.Objects;
 
 /**
- * Process that claims ids at the test's command: {@code claim NAME}, {@code launch NAME},
- * {@code close NAME}.
+ * Process that claims ids at the test's command: {@code claim NAME}, {@code close NAME}.
  */
 public final class ClaimProcess {
     private ClaimProcess() {}
@@ -36,10 +35,6 @@ public final class ClaimProcess {
                 System.out.println(
                         switch (words[0]) {
                             case "claim" -> claim(claims, words[1], mine);
-                            case "launch" -> {
-                                Objects.requireNonNull(mine.get(words[1])).awaitLaunch();
-                                yield "done";
-                            }
                             case "close" -> {
                                 Objects.requireNonNull(mine.remove(words[1])).close();
                                 yield "done";
@@ -57,7 +52,7 @@ public final class ClaimProcess {
                 mine.put(name, held);
                 yield "mine";
             }
-            case ClaimResult.Taken taken -> taken.stage().name();
+            case ClaimResult.Taken _ -> "taken";
             case ClaimResult.Unavailable unavailable -> unavailable.reason();
         };
     }

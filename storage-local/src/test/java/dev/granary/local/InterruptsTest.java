@@ -200,12 +200,9 @@ final class InterruptsTest {
             }
             assertEquals("Stored", other.request("store there 100"));
             assertEquals("Hit", other.request("load after3 300"));
-            try (ClaimResult.Mine mine =
+            try (ClaimResult.Mine _ =
                     assertInstanceOf(ClaimResult.Mine.class, claims.claim(TestEntries.id("0")))) {
-                mine.awaitLaunch();
-                assertEquals(
-                        new ClaimResult.Taken(ClaimResult.Stage.AWAITING_LAUNCH),
-                        claims.claim(TestEntries.id("0")));
+                assertEquals(new ClaimResult.Taken(), claims.claim(TestEntries.id("0")));
             }
         }
         StoreInvariants.check(directory());
@@ -294,10 +291,7 @@ final class InterruptsTest {
 
         private void claim(LocalClaims open, Entry entry) {
             switch (open.claim(entry.id())) {
-                case ClaimResult.Mine mine -> {
-                    held.add(mine);
-                    mine.awaitLaunch();
-                }
+                case ClaimResult.Mine mine -> held.add(mine);
                 case ClaimResult.Taken _ -> {}
                 case ClaimResult.Unavailable bad -> throw new AssertionError(bad.reason());
             }

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.granary.cache.Id;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.local.ClaimResult.Mine;
-import dev.granary.local.ClaimResult.Stage;
 import dev.granary.local.ClaimResult.Taken;
 import dev.granary.local.ClaimResult.Unavailable;
 import dev.granary.testing.Await;
@@ -27,7 +26,6 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -39,8 +37,7 @@ import java.util.stream.Stream;
 final class LocalClaimsTest {
     private static final Id A = TestEntries.id("a");
     private static final Id B = TestEntries.id("b");
-    private static final Taken UNDER_WAY = new Taken(Stage.UNDER_WAY);
-    private static final Taken AWAITING_LAUNCH = new Taken(Stage.AWAITING_LAUNCH);
+    private static final Taken TAKEN = new Taken();
 
     @TempDir
     private Path directory;
@@ -55,58 +52,34 @@ final class LocalClaimsTest {
         try (LocalClaims one = LocalClaims.open(directory);
                 LocalClaims two = LocalClaims.open(directory)) {
             Mine first = mine(one.claim(A));
-            assertEquals(UNDER_WAY, two.claim(A));
-            assertEquals(UNDER_WAY, one.claim(A), "nor does its own user get it twice");
+            assertEquals(TAKEN, two.claim(A));
+            assertEquals(TAKEN, one.claim(A), "nor does its own user get it twice");
             mine(two.claim(B)).close();
             first.close();
             Mine second = mine(two.claim(A));
             first.close();
-            assertEquals(UNDER_WAY, one.claim(A), "closing twice does not let go of another's");
+            assertEquals(TAKEN, one.claim(A), "closing twice does not let go of another's");
             second.close();
             mine(one.claim(A)).close();
         }
     }
 
     @Test
-    @DisplayName("threads and processes see that a holder awaits a launch")
-    void awaitingLaunch() throws Exception {
-        try (LocalClaims here = LocalClaims.open(directory);
-                InteractiveProcess there = ClaimProcess.start(directory)) {
-            Mine held = mine(here.claim(A));
-            assertEquals("UNDER_WAY", there.request("claim a"));
-            held.awaitLaunch();
-            held.awaitLaunch();
-            assertEquals("AWAITING_LAUNCH", there.request("claim a"));
-            assertEquals(AWAITING_LAUNCH, here.claim(A));
-            held.close();
-            held.awaitLaunch();
-            assertEquals("mine", there.request("claim a"));
-            assertEquals(UNDER_WAY, here.claim(A), "the next holder starts as under way");
-            there.request("launch a");
-            assertEquals(AWAITING_LAUNCH, here.claim(A));
-            there.request("close a");
-            mine(here.claim(A)).close();
-        }
-    }
-
-    @Test
     @DisplayName("a claim of another process is seen without claiming, and no file is created")
-    void peek() throws Exception {
+    void isClaimed() throws Exception {
         try (LocalClaims here = LocalClaims.open(directory)) {
-            assertEquals(Optional.empty(), here.peek(A));
+            assertFalse(here.isClaimed(A));
             assertTrue(Files.notExists(directory.resolve("claims")));
             try (InteractiveProcess there = ClaimProcess.start(directory)) {
                 assertEquals("mine", there.request("claim a"));
-                assertEquals(Optional.of(Stage.UNDER_WAY), here.peek(A));
-                assertEquals(Optional.empty(), here.peek(B));
-                there.request("launch a");
-                assertEquals(Optional.of(Stage.AWAITING_LAUNCH), here.peek(A));
+                assertTrue(here.isClaimed(A));
+                assertFalse(here.isClaimed(B));
                 there.request("close a");
-                assertEquals(Optional.empty(), here.peek(A));
+                assertFalse(here.isClaimed(A));
                 assertEquals("mine", there.request("claim a"), "it is still free");
                 there.kill();
             }
-            assertEquals(Optional.empty(), here.peek(A));
+            assertFalse(here.isClaimed(A));
             mine(here.claim(A)).close();
         }
     }
@@ -118,8 +91,7 @@ final class LocalClaimsTest {
                 InteractiveProcess there = ClaimProcess.start(directory)) {
             assertEquals("mine", there.request("claim a"));
             assertEquals("mine", there.request("claim b"));
-            there.request("launch b");
-            assertEquals(UNDER_WAY, here.claim(A));
+            assertEquals(TAKEN, here.claim(A));
             there.kill();
             mine(here.claim(A)).close();
             mine(here.claim(B)).close();
@@ -140,12 +112,12 @@ final class LocalClaimsTest {
             two.close();
             two.close();
             assertEquals(
-                    "UNDER_WAY",
+                    "taken",
                     there.request("claim a"),
                     "the other user of the file keeps its claim");
             assertEquals("mine", there.request("claim b"));
             late.close();
-            assertEquals(UNDER_WAY, one.claim(B));
+            assertEquals(TAKEN, one.claim(B));
             assertInstanceOf(Unavailable.class, two.claim(A));
         }
     }
@@ -161,14 +133,13 @@ final class LocalClaimsTest {
             Thread.currentThread().interrupt();
             try {
                 Mine held = mine(here.claim(B));
-                held.awaitLaunch();
-                assertEquals(AWAITING_LAUNCH, here.claim(B));
+                assertEquals(TAKEN, here.claim(B));
                 held.close();
                 assertTrue(Thread.currentThread().isInterrupted());
             } finally {
                 assertTrue(Thread.interrupted());
             }
-            assertEquals("UNDER_WAY", there.request("claim a"));
+            assertEquals("taken", there.request("claim a"));
             assertEquals("mine", there.request("claim b"));
             before.close();
             assertEquals("mine", there.request("claim a"));
@@ -259,7 +230,7 @@ final class LocalClaimsTest {
             // its former holder is invisible: a cost, not an error
             Mine young = mine(two.claim(A));
             old.close();
-            assertEquals(UNDER_WAY, one.claim(A));
+            assertEquals(TAKEN, one.claim(A));
             young.close();
             mine(one.claim(A)).close();
         }

@@ -136,7 +136,7 @@ public final class Explainer {
             return MachineClaims.Outcome.UNCLAIMED;
         }
         try (LocalClaims claims = LocalClaims.open(config.directory())) {
-            if (claims.peek(id).isPresent()) {
+            if (claims.isClaimed(id)) {
                 events.begin(EventKind.WAIT)
                         .end(_ -> new GranaryEvent.Wait(
                                 EventDispatcher.digest(id),

@@ -19,7 +19,6 @@ import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.local.ClaimResult;
-import dev.granary.local.ClaimResult.Stage;
 import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.DisplayName;
@@ -35,7 +34,7 @@ class MachineClaimsTest {
     private static final Id ID = TestEntries.id("a");
     private static final Entry ENTRY = TestEntries.entry(ID, KernelBinaries.of(new byte[1]));
     private static final Duration LIMIT = Duration.ofSeconds(60);
-    private static final ClaimResult UNDER_WAY = new ClaimResult.Taken(Stage.UNDER_WAY);
+    private static final ClaimResult UNDER_WAY = new ClaimResult.Taken();
 
     private final FakeClaims claims = new FakeClaims();
     private final TestTicker time = new TestTicker();
