@@ -2,7 +2,6 @@ package dev.granary.cache;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -89,11 +88,9 @@ public final class KernelBinaries {
 
     /** Returns a copy of all binaries. */
     public List<byte[]> toByteArrays() {
-        List<byte[]> copies = new ArrayList<>(segments.size());
-        for (MemorySegment segment : segments) {
-            copies.add(segment.toArray(ValueLayout.JAVA_BYTE));
-        }
-        return copies;
+        return segments.stream()
+                .map(segment -> segment.toArray(ValueLayout.JAVA_BYTE))
+                .toList();
     }
 
     @Override
@@ -112,14 +109,7 @@ public final class KernelBinaries {
 
     @Override
     public int hashCode() {
-        int hash = segments.size();
-        for (MemorySegment segment : segments) {
-            hash = 31 * hash
-                    + segment.asSlice(0, Math.min(segment.byteSize(), Integer.MAX_VALUE))
-                            .asByteBuffer()
-                            .hashCode();
-        }
-        return hash;
+        return 31 * segments.size() + Long.hashCode(byteSize);
     }
 
     @Override

@@ -6,12 +6,14 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.regex.Pattern;
 
 /** A SHA-256 digest (FIPS 180-4) of 32 bytes, compared by content. Immutable. */
 public final class Sha256 {
     /** The length of a digest in bytes. */
     public static final int BYTES = 32;
 
+    private static final Pattern HEX = Pattern.compile("[0-9a-f]{64}");
     private static final long CHUNK = 1L << 30; // a byte buffer has at most 2^31 - 1 bytes
 
     private final byte[] digest;
@@ -60,8 +62,7 @@ public final class Sha256 {
      * @throws IllegalArgumentException if {@code hex} is anything else
      */
     public static Sha256 parse(String hex) {
-        if (hex.length() != 2 * BYTES
-                || !hex.chars().allMatch(c -> (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
+        if (!HEX.matcher(hex).matches()) {
             String shown = hex.length() <= 80
                     ? hex
                     : hex.substring(0, 80) + "... (" + hex.length() + " characters)";

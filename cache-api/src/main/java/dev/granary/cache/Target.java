@@ -2,8 +2,6 @@ package dev.granary.cache;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import org.jspecify.annotations.Nullable;
-
 import java.util.Locale;
 import java.util.Objects;
 import java.util.regex.Pattern;
@@ -16,9 +14,13 @@ import java.util.regex.Pattern;
  * or context). Each engine chooses the driver's strings that make up {@code device} and
  * {@code driver}.
  *
- * <p>Targets with equal parts are equal. Immutable.
+ * @param backend the API family
+ * @param vendor the vendor of the driver, such as {@code pocl} or {@code nvidia}; not empty
+ * @param device the device for which the driver generates code; not empty
+ * @param driver the version of the driver and its compiler; not empty, {@link #UNKNOWN} if it could
+ *     not be determined
  */
-public final class Target {
+public record Target(Backend backend, String vendor, String device, String driver) {
     /**
      * The value of a part that the driver does not report. It is stable and differs from every
      * reported value.
@@ -31,48 +33,17 @@ public final class Target {
     // linear in the length of the text: a run of marks is tried from its first one only
     private static final Pattern MARKS_AT_ENDS = Pattern.compile("^[-.]+|(?<![-.])[-.]++$");
 
-    private final Backend backend;
-    private final String vendor;
-    private final String device;
-    private final String driver;
-    private @Nullable String path; // at the first use, with a benign race
-
     /**
-     * Creates a target.
+     * Checks that all parts are present.
      *
-     * @param backend the API family
-     * @param vendor the vendor of the driver, such as {@code pocl} or {@code nvidia}; not empty
-     * @param device the device for which the driver generates code; not empty
-     * @param driver the version of the driver and its compiler; not empty, {@link #UNKNOWN} if it
-     *     could not be determined
      * @throws IllegalArgumentException if a part is blank, or contains an unpaired surrogate and
      *     thus has no encoding
      */
-    public Target(Backend backend, String vendor, String device, String driver) {
-        this.backend = Objects.requireNonNull(backend, "backend");
-        this.vendor = requireText(vendor, "vendor");
-        this.device = requireText(device, "device");
-        this.driver = requireText(driver, "driver");
-    }
-
-    /** Returns the API family. */
-    public Backend backend() {
-        return backend;
-    }
-
-    /** Returns the vendor of the driver. */
-    public String vendor() {
-        return vendor;
-    }
-
-    /** Returns the device for which the driver generates code. */
-    public String device() {
-        return device;
-    }
-
-    /** Returns the version of the driver and its compiler. */
-    public String driver() {
-        return driver;
+    public Target {
+        Objects.requireNonNull(backend, "backend");
+        requireText(vendor, "vendor");
+        requireText(device, "device");
+        requireText(driver, "driver");
     }
 
     /**
@@ -93,33 +64,7 @@ public final class Target {
      * {@code opencl/pocl_...}.
      */
     public String path() {
-        String known = path;
-        if (known == null) { // kept, since every lookup needs it
-            known = backend.path() + "/" + name();
-            path = known;
-        }
-        return known;
-    }
-
-    @Override
-    public boolean equals(@Nullable Object other) {
-        return this == other
-                || (other instanceof Target target
-                        && driver.equals(target.driver)
-                        && device.equals(target.device)
-                        && vendor.equals(target.vendor)
-                        && backend.equals(target.backend));
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(backend, vendor, device, driver);
-    }
-
-    @Override
-    public String toString() {
-        return "Target[backend=" + backend + ", vendor=" + vendor + ", device=" + device
-                + ", driver=" + driver + "]";
+        return backend.path() + "/" + name();
     }
 
     private String digest() {
@@ -137,7 +82,7 @@ public final class Target {
         return safe.isEmpty() ? "x" : safe.substring(0, Math.min(safe.length(), PART_LIMIT));
     }
 
-    private static String requireText(String part, String name) {
+    private static void requireText(String part, String name) {
         if (part.isBlank()) {
             throw new IllegalArgumentException("A target needs its " + name
                     + "; if the driver does not report it, use Target.UNKNOWN");
@@ -146,6 +91,5 @@ public final class Target {
             throw new IllegalArgumentException("The " + name
                     + " of a target must be valid text, without unpaired surrogates: " + part);
         }
-        return part;
     }
 }

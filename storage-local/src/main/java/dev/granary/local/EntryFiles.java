@@ -7,6 +7,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.Target;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
@@ -42,7 +43,9 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -79,6 +82,8 @@ public final class EntryFiles implements EntryCatalog {
     private static final int CHUNK = 256 << 10;
     private static final int HEADER = 128; // its fixed part, but no whole entry
 
+    // kept, since a path takes a third of a lookup in a new process
+    private final Map<Target, Path> targets = new ConcurrentHashMap<>();
     private final Path root;
     private final boolean isPrivate;
     private final StoreStep.Listener steps;
@@ -186,7 +191,8 @@ public final class EntryFiles implements EntryCatalog {
 
     /** Returns the file of an entry, which need not exist. */
     Path file(Id id) {
-        return file(root.resolve(id.target().path()), id.hash().hex());
+        Path target = targets.computeIfAbsent(id.target(), each -> root.resolve(each.path()));
+        return file(target, id.hash().hex());
     }
 
     /**

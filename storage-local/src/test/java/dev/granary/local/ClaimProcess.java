@@ -14,9 +14,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 
-/**
- * Process that claims ids at the test's command: {@code claim NAME}, {@code close NAME}.
- */
+/** Process that claims ids at the test's command: {@code claim NAME}, {@code close NAME}. */
 public final class ClaimProcess {
     private ClaimProcess() {}
 

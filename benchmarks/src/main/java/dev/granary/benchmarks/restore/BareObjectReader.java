@@ -14,7 +14,6 @@ import software.amazon.awssdk.core.sync.ResponseTransformer;
 import software.amazon.awssdk.http.apache5.Apache5HttpClient;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.S3ClientBuilder;
-import software.amazon.awssdk.services.s3.model.NoSuchKeyException;
 
 /**
  * Reader of the objects of unpacked entries by the client library of the bucket tier, without
@@ -50,26 +49,15 @@ final class BareObjectReader implements AutoCloseable {
                 client.build(), connection.bucket(), new BucketLayout(bucket.location()));
     }
 
-    /**
-     * Reads the object of an entry.
-     *
-     * @throws IllegalStateException if there is none, for example because the entry is in a pack
-     */
+    /** Reads the object of an entry. */
     void read(Id id) {
         String key = layout.entry(id);
-        try {
-            int length = client.getObject(
-                            request -> request.bucket(bucket).key(key),
-                            ResponseTransformer.toBytes())
-                    .asByteArrayUnsafe()
-                    .length;
-            if (length == 0) {
-                throw new IllegalStateException("An empty object: " + key);
-            }
-        } catch (NoSuchKeyException e) {
-            throw new IllegalStateException(
-                    "The bucket had the program before, in a pack: give --bucket an empty prefix",
-                    e);
+        int length = client.getObject(
+                        request -> request.bucket(bucket).key(key), ResponseTransformer.toBytes())
+                .asByteArrayUnsafe()
+                .length;
+        if (length == 0) {
+            throw new IllegalStateException("An empty object: " + key);
         }
     }
 

@@ -5,9 +5,6 @@ import dev.granary.benchmarks.harness.Report;
 import dev.granary.cache.Backend;
 import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.coordinator.Granary;
-import dev.granary.coordinator.config.BucketConfig;
-import dev.granary.coordinator.config.ConfigException;
-import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.demo.DriverVariables;
 import dev.granary.demo.Program;
 import dev.granary.demo.Programs;
@@ -19,9 +16,6 @@ import dev.granary.gpu.opencl.OpenCl;
 import dev.granary.gpu.opencl.OpenClDevice;
 import dev.granary.gpu.opencl.OpenClEngine;
 import dev.granary.gpu.spirv.SpirvCompiler;
-import dev.granary.s3.config.S3ClientLibrary;
-
-import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -70,18 +64,6 @@ public final class RestoreBenchmark extends BenchmarkCommand {
     private String backend = "opencl";
 
     @Option(
-            names = "--bucket",
-            paramLabel = "s3://NAME/PREFIX",
-            description = "the bucket of the lookups; default: one of a server in this process")
-    private @Nullable String bucket;
-
-    @Option(
-            names = "--endpoint",
-            paramLabel = "URL",
-            description = "the address of the object store of --bucket")
-    private @Nullable String endpoint;
-
-    @Option(
             names = "--kernel",
             paramLabel = "NAME",
             description = "only this program of the demo; may be given several times")
@@ -99,14 +81,8 @@ public final class RestoreBenchmark extends BenchmarkCommand {
 
     @Override
     protected void measure() throws Exception {
-        if (endpoint != null && bucket == null) {
-            throw wrong("--endpoint has no effect without --bucket");
-        }
         if (!backend.equals(Backend.OPENCL.path()) && !backend.equals(Backend.LEVEL_ZERO.path())) {
             throw wrong("--backend must be opencl or level-zero, not " + backend);
-        }
-        if (bucket != null) {
-            checkClient(bucket);
         }
         List<String> known = Programs.all().stream().map(Program::name).toList();
         if (!known.containsAll(kernels)) {
@@ -122,19 +98,6 @@ public final class RestoreBenchmark extends BenchmarkCommand {
             measureOpenCl();
         } else {
             measureLevelZero();
-        }
-    }
-
-    private void checkClient(String address) {
-        try {
-            GranaryConfig config = GranaryConfig.builder().bucket(address).build();
-            if (!(config.buckets().getFirst() instanceof BucketConfig.S3 bucket)
-                    || bucket.client() != S3ClientLibrary.AWS) {
-                throw wrong("the client of the bucket must be aws: its requests are compared with"
-                        + " those of the AWS SDK");
-            }
-        } catch (ConfigException e) {
-            throw wrong(String.valueOf(e.getMessage()));
         }
     }
 
@@ -195,8 +158,6 @@ public final class RestoreBenchmark extends BenchmarkCommand {
                 "--backend",
                 backend));
         addOption(command, "--json", json().map(file -> file.toAbsolutePath().toString()));
-        addOption(command, "--bucket", Optional.ofNullable(bucket));
-        addOption(command, "--endpoint", Optional.ofNullable(endpoint));
         kernels.forEach(name -> addOption(command, "--kernel", Optional.of(name)));
         try (TemporaryDirectory directory = new TemporaryDirectory("granary-restore-")) {
             ProcessBuilder builder = new ProcessBuilder(command)
@@ -221,12 +182,11 @@ public final class RestoreBenchmark extends BenchmarkCommand {
             throws Exception {
         Optional<String> simulation = DriverVariables.simulationDigest();
         RestoreTurns turns = new RestoreTurns(engine, frontEnd, simulation);
-        try (RestoreStores stores = new RestoreStores(
-                parent(null), Optional.ofNullable(bucket), endpoint, progress())) {
+        try (RestoreStores stores = new RestoreStores(parent(null), progress())) {
             Report report = report(Map.of(
                     "buildRounds", RestoreTurns.BUILD_ROUNDS,
                     "restoreRounds", RestoreTurns.RESTORE_ROUNDS));
-            report.heading(heading(device, simulation.isPresent(), stores.bucketName()));
+            report.heading(heading(device, simulation.isPresent()));
             stores.say("building each program " + RestoreTurns.BUILD_ROUNDS + " times");
             try (Granary filler = stores.openForFilling()) {
                 for (Program kernel : Programs.all()) {
@@ -250,10 +210,10 @@ public final class RestoreBenchmark extends BenchmarkCommand {
         }
     }
 
-    private static String[] heading(String device, boolean isSimulated, String bucketName) {
+    private static String[] heading(String device, boolean isSimulated) {
         List<String> lines = new ArrayList<>(List.of(
                 "Device: " + device + (isSimulated ? ", simulated" : "") + ".",
-                "Lower caches off: " + CACHES_OFF + ". Bucket: " + bucketName + ".",
+                "Lower caches off: " + CACHES_OFF + ". Bucket: an S3 server in this process.",
                 isSimulated
                         ? "Milliseconds with loading; the device computes nothing, so nothing is"
                                 + " launched."

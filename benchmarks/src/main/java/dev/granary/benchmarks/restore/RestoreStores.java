@@ -8,50 +8,24 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.s3.embedded.EmbeddedS3;
 
-import org.jspecify.annotations.Nullable;
-
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
-import java.util.Optional;
 
-/** The directory and the bucket of one run: a new directory, and a bucket that may be given. */
+/** The directory and the bucket of one run: both new. */
 final class RestoreStores extends Workspace {
     private static final String BUCKET = "granary-restore";
 
-    private final Optional<EmbeddedS3> server;
-    private final String bucket;
-    private final @Nullable String endpoint;
+    private final EmbeddedS3 server;
 
-    /**
-     * Creates the directory, and starts a server in this process if no bucket is given.
-     *
-     * @param bucket the address of the bucket; empty for one of a server in this process
-     * @param endpoint the address of its object store; null for that of the environment
-     */
-    RestoreStores(
-            Path parent, Optional<String> bucket, @Nullable String endpoint, PrintWriter progress)
-            throws IOException {
+    /** Creates the directory, and starts a server in this process. */
+    RestoreStores(Path parent, PrintWriter progress) throws IOException {
         super(parent, "granary-restore-", progress);
-        if (bucket.isPresent()) {
-            this.server = Optional.empty();
-            this.bucket = bucket.get();
-            this.endpoint = endpoint;
-        } else {
-            EmbeddedS3 started = EmbeddedS3.start(null);
-            started.createBucket(BUCKET);
-            System.setProperty("aws.accessKeyId", started.accessKey());
-            System.setProperty("aws.secretAccessKey", started.secretKey());
-            System.setProperty("aws.region", "us-east-1");
-            this.server = Optional.of(started);
-            this.bucket = "s3://" + BUCKET + "/kernels";
-            this.endpoint = started.endpoint().toString();
-        }
-    }
-
-    /** Returns the text that names the bucket in the report. */
-    String bucketName() {
-        return server.isPresent() ? "an S3 server in this process" : bucket;
+        server = EmbeddedS3.start(null);
+        server.createBucket(BUCKET);
+        System.setProperty("aws.accessKeyId", server.accessKey());
+        System.setProperty("aws.secretAccessKey", server.secretKey());
+        System.setProperty("aws.region", "us-east-1");
     }
 
     /** Opens a cache that fills the directory and the bucket. */
@@ -83,8 +57,9 @@ final class RestoreStores extends Workspace {
     }
 
     private GranaryConfigBuilder withBucket() throws ConfigException {
-        GranaryConfigBuilder builder = builder().bucket(bucket);
-        return endpoint == null ? builder : builder.endpoint(endpoint);
+        return builder()
+                .bucket("s3://" + BUCKET + "/kernels")
+                .endpoint(server.endpoint().toString());
     }
 
     private static GranaryConfigBuilder builder() throws ConfigException {
@@ -93,7 +68,7 @@ final class RestoreStores extends Workspace {
 
     @Override
     public void close() throws IOException {
-        server.ifPresent(EmbeddedS3::close);
+        server.close();
         super.close();
     }
 }

@@ -22,17 +22,16 @@ public final class Lazy<T> {
      */
     public T get() {
         T current = value;
-        if (current != null) {
-            return current;
-        }
-        synchronized (this) {
-            current = value;
-            if (current == null) {
-                current = supplier.get();
-                value = current;
+        if (current == null) {
+            synchronized (this) {
+                current = value;
+                if (current == null) {
+                    current = supplier.get();
+                    value = current;
+                }
             }
-            return current;
         }
+        return current;
     }
 
     /** Returns the value, or null if it has not been created. */

@@ -34,19 +34,13 @@ public final class TaskQueue implements AutoCloseable {
     }
 
     /** An action of a caller, which ends as a task. */
-    private final class Task implements Runnable {
-        private final Runnable action;
-
-        Task(Runnable action) {
-            this.action = action;
-        }
-
+    private record Task(TaskQueue queue, Runnable action) implements Runnable {
         @Override
         public void run() {
             try {
                 action.run();
             } finally {
-                end();
+                queue.end();
             }
         }
     }
@@ -57,7 +51,7 @@ public final class TaskQueue implements AutoCloseable {
      * @return false if it will not run: the queue is full or closed, or the system has no thread
      */
     public boolean submit(Runnable action) {
-        Task task = new Task(action);
+        Task task = new Task(this, action);
         begin();
         try {
             executor.execute(task);
