@@ -6,6 +6,8 @@ import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 
+import org.jspecify.annotations.Nullable;
+
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -17,6 +19,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 
 /**
@@ -68,6 +71,7 @@ public record Preparation(
         private final int total;
         private final Consumer<Preparation> progress;
         private final CompletableFuture<Preparation> result = new CompletableFuture<>();
+        private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
         private final Map<PrimitiveDescriptor, CompileException> failures = new HashMap<>();
         private int found;
         private int compiled;
@@ -88,9 +92,14 @@ public record Preparation(
                         missing,
                         each -> granary.lookupUnclaimed(engine, each));
                 step(FINDERS, claimed, each -> Optional.of(granary.lookup(engine, each)));
-                result.complete(state());
             } catch (Throwable e) {
-                result.completeExceptionally(e);
+                failure.compareAndSet(null, e);
+            }
+            Throwable broken = failure.get();
+            if (broken == null) {
+                result.complete(state());
+            } else {
+                result.completeExceptionally(broken); // now that no lookup runs any more
             }
         }
 
@@ -105,11 +114,11 @@ public record Preparation(
                     DaemonThreads.named("granary-prepare"))) {
                 descriptors.forEach(each -> pool.execute(() -> {
                     try {
-                        if (!result.isDone()) {
+                        if (!result.isDone() && failure.get() == null) {
                             lookup(step, each, left);
                         }
                     } catch (Throwable e) {
-                        result.completeExceptionally(e);
+                        failure.compareAndSet(null, e);
                     }
                 }));
             }
