@@ -7,6 +7,7 @@ import dev.granary.coordinator.toml.SafeText;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -19,7 +20,7 @@ import java.util.function.Supplier;
  * of a second. A layer that cannot be reached is tried again every half minute. Thread-safe.
  */
 final class LayerStart {
-    /** How long lookups wait for a start, from its beginning. */
+    /** How long lookups wait for a start, from the first of them. */
     private static final Duration LOOKUP_WAIT = Duration.ofSeconds(2);
 
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(30);
@@ -27,6 +28,7 @@ final class LayerStart {
     private final Supplier<Optional<String>> action;
     private final LongSupplier nanos;
     private volatile Attempt last; // written under this
+    private OptionalLong firstWait = OptionalLong.empty(); // for the last attempt; guarded by this
 
     private record Attempt(long beginning, CompletableFuture<Optional<String>> result) {}
 
@@ -62,8 +64,15 @@ final class LayerStart {
      * start that hangs would otherwise delay each of them.
      */
     Optional<String> lookupObstacle(Deadline deadline) {
-        long waited = nanos.getAsLong() - last.beginning();
-        return obstacle(deadline.within(Math.max(0, LOOKUP_WAIT.toNanos() - waited)));
+        return obstacle(deadline.within(waitLeft()));
+    }
+
+    private synchronized long waitLeft() {
+        long now = nanos.getAsLong();
+        if (firstWait.isEmpty()) {
+            firstWait = OptionalLong.of(now);
+        }
+        return Math.max(0, LOOKUP_WAIT.toNanos() - (now - firstWait.getAsLong()));
     }
 
     /** Returns the reason why the layer cannot be used now, after a wait for its start. */
@@ -87,6 +96,7 @@ final class LayerStart {
     private synchronized void retryLater() {
         if (last.result().isDone() && nanos.getAsLong() - last.beginning() >= RETRY_NANOS) {
             last = begin();
+            firstWait = OptionalLong.empty();
         }
     }
 }

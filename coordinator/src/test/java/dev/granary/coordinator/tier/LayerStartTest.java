@@ -42,6 +42,10 @@ class LayerStartTest {
     void hangs() {
         CountDownLatch go = new CountDownLatch(1);
         LayerStart start = waiting(go);
+        now.addAndGet(Duration.ofMinutes(1).toNanos());
+        assertEquals(
+                Optional.of("its client is still starting"),
+                start.lookupObstacle(Deadline.after(Duration.ofMillis(1))));
         now.addAndGet(Duration.ofSeconds(2).toNanos());
         for (int i = 0; i < 10; i++) {
             assertEquals(
