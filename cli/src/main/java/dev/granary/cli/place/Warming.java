@@ -1,9 +1,11 @@
 package dev.granary.cli.place;
 
+import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.BucketConfig;
+import dev.granary.local.EntryFiles;
 import dev.granary.local.LocalTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.pack.warm.BulkEntryReader;
@@ -14,6 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ObjLongConsumer;
 
 /**
@@ -34,6 +37,8 @@ public record Warming(
         Optional<String> unlisted,
         long requests,
         long displaced) {
+    private static final long BLOCK_BYTES = 4096; // at most what a file leaves of its last block
+
     /** Returns true if no entry of the layer was skipped and none remained unlisted. */
     public boolean isWhole() {
         return entries.failed() == 0 && unlisted.isEmpty();
@@ -56,10 +61,11 @@ public record Warming(
             ObjLongConsumer<EntryCopier> progress)
             throws IOException, InterruptedException {
         long evicted = local.evictions();
-        Set<Sha256> present = contents(local, namespace);
+        AtomicLong room = new AtomicLong(local.capacityBytes());
+        Set<Sha256> present = contents(local, namespace, room);
         BulkEntryReader reader = bucket.bulkReader(namespace);
         BulkReadPlan plan = reader.plan(unpacked, id -> !present.contains(id));
-        EntryCopier copier = copier(local, plan.bytes(), progress);
+        EntryCopier copier = copier(local, room, plan.bytes(), progress);
         copier.skipLost(plan);
         reader.run(plan, copier);
         return new Warming(
@@ -69,7 +75,7 @@ public record Warming(
                 plan.unpackedEntries(),
                 plan.unlisted(),
                 bucket.statistics().requests().total(),
-                displaced(local, copier, evicted));
+                displaced(local, room, evicted));
     }
 
     /** Copies the entries of a target from a shared directory; see the other method. */
@@ -80,14 +86,15 @@ public record Warming(
             ObjLongConsumer<EntryCopier> progress)
             throws IOException, InterruptedException {
         long evicted = local.evictions();
-        Set<Sha256> present = contents(local, namespace);
+        AtomicLong room = new AtomicLong(local.capacityBytes());
+        Set<Sha256> present = contents(local, namespace, room);
         DirectoryPlace place = Place.of(shared);
         List<EntryCatalog.Listed> all = Place.entries(place.catalog()).stream()
                 .filter(entry -> entry.namespace().equals(namespace))
                 .toList();
         List<EntryCatalog.Listed> wanted =
                 all.stream().filter(entry -> !present.contains(entry.hash())).toList();
-        EntryCopier copier = copier(local, Place.bytes(wanted), progress);
+        EntryCopier copier = copier(local, room, Place.bytes(wanted), progress);
         place.read(wanted, copier);
         return new Warming(
                 copier,
@@ -96,30 +103,50 @@ public record Warming(
                 0,
                 Optional.empty(),
                 0,
-                displaced(local, copier, evicted));
+                displaced(local, room, evicted));
     }
 
+    /**
+     * Returns a copier into the local tier.
+     *
+     * @param room the free bytes of the capacity, less those of each copied entry
+     * @param bytes the bytes of all entries, for {@code progress}
+     */
     private static EntryCopier copier(
-            LocalTier local, long bytes, ObjLongConsumer<EntryCopier> progress) {
+            LocalTier local, AtomicLong room, long bytes, ObjLongConsumer<EntryCopier> progress) {
+        EntryFiles files = EntryFiles.in(local.directory());
         return new EntryCopier(
-                (entry, whenDone) -> whenDone.accept(local.store(entry)),
+                (entry, whenDone) -> {
+                    // the tier reads all of the directory for each 1/16 of its capacity
+                    boolean fits = room.addAndGet(-bytesOnDisk(entry)) >= 0;
+                    whenDone.accept(fits ? files.store(entry) : local.store(entry));
+                },
                 _ -> false,
                 Runtime.getRuntime().availableProcessors(),
                 copied -> progress.accept(copied, bytes));
     }
 
-    private static long displaced(LocalTier local, EntryCopier copier, long evictedBefore) {
-        if (copier.copied() > 0) {
+    private static long displaced(LocalTier local, AtomicLong room, long evictedBefore) {
+        if (room.get() < 0) {
             local.enforceCapacity(); // the count needs the end of each sweep
         }
         return local.evictions() - evictedBefore;
     }
 
-    /** Returns the hashes of a target in the local tier. What is not listed is fetched again. */
-    private static Set<Sha256> contents(LocalTier local, String namespace) {
+    /** Returns the bytes of a file with the entry, and at most two blocks more. */
+    private static long bytesOnDisk(Entry entry) {
+        return entry.binaries().byteSize() + entry.id().length() + 2 * BLOCK_BYTES;
+    }
+
+    /**
+     * Returns the hashes of a target in the local tier, and subtracts the size of all entries from
+     * {@code room}. What is not listed is fetched again.
+     */
+    private static Set<Sha256> contents(LocalTier local, String namespace, AtomicLong room) {
         Set<Sha256> hashes = new HashSet<>();
         try {
             local.list((EntryCatalog.Listed listed) -> {
+                room.addAndGet(-listed.bytes() - BLOCK_BYTES);
                 if (listed.namespace().equals(namespace)) {
                     hashes.add(listed.hash());
                 }
