@@ -30,7 +30,7 @@ class FleetProcessTest {
     @TempDir
     private Path directory = Path.of("");
 
-    /** A machine, which begins when it is told to. */
+    /** A process that waits for a line of input before its lookups. */
     private record Machine(Process process, BufferedReader output) {
         void awaitReady() throws IOException {
             assertEquals("ready", output.readLine());

@@ -17,7 +17,7 @@ import java.util.Objects;
 
 /**
  * File whose locks are the claims of one directory: always empty, opened at the first claim.
- * Thread-safe. *
+ * Thread-safe.
  *
  * <p>One instance and one channel per file and process. The system releases all of a process's
  * locks on a file when any of its channels on that file is closed. After the file was removed, the

@@ -31,7 +31,8 @@ public final class ConstantTensorCache {
     /** Ends promises that are forgotten. */
     static final Cleaner CLEANER = Cleaner.create();
 
-    // A thread that an exhausted stack kept from being woken looks by itself.
+    // The interval at which a waiting thread checks by itself: a stack overflow may prevent its
+    // notification.
     private static final long RECHECK_NANOS = 250_000_000;
 
     private final WaitGraph waits = WaitGraph.PROCESS;

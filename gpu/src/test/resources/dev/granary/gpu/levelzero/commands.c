@@ -94,7 +94,7 @@ static uint32_t list_create_immediate(
     uint32_t group, mode;
     memcpy(&group, description + 16, 4);
     memcpy(&mode, description + 28, 4);
-    if (mode != 1) violation("a list is not synchronous: nobody waits for its commands");
+    if (mode != 1) violation("a list is asynchronous: its commands may end after the call");
     return group == 1 /* the group of queues that executes kernels */
             ? created(object_create(LIST, sizeof(struct list), context), list)
             : INVALID_ARGUMENT;
