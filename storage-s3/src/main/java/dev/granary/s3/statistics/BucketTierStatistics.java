@@ -1,8 +1,7 @@
 package dev.granary.s3.statistics;
 
 /**
- * Counters and state of the connections to a bucket at one moment. Callers count the results of
- * lookups, with {@code TierStatistics}.
+ * Counters and state of the connections to a bucket at one moment, without the results of lookups.
  *
  * @param requests requests sent, by kind
  * @param retries reads that were retried after a failure; included in {@code requests}
