@@ -1,5 +1,7 @@
 package dev.granary.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -22,6 +24,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -76,8 +80,8 @@ class FleetCommandsTest {
     }
 
     @Test
-    @DisplayName("warm reports what it installed, as text and as JSON, with nothing on"
-            + " standard error")
+    @DisplayName("warm reports what it installed, with nothing on standard error; again it receives"
+            + " nothing")
     void warm() {
         fleet.publish(some(30, 1000));
         fleet.publishUnpacked(some(2, 1000));
@@ -95,29 +99,33 @@ class FleetCommandsTest {
         run("a", "warm", "--target", TARGET)
                 .exits(0)
                 .prints("installed  0 entries (0 B)", "present    32", "received   0 B");
-        run("b", "warm", "--target", TARGET, "--packs-only").exits(0).prints("30 entries (");
-        Cli machine = run(
-                        "c",
-                        "warm",
-                        "--target",
-                        TARGET,
-                        "--json",
-                        "--target",
-                        "opencl/absent-target")
+        Cli.run("ls", "--dir", directory.resolve("a").toString()).exits(0).prints("32 entries");
+    }
+
+    @Test
+    @DisplayName("warm --packs-only leaves unpacked entries")
+    void warmPacksOnly() {
+        fleet.publish(some(30, 100));
+        fleet.publishUnpacked(some(2, 100));
+        run("a", "warm", "--target", TARGET, "--packs-only").exits(0).prints("30 entries (");
+    }
+
+    @Test
+    @DisplayName("warm reports a named target without entries in one line, and ends with 1")
+    void warmAbsentTarget() {
+        fleet.publish(some(3, 100));
+        Cli both = run("a", "warm", "--json", "--target", TARGET, "--target", "opencl/absent-target")
                 .exits(1)
                 .reports(
                         "no entry for opencl/absent-target is in s3://kernels/ci",
                         "granary ls s3://");
+        assertEquals(1, both.err().lines().count(), both.err());
         assertEquals(
-                1, machine.err().lines().count(), "U13 a named target without entries is reported");
-        List<JsonObject> warmed = machine.json().getAsJsonArray("warmed").asList().stream()
-                .map(one -> one.getAsJsonObject())
-                .toList();
-        assertEquals(
-                List.of(32, 0),
-                warmed.stream().map(one -> one.get("installed").getAsInt()).toList());
-        Cli.run("ls", "--dir", directory.resolve("c").toString()).exits(0).prints("32 entries");
-        Cli nothing = run("d", "warm", "--target", "opencl/absent-target")
+                List.of(3, 0),
+                both.json().getAsJsonArray("warmed").asList().stream()
+                        .map(one -> one.getAsJsonObject().get("installed").getAsInt())
+                        .toList());
+        Cli nothing = run("b", "warm", "--target", "opencl/absent-target")
                 .exits(1)
                 .prints("installed  0 entries (0 B)")
                 .reports("no entry for opencl/absent-target");
@@ -344,6 +352,80 @@ class FleetCommandsTest {
                 .prints("3 entries listed, but removed meanwhile");
         fleet.plan(FaultPlan.SOUND);
         assertEquals(List.of(3, 0, 0, 0, 0, 0), counts(compacted(0)));
+    }
+
+    private void changeMarker(String old, String replacement) {
+        String marker = fleet.keys("granary.json").getFirst();
+        fleet.change(
+                marker,
+                bytes -> {
+                    String text = new String(bytes, UTF_8);
+                    assertTrue(text.contains(old), text);
+                    return text.replace(old, replacement).getBytes(UTF_8);
+                });
+    }
+
+    /** Returns the writes and deletions since the last call, without those of a probe. */
+    private List<String> changes() {
+        return fleet.requests().stream()
+                .filter(request -> request.startsWith("PUT") || request.startsWith("DELETE"))
+                .filter(request -> !request.endsWith("marker") && !request.contains("trial/"))
+                .toList();
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @ValueSource(strings = {"NONE", "CREATE_ONLY", "unknown"})
+    @DisplayName("compact changes nothing on a server that is not known to honour conditions")
+    void compactWithoutConditions(String writes) {
+        fleet.publish(some(3, 100));
+        fleet.publish(some(2, 100));
+        fleet.publishUnpacked(some(3, 100));
+        if (writes.equals("unknown")) {
+            fleet.plan(FaultPlan.when(
+                    request -> request.key().endsWith("granary.json"),
+                    new Fault.Lost(Fault.DENIED)));
+        } else {
+            changeMarker("\"FULL\"", '"' + writes + '"');
+        }
+        fleet.requests();
+        run("a", "compact", "--target", TARGET, "--grace", "0s")
+                .exits(1)
+                .reports("s3://kernels/ci at", "is not compacted: ");
+        assertEquals(List.of(), changes());
+    }
+
+    @Test
+    @DisplayName("compact keeps unpacked copies on a server that ignores the condition of a"
+            + " deletion")
+    void compactWithoutConditionalDelete() {
+        fleet.publishUnpacked(some(7, 100));
+        changeMarker("\"HONOURED\"", "\"NOT_HONOURED\"");
+        run("a", "compact", "--target", TARGET).exits(0).prints("7 entries in 1 new pack");
+        fleet.requests();
+        run("a", "compact", "--target", TARGET, "--grace", "0s")
+                .exits(0)
+                .prints("0 objects removed", "7 objects not used any more");
+        assertEquals(
+                List.of(),
+                changes().stream().filter(each -> each.startsWith("DELETE")).toList());
+        assertEquals(7, fleet.keys("/e/").size());
+    }
+
+    @Test
+    @DisplayName("compact names each pack that is damaged as a whole, drops one of them, and ends"
+            + " with 1")
+    void compactLostPacks() {
+        for (int i = 0; i < 3; i++) {
+            fleet.publish(some(2, 100));
+        }
+        fleet.keys("/p/").subList(0, 2).forEach(pack ->
+                fleet.change(pack, bytes -> new byte[bytes.length]));
+        JsonObject json =
+                run("a", "compact", "--target", TARGET, "--json").exits(1).json();
+        JsonObject target = json.getAsJsonArray("targets").get(0).getAsJsonObject();
+        assertFalse(json.get("healthy").getAsBoolean(), json::toString);
+        assertEquals(2, target.getAsJsonArray("lostPacks").size(), json::toString);
+        run("a", "compact", "--target", TARGET, "--dry-run").exits(0).prints("1 pack missing");
     }
 
     @Test
