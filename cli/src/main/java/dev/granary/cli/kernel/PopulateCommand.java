@@ -166,8 +166,7 @@ public final class PopulateCommand extends KernelsCommand {
                 for (int second = 0;
                         second < uploadLimit && !granary.flush(Duration.ofSeconds(1));
                         second++) {
-                    progress.passing(Units.plural(published.stored() + published.present(), "entry")
-                            + ", " + second + " s");
+                    progress.passing(Units.plural(published.stored(), "entry") + " published, " + second + " s");
                 }
             }
             Population population = new Population(bucket, position, published, obtained);

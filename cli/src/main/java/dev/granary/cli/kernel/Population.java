@@ -98,12 +98,16 @@ final class Population {
                 Map.of(
                         "stored", published.stored(),
                         "present", published.present(),
+                        "divergent", published.divergent(),
                         "failed", published.failed(),
                         "pending", pending,
                         "unreadable", unreadable.size(),
                         "readBack", confirmed.size() - unreadable.size()));
         report.line(target.address() + ": " + published.stored() + " published, "
                 + published.present() + " there already, " + published.failed() + " failed"
+                + (published.divergent() == 0
+                        ? ""
+                        : ", " + published.divergent() + " there with other binaries")
                 + (pending == 0 ? "" : ", " + pending + " pending")
                 + (unreadable.isEmpty()
                         ? ""

@@ -50,14 +50,21 @@ final class Publications implements PublicationListener {
 
     /** Returns the number of entries that this process has put into the bucket. */
     long stored() {
-        return results.values().stream()
-                .filter(StoreResult.Stored.class::isInstance)
-                .count();
+        return count(StoreResult.Stored.class);
     }
 
-    /** Returns the number of entries that the bucket had before. */
+    /** Returns the number of entries that the bucket had before, with the same binaries. */
     long present() {
-        return results.size() - stored() - failed();
+        return count(StoreResult.Duplicate.class);
+    }
+
+    /** Returns the number of ids that the bucket had before with other binaries, which it keeps. */
+    long divergent() {
+        return count(StoreResult.Divergent.class);
+    }
+
+    private long count(Class<? extends StoreResult> kind) {
+        return results.values().stream().filter(kind::isInstance).count();
     }
 
     long failed() {

@@ -1,5 +1,7 @@
 package dev.granary.cli.kernel;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -7,9 +9,15 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.sun.net.httpserver.HttpServer;
 
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.KernelBinaries;
 import dev.granary.cli.Cli;
+import dev.granary.coordinator.FakeCatalog;
 import dev.granary.coordinator.TestFleet;
+import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.gpu.opencl.OpenCl;
+import dev.granary.local.LocalTier;
 import dev.granary.s3.contract.Fault;
 import dev.granary.s3.contract.FaultPlan;
 
@@ -159,6 +167,25 @@ class PopulateTruthTest {
         run("populate", "ci", "--fresh").exits(0).prints("1 compiled", "0 published, 1 there");
         run("populate", "ci").exits(0).prints("0 compiled, 1 local");
         run("get", "node").exits(0).prints("1 bucket");
+    }
+
+    @Test
+    @DisplayName("populate --fresh says that the bucket has other binaries for a kernel")
+    void otherBinaries() throws Exception {
+        run("populate", "ci").exits(0);
+        try (LocalTier local = TierFactory.local(fleet.config("ci").build())) {
+            EntryCatalog.Listed listed = FakeCatalog.entries(local).getFirst();
+            Entry entry = assertThat(local.read(listed)).isHit();
+            fleet.remove(listed.namespace() + "/");
+            fleet.publishUnpacked(List.of(Entry.of(
+                    entry.id(),
+                    KernelBinaries.of(new byte[] {1, 2, 3}),
+                    entry.compileTime(),
+                    entry.metadata().orElseThrow())));
+        }
+        run("populate", "other", "--fresh")
+                .exits(0)
+                .prints("0 published, 0 there already, 0 failed, 1 there with other binaries");
     }
 
     @Test
