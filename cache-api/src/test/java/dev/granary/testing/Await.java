@@ -1,5 +1,6 @@
 package dev.granary.testing;
 
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -28,5 +29,18 @@ public final class Await {
             }
             LockSupport.parkNanos(100_000);
         }
+    }
+
+    /** Collects garbage until {@code condition} holds, such as that a reference is cleared. */
+    public static <X extends Exception> void collected(Condition<X> condition) throws X {
+        holds(() -> {
+            System.gc();
+            return condition.holds();
+        });
+    }
+
+    /** Waits until {@code latch} is released. */
+    public static void released(CountDownLatch latch) {
+        holds(() -> latch.getCount() == 0);
     }
 }

@@ -221,7 +221,7 @@ class LocalCommandsTest {
     @Test
     @DisplayName(
             "evict --to removes the least recently used until what remains fits; a dry run lists"
-                    + " the same and removes nothing (O7)")
+                    + " the same and removes nothing")
     void evictTo() throws Exception {
         List<String> ids = fill();
         String large =
@@ -265,7 +265,7 @@ class LocalCommandsTest {
     }
 
     @Test
-    @DisplayName("evict --all reports the entries, and removes them only with --yes (O7)")
+    @DisplayName("evict --all reports the entries, and removes them only with --yes")
     void clear() throws Exception {
         fill();
         run("evict", "--all").exits(0).prints("15 entries (", "would be removed", "--yes");

@@ -154,7 +154,7 @@ class ClaimedLookupTest {
         CountDownLatch proceed = new CountDownLatch(1);
         engine.beforeCompile = () -> {
             compiling.countDown();
-            await(proceed);
+            Await.released(proceed);
         };
         try (Granary first = node.open();
                 Granary second = node.open()) {
@@ -200,14 +200,6 @@ class ClaimedLookupTest {
         Thread thread = new Thread(task, "lookup");
         thread.start();
         return new Started(thread, task);
-    }
-
-    private static void await(CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
     }
 
     @Test

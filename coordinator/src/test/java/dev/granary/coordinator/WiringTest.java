@@ -129,7 +129,7 @@ class WiringTest {
 
     @Test
     @DisplayName("If a bucket fails to close, the other bucket, the directory and the session are"
-            + " closed, and the totals written (K11)")
+            + " closed, and the totals written")
     void closeFails() throws Exception {
         for (String failing : List.of("s3://first", "s3://second")) {
             closed.clear();

@@ -133,10 +133,12 @@ class EndToEndTest {
                     puts <= 2 * TestManifests.COUNT
                             && puts >= 2 * TestManifests.COUNT - skipped(ci),
                     () -> puts + " PUT, " + ci);
-            // One for the check; one for each miss, and one for packs; then one to read back each
-            // entry, and one for packs again.
+            int check = 1;
+            int misses = TestManifests.COUNT;
+            int readBack = TestManifests.COUNT;
+            int heads = 2; // of packs: by the lookups, and to read back
             assertBetween(
-                    1 + TestManifests.COUNT + 1 + TestManifests.COUNT + 1,
+                    check + misses + readBack + heads,
                     skipped(ci),
                     server.requests().get(),
                     ci);

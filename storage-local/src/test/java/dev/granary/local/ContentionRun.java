@@ -1,5 +1,6 @@
 package dev.granary.local;
 
+import dev.granary.testing.Await;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
 
@@ -38,7 +39,7 @@ record ContentionRun(long stored, long failed, long longestMillis, String reason
             String name = name(prefix, t);
             running.add(Thread.ofPlatform().start(() -> {
                 all.countDown();
-                await(all);
+                Await.released(all);
                 for (int i = 0; i < count; i++) {
                     Entry entry = SharedEntries.entry(name + i, size);
                     long start = System.nanoTime();
@@ -88,13 +89,5 @@ record ContentionRun(long stored, long failed, long longestMillis, String reason
                 failed + other.failed,
                 Math.max(longestMillis, other.longestMillis),
                 reasons.equals(other.reasons) ? reasons : (reasons + " " + other.reasons).strip());
-    }
-
-    private static void await(CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
     }
 }

@@ -317,7 +317,7 @@ final class LocalTierTest {
     }
 
     @Test
-    @DisplayName("The configuration refuses a negative capacity, and has a default (E8)")
+    @DisplayName("The configuration refuses a negative capacity, and has a default")
     void configuration() throws Exception {
         assertThrows(
                 IllegalArgumentException.class,

@@ -266,7 +266,7 @@ class BreakerTest {
             public GetResult get(String key, long limit) {
                 GetResult result = super.get(key, limit);
                 if (result instanceof GetResult.Absent) {
-                    await(leave);
+                    Await.released(leave);
                 }
                 return result;
             }
@@ -353,7 +353,7 @@ class BreakerTest {
             @Override
             public WriteResult put(String key, byte[] body) {
                 active.countDown();
-                await(leave);
+                Await.released(leave);
                 return super.put(key, body);
             }
         };
@@ -376,13 +376,5 @@ class BreakerTest {
         }
         assertEquals(MINIMUM, sick.requests().size());
         assertTrue(over.statistics().breaker() == BucketTierStatistics.Breaker.OPEN);
-    }
-
-    private static void await(CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
-        }
     }
 }

@@ -32,7 +32,7 @@ class ConstantLimitsTest {
                 ";;cpu:10240;;gpu:2048;;"
             })
     @DisplayName("kinds and sizes, in any order and case, with or without a policy")
-    void right(String text) {
+    void parsed(String text) {
         assertEquals(
                 new ConstantLimits(Map.of(EngineKind.CPU, CPU, EngineKind.GPU, GPU)),
                 ConstantLimits.parse(text, mistakes::add));
@@ -71,7 +71,7 @@ class ConstantLimitsTest {
                 "10240"
             })
     @DisplayName("an invalid part is reported as it was written")
-    void wrong(String text) {
+    void invalidPart(String text) {
         assertEquals(ConstantLimits.NONE, ConstantLimits.parse(text, mistakes::add));
         assertEquals(List.of(text), mistakes);
     }
@@ -79,7 +79,7 @@ class ConstantLimitsTest {
     @Test
     @DisplayName(
             "in a partly valid text, the valid parts apply and all invalid ones are" + " reported")
-    void partly() {
+    void partlyValid() {
         ConstantLimits valid = new ConstantLimits(Map.of(EngineKind.CPU, CPU));
         assertEquals(valid, ConstantLimits.parse("cpu:10240; tpu:5 ;gpu:much", mistakes::add));
         assertEquals(List.of("tpu:5", "gpu:much"), mistakes);

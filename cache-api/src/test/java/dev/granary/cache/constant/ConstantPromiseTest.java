@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.testing.Await;
 import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 
@@ -26,8 +27,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 
 /** Tests of promises and their waiting threads: fulfilled, failed, closed, abandoned, timed out. */
 @Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -50,15 +49,6 @@ class ConstantPromiseTest {
         assertEquals(0, cache.statistics().promisedBytes());
     }
 
-    static void until(BooleanSupplier condition) {
-        while (!condition.getAsBoolean()) {
-            if (Thread.currentThread().isInterrupted()) {
-                throw new IllegalStateException("Interrupted: the test ran out of time");
-            }
-            LockSupport.parkNanos(100_000);
-        }
-    }
-
     private ConstantPromise<Piece> promise(ConstantTensorCache from) {
         return miss(from.getOrAdd(key("k"), MEGABYTE));
     }
@@ -73,7 +63,7 @@ class ConstantPromiseTest {
     /** Returns lookups of eight threads that wait for the promised tensor. */
     private List<Future<ConstantTensorCache.Lookup<Piece>>> waiters() {
         List<Future<ConstantTensorCache.Lookup<Piece>>> waiting = lookups();
-        until(() -> cache.waiting(key("k")) == WAITERS);
+        Await.holds(() -> cache.waiting(key("k")) == WAITERS);
         return waiting;
     }
 
@@ -143,7 +133,7 @@ class ConstantPromiseTest {
             ConstantPromise<Piece> promise = promise(cache);
             Callable<ConstantHold<Piece>> lookup = () -> memory.take(cache, "k", 1);
             Future<ConstantHold<Piece>> other = threads.submit(lookup);
-            until(() -> cache.waiting(key("k")) == 1);
+            Await.holds(() -> cache.waiting(key("k")) == 1);
             promise.fail(cause);
             assertSame(cause, assertThrows(ExecutionException.class, other::get).getCause());
         }
@@ -156,11 +146,11 @@ class ConstantPromiseTest {
     void failedFactory() throws Exception {
         IOException cause = new IOException("disk");
         Callable<ConstantHold<Piece>> make = () -> cache.get(key("k"), MEGABYTE, () -> {
-            until(() -> cache.waiting(key("k")) == 1);
+            Await.holds(() -> cache.waiting(key("k")) == 1);
             throw cause;
         });
         Future<ConstantHold<Piece>> builder = threads.submit(make);
-        until(() -> cache.statistics().promisedBytes() > 0);
+        Await.holds(() -> cache.statistics().promisedBytes() > 0);
         Callable<ConstantHold<Piece>> lookup = () -> memory.take(cache, "k", 1);
         Future<ConstantHold<Piece>> other = threads.submit(lookup);
         assertSame(cause, assertThrows(ExecutionException.class, builder::get).getCause());
@@ -187,19 +177,16 @@ class ConstantPromiseTest {
         forgetful.join();
         // the collector may run before all of them wait
         List<Future<ConstantTensorCache.Lookup<Piece>>> waiting = lookups();
-        until(() -> {
-            System.gc();
-            return waiting.stream().anyMatch(Future::isDone);
-        });
+        Await.collected(() -> waiting.stream().anyMatch(Future::isDone));
         assertOneBuilds(waiting);
     }
 
     private void assertOneBuilds(List<Future<ConstantTensorCache.Lookup<Piece>>> waiting)
             throws Exception {
-        until(() -> waiting.stream().anyMatch(Future::isDone));
+        Await.holds(() -> waiting.stream().anyMatch(Future::isDone));
         Future<ConstantTensorCache.Lookup<Piece>> first =
                 waiting.stream().filter(Future::isDone).findFirst().orElseThrow();
-        until(() -> cache.waiting(key("k")) == WAITERS - 1);
+        Await.holds(() -> cache.waiting(key("k")) == WAITERS - 1);
         miss(first.get()).fulfil(memory.allocate("k", MEGABYTE)).close();
         for (Future<ConstantTensorCache.Lookup<Piece>> other : waiting) {
             if (other != first) {
@@ -222,7 +209,7 @@ class ConstantPromiseTest {
                         + Thread.currentThread().isInterrupted());
             }
         });
-        until(() -> cache.waiting(key("k")) == 1);
+        Await.holds(() -> cache.waiting(key("k")) == 1);
         waiter.interrupt();
         waiter.join();
         assertEquals(List.of("cached false, interrupted true"), end);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.testing.Await;
 import dev.granary.cache.constant.ConstantTensorCache.Limit;
 import dev.granary.cache.constant.FakeDeviceMemory.Piece;
 import dev.granary.testing.Race;
@@ -43,7 +44,7 @@ class ConstantThreadsTest {
         AtomicInteger makings = new AtomicInteger();
         Callable<ConstantHold<Piece>> lookup = () -> cache.get(key("k"), MEGABYTE, () -> {
             makings.incrementAndGet();
-            ConstantPromiseTest.until(() -> cache.waiting(key("k")) >= 500);
+            Await.holds(() -> cache.waiting(key("k")) >= 500);
             return memory.allocate("k", MEGABYTE);
         });
         List<ConstantHold<Piece>> all = Race.run(Collections.nCopies(1000, lookup));

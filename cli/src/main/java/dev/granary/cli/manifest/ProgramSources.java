@@ -51,9 +51,16 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
             return perFile(text, name);
         }
         if (name == null || name.isBlank()) {
-            boolean hasBraces = source instanceof String text && text.contains("{");
             throw table.error("this kernel has no name; add: name = \"...\""
-                    + (hasBraces ? "; or is its source a pattern? It needs a * or a ? then" : ""));
+                    + switch (source) {
+                        case String text
+                        when text.contains("{") ->
+                            "; or is its source a pattern? It needs a * or a ? then";
+                        case List<?> _ ->
+                            "; a list is one program; for one of each file write a pattern as text,"
+                                    + " such as source = \"*.cl\"";
+                        case null, default -> "";
+                    });
         }
         return switch (source) {
             case String text

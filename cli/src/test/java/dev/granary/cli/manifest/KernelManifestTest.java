@@ -94,6 +94,7 @@ class KernelManifestTest {
                 "name = 'k'\\nsource = ['a', ' ']|3:1|'k' has a source without a path",
                 "source = 'a.cl'|1:1|has no name; add: name = \"...\"",
                 "source = '{a,b}.cl'|1:1|name = \"...\"; or is its source a pattern? It needs a *",
+                "source = ['*.cl']|1:1|name = \"...\"; a list is one program; for one of each",
                 "name = 'k'|1:1|has no source; add: source",
                 "name = ' '|1:1|no name",
                 "name = 'k'\\n"

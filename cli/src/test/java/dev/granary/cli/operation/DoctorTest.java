@@ -121,7 +121,7 @@ class DoctorTest {
     @DisplayName(
             "a wrong name, a wrong key: one problem each, with cause and cure, exit code 1, and"
                     + " no secret")
-    void wrong() throws Exception {
+    void wrongNameAndKey() throws Exception {
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             String endpoint = server.endpoint().toString();
             for (String client : List.of("aws", "minio")) {

@@ -18,7 +18,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Tests of build logs as shown to users (U12). */
+/** Tests of build logs as shown to users. */
 class BuildLogTest {
     private static final String TREE = "/tmp/granary-headers-123456/i/i/i/i/i/i/i/";
     private static final KernelSources SOURCES = new KernelSources(

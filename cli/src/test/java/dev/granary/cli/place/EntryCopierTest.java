@@ -67,7 +67,7 @@ class EntryCopierTest {
     @ParameterizedTest
     @EnumSource(DamageKind.class)
     @DisplayName("each kind of damage is counted, named, and removed by a repair; entries of other"
-            + " versions stay (K11)")
+            + " versions stay")
     void damage(DamageKind damage) {
         catalog.add(entries.entry(100));
         EntryCatalog.Listed damagedEntry = catalog.add(

@@ -28,7 +28,7 @@ class FileTurnTest {
 
     @Test
     @DisplayName("A lock that another class loader of this JVM has is awaited like that of a"
-            + " process, and then an IOException (K1)")
+            + " process, and then an IOException")
     void overlapping() throws Exception {
         // this channel is one that FileTurn does not know
         try (FileChannel channel = FileChannel.open(

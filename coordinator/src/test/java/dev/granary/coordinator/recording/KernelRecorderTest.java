@@ -166,7 +166,7 @@ class KernelRecorderTest {
 
     @Test
     @DisplayName("A kernel beyond those that may await a write is recorded when it is obtained"
-            + " again (K2)")
+            + " again")
     void tooManyUnwritten() throws Exception {
         Path obstacle = Files.writeString(Path.of(file + ".d"), "a file");
         try (KernelRecorder recorder = new KernelRecorder(file, counters)) {

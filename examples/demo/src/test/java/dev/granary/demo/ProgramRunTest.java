@@ -99,7 +99,7 @@ class ProgramRunTest {
 
     @Test
     @DisplayName("Equal values and differences within the tolerance are right")
-    void right() {
+    void withinTolerance() {
         float[] values = {1, Math.nextUp(2f)};
         assertEquals("", compare(run -> {
             run.expect(run.input(values), 1e-6, 0, i -> i + 1);

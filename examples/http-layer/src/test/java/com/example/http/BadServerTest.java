@@ -95,7 +95,7 @@ class BadServerTest {
     }
 
     @Test
-    void right() {
+    void soundAnswer() {
         LoadResult.Hit hit = assertInstanceOf(LoadResult.Hit.class, load(LONG));
         assertEquals(entry.contentHash(), hit.entry().contentHash());
         assertEquals(entry.metadata(), hit.entry().metadata());

@@ -53,7 +53,7 @@ class LevelZeroDevicesTest {
 
         @Test
         @DisplayName("A target is made of vendor, device id and driver version")
-        void target_() {
+        void targetOfDevice() {
             assertEquals(
                     new Target(
                             Backend.LEVEL_ZERO,

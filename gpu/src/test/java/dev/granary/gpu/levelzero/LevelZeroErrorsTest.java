@@ -339,10 +339,7 @@ class LevelZeroErrorsTest {
             loadAndForget(engine);
             assertTrue(driver.liveObjects() > before);
             long lists = driver.liveObjects() - before - 1;
-            Await.holds(() -> {
-                System.gc();
-                return driver.liveObjects() == before + lists;
-            });
+            Await.collected(() -> driver.liveObjects() == before + lists);
         }
     }
 

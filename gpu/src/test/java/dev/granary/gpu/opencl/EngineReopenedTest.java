@@ -3,9 +3,9 @@ package dev.granary.gpu.opencl;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.testing.Await;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.RestoreException;
 import dev.granary.gpu.DriverException;
@@ -272,11 +272,7 @@ class EngineReopenedTest {
         try (OpenClEngine engine = driver.open()) {
             loadAndForget(engine);
             assertEquals(1, driver.restores());
-            assertTimeoutPreemptively(Duration.ofMinutes(10), () -> {
-                while (driver.alive("program") > 0) {
-                    System.gc();
-                }
-            });
+            Await.collected(() -> driver.alive("program") == 0);
         }
     }
 
@@ -297,11 +293,7 @@ class EngineReopenedTest {
     }
 
     private void awaitCollected() {
-        assertTimeoutPreemptively(Duration.ofMinutes(10), () -> {
-            while (!opened.refersTo(null)) {
-                System.gc();
-            }
-        });
+        Await.collected(() -> opened.refersTo(null));
     }
 
     @Test
