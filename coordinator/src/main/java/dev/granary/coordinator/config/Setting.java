@@ -104,9 +104,9 @@ record Setting<T>(
             CAPACITY,
             EVICTION,
             PRIMITIVE_CACHE_CAPACITY,
+            CONSTANT_TENSOR_CACHE_CAPACITY,
             CLAIM_WAIT,
             BUCKET_WAIT,
-            CONSTANT_TENSOR_CACHE_CAPACITY,
             RECORDING,
             ENABLED);
 
