@@ -121,7 +121,7 @@ public final class Main {
     }
 
     /** Returns the command line with the subcommand that the arguments name, else with all. */
-    public static CommandLine commandLine(String... arguments) {
+    static CommandLine commandLine(String... arguments) {
         CommandLine line = new CommandLine(new Main());
         String requested = arguments.length == 0 ? "" : arguments[0];
         boolean isKnown = !requested.equals("help")

@@ -1,10 +1,10 @@
 package dev.granary.cli;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
@@ -114,7 +114,14 @@ class FleetCommandsTest {
     @DisplayName("warm reports a named target without entries in one line, and ends with 1")
     void warmAbsentTarget() {
         fleet.publish(some(3, 100));
-        Cli both = run("a", "warm", "--json", "--target", TARGET, "--target", "opencl/absent-target")
+        Cli both = run(
+                        "a",
+                        "warm",
+                        "--json",
+                        "--target",
+                        TARGET,
+                        "--target",
+                        "opencl/absent-target")
                 .exits(1)
                 .reports(
                         "no entry for opencl/absent-target is in s3://kernels/ci",
@@ -356,13 +363,11 @@ class FleetCommandsTest {
 
     private void changeMarker(String old, String replacement) {
         String marker = fleet.keys("granary.json").getFirst();
-        fleet.change(
-                marker,
-                bytes -> {
-                    String text = new String(bytes, UTF_8);
-                    assertTrue(text.contains(old), text);
-                    return text.replace(old, replacement).getBytes(UTF_8);
-                });
+        fleet.change(marker, bytes -> {
+            String text = new String(bytes, UTF_8);
+            assertTrue(text.contains(old), text);
+            return text.replace(old, replacement).getBytes(UTF_8);
+        });
     }
 
     /** Returns the writes and deletions since the last call, without those of a probe. */
@@ -418,8 +423,9 @@ class FleetCommandsTest {
         for (int i = 0; i < 3; i++) {
             fleet.publish(some(2, 100));
         }
-        fleet.keys("/p/").subList(0, 2).forEach(pack ->
-                fleet.change(pack, bytes -> new byte[bytes.length]));
+        fleet.keys("/p/")
+                .subList(0, 2)
+                .forEach(pack -> fleet.change(pack, bytes -> new byte[bytes.length]));
         JsonObject json =
                 run("a", "compact", "--target", TARGET, "--json").exits(1).json();
         JsonObject target = json.getAsJsonArray("targets").get(0).getAsJsonObject();

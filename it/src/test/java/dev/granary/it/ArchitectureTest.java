@@ -122,7 +122,7 @@ class ArchitectureTest {
                 "picocli..", new String[] {ROOT + ".cli..", ROOT + ".demo.."},
                 "com.google.gson..",
                         new String[] {
-                            ROOT + ".cli..",
+                            ROOT + ".cli.output..",
                             ROOT + ".demo..",
                             ROOT + ".s3.probe..",
                             ROOT + ".s3.register..",

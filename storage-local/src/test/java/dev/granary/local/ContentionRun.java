@@ -1,8 +1,8 @@
 package dev.granary.local;
 
-import dev.granary.testing.Await;
 import dev.granary.cache.Entry;
 import dev.granary.cache.StoreResult;
+import dev.granary.testing.Await;
 
 import java.util.ArrayList;
 import java.util.List;

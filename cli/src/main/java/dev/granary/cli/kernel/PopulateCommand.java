@@ -166,7 +166,8 @@ public final class PopulateCommand extends KernelsCommand {
                 for (int second = 0;
                         second < uploadLimit && !granary.flush(Duration.ofSeconds(1));
                         second++) {
-                    progress.passing(Units.plural(published.stored(), "entry") + " published, " + second + " s");
+                    progress.passing(Units.plural(published.stored(), "entry") + " published, "
+                            + second + " s");
                 }
             }
             Population population = new Population(bucket, position, published, obtained);

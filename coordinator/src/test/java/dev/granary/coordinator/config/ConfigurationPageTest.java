@@ -33,7 +33,7 @@ class ConfigurationPageTest {
     }
 
     @Test
-    @DisplayName("one row for each setting, in their order, with its variable and its key in a file")
+    @DisplayName("one row for each setting, in their order, with variable and key")
     void settings() throws Exception {
         assertEquals(
                 Setting.ALL.stream()

@@ -157,6 +157,16 @@ class ExamplesTest {
     }
 
     @Test
+    @DisplayName("the command carries no S3 server")
+    void noServer() throws Exception {
+        assertEquals(
+                List.of(),
+                projects.libraryNames("ci").stream()
+                        .filter(name -> name.matches(".*(s3proxy|jetty|jclouds|embedded).*"))
+                        .toList());
+    }
+
+    @Test
     @DisplayName("docs/embedding.md has the jars and megabytes of programs with Level Zero, of"
             + " those with OpenCL, and of the command")
     void sizes() throws Exception {
