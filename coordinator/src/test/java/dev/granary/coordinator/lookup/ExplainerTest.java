@@ -1,5 +1,7 @@
 package dev.granary.coordinator.lookup;
 
+import static dev.granary.testing.CacheAssertions.assertThat;
+
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -29,6 +31,7 @@ import dev.granary.local.ClaimResult;
 import dev.granary.local.LocalClaims;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
+import dev.granary.local.SharedDirectory;
 import dev.granary.testing.InteractiveProcess;
 
 import org.junit.jupiter.api.AfterEach;
@@ -366,6 +369,24 @@ class ExplainerTest {
                 explainedAndReal(fleet.config("node").capacity("0").build(), fleet.engine, A));
         assertEquals(
                 "compile, lookup COMPILED", explainedAndReal(FakeDescriptor.notCacheable("x")));
+    }
+
+    @Test
+    @DisplayName("several layers are explained in their order: a directory, a bucket with a damaged"
+            + " entry, and a bucket that does not exist")
+    void layers() throws Exception {
+        Path shared = Files.createDirectories(directory.resolveSibling("shared"));
+        String layers = "s3://absent/ci s3://kernels/ci file://" + shared;
+        assertThat(new SharedDirectory(shared, true).store(entry(A, "ci"))).isStored();
+        fleet.publishUnpacked(List.of(entry(A, "ci")));
+        fleet.change(fleet.keys("/e/").getFirst(), bytes -> {
+            bytes[bytes.length - 1] ^= 1;
+            return bytes;
+        });
+        assertEquals(
+                "load local ABSENT, load bucket UNAVAILABLE, load bucket DAMAGED, load bucket HIT,"
+                        + " restore bucket RESTORED, lookup BUCKET",
+                explainedAndReal(fleet.config("node", layers).build(), fleet.engine, A));
     }
 
     @Test
