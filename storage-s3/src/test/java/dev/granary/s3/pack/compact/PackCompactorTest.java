@@ -831,6 +831,36 @@ class PackCompactorTest {
     }
 
     @Test
+    @DisplayName("the server drops a pack, a base or a head that it reports as written: the"
+            + " compaction stops, and the head is the one before")
+    void droppedWrites() throws CompactionException {
+        List<Entry> all = entries(6, 100);
+        publish(all.subList(0, 3));
+        publish(all.subList(3, 6));
+        List<Entry> unpacked = placeUnpacked(2);
+        String nonce = bucket.head().nonce();
+        for (String part : List.of("/p/", "/m/", "/head")) {
+            stop(bucket.dropping(part));
+            assertEquals(nonce, bucket.head().nonce(), part);
+            assertFound(all(all, unpacked));
+        }
+        assertEquals(8, bucket.compact().packed());
+        assertFound(all(all, unpacked));
+    }
+
+    @Test
+    @DisplayName("a head without a lost pack that the server drops is no success either")
+    void droppedLoss() throws CompactionException {
+        PackInfo lost = publish(entries(3, 100));
+        bucket.remove(lost);
+        String nonce = bucket.head().nonce();
+        stop(bucket.dropping("/head"));
+        assertEquals(nonce, bucket.head().nonce());
+        assertEquals(3, bucket.compact().lost());
+        assertTrue(bucket.head().retires(lost.name()));
+    }
+
+    @Test
     @DisplayName("a plan changes nothing, and an empty target gets neither head nor pack")
     void planOnly() throws CompactionException {
         assertTrue(plan().isEmpty());
