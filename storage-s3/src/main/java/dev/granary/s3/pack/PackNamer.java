@@ -89,9 +89,12 @@ public final class PackNamer {
         try {
             List<PackInfo> rows = new ArrayList<>();
             Set<ObjectName> folded = new HashSet<>();
+            int read = 0;
             for (PackInfo row : register.packs(from)) {
                 if (folded.add(row.name())) {
-                    rows.add(filtered(row));
+                    // bounded: a hostile base may have 100,000 rows; later folds read the others
+                    boolean isToRead = row.filter().isEmpty() && read++ < Head.FOLDED;
+                    rows.add(isToRead ? filtered(row) : row);
                 }
             }
             ObjectName base = register.writeBase(from.generation(), rows);
@@ -119,10 +122,8 @@ public final class PackNamer {
 
     /** Returns a row with its filter, from the index of the pack if the head had no room. */
     private PackInfo filtered(PackInfo row) {
-        return row.filter().isEmpty()
-                        && PackIndexReader.read(
-                                        row, register.keys(), PackIndexCache.NONE, register.store())
-                                instanceof IndexResult.Ok ok
+        return PackIndexReader.read(row, register.keys(), PackIndexCache.NONE, register.store())
+                        instanceof IndexResult.Ok ok
                 ? row.with(Optional.of(IdBloomFilter.of(ok.index())))
                 : row;
     }

@@ -64,7 +64,7 @@ final class Machine {
         private final String task;
         private final Set<Id> leavingOut;
         private final long fromMillis;
-        private final int mark;
+        private int mark;
         private Fibers.@Nullable Fiber fiber;
         private int faults;
         private int falseResponses;
@@ -84,6 +84,11 @@ final class Machine {
 
         Fibers.Fiber fiber() {
             return Objects.requireNonNull(fiber);
+        }
+
+        /** Sets the mark of the ledger when the task begins. */
+        void setMark(int begun) {
+            mark = begun;
         }
 
         /** Returns the ids that the task removes on purpose. */

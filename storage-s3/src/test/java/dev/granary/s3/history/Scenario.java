@@ -225,7 +225,10 @@ final class Scenario implements Course {
         Machine machine = machine(name);
         ledger.withdraw(leavingOut);
         machine.begin(new Machine.Work(name, leavingOut, bucket.nowMillis(), ledger.mark()));
-        Fibers.Fiber fiber = fibers.start(() -> task.accept(machine));
+        Fibers.Fiber fiber = fibers.start(() -> {
+            machine.work().setMark(ledger.mark()); // what was removed before does not count
+            task.accept(machine);
+        });
         machine.work().setFiber(fiber);
         actors.add(new Actor(fiber, Optional.of(machine)));
     }

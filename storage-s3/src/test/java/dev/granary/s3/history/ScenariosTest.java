@@ -209,6 +209,43 @@ class ScenariosTest {
         });
     }
 
+    /** Folds an unpacked entry into a pack that is older than the grace when the actors begin. */
+    private static void placeFolded(Scenario run, Entry entry) {
+        run.before(machine -> run.store(machine, entry));
+        run.before(run::compact);
+        run.bucket().pass(Duration.ofHours(25).toMillis());
+    }
+
+    @Test
+    @DisplayName("s10c: a compaction removes the unpacked copy of a packed entry while another one"
+            + " leaves the entry out, and a publisher stores it again")
+    void redundantCopy() {
+        explore(run -> {
+            Entry entry = run.entry();
+            placeFolded(run, entry);
+            run.actor("compactor", run::compact);
+            run.actor("collector", Set.of(entry.id()), machine -> run.compact(machine, entry.id()));
+            run.actor("publisher", machine -> run.store(machine, entry));
+        });
+    }
+
+    @Test
+    @DisplayName("s10c: a pack is removed while a compaction deletes the unpacked copy of its"
+            + " entry: at worst a miss, until the entry is stored again")
+    void packOfCopyRemoved() {
+        explore(run -> {
+            Entry entry = run.entry();
+            placeFolded(run, entry);
+            run.actor("compactor", run::compact);
+            run.actor("publisher", machine -> run.store(machine, entry));
+            run.remover(() -> first(run, "/p/"));
+            run.check(() -> {
+                run.before(machine -> run.store(machine, entry));
+                assertEquals(List.of(), run.ledger().lost(Set.of(entry.id()), true));
+            });
+        });
+    }
+
     @Test
     @DisplayName("s11: the base is removed under a deleter, which keeps all packs")
     void baseRemoved() {

@@ -28,6 +28,7 @@ import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
 import dev.granary.s3.register.Base;
 import dev.granary.s3.register.Change;
+import dev.granary.s3.register.Head;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.register.SwapResult;
 import dev.granary.s3.store.GetResult;
@@ -326,6 +327,41 @@ class HostilePacksTest {
         packs.store.place(PackFixture.KEYS.base(name), body);
         assertTrue(assertThrows(RegisterException.class, () -> packs.register().readBase(name))
                 .isLoss());
+    }
+
+    @Test
+    @DisplayName("a base with 5,000 rows without a filter, of packs that are not there: a fold"
+            + " reads as many indexes as it folds packs, and its own packs get their filters")
+    void rowsWithoutFilters() throws Exception {
+        List<Entry> recent = new ArrayList<>();
+        while (recent.size() < Head.FOLDED - 1) {
+            recent.add(entries.entry(10));
+            packs.publish(recent.getLast());
+        }
+        long generation = packs.head().generation();
+        PackInfo row = PackFixture.info(random, generation, 1).with(Optional.empty());
+        List<PackInfo> rows = new ArrayList<>();
+        while (rows.size() < 5_000) {
+            rows.add(row.named(new ObjectName(generation, PackFixture.hash(random))));
+        }
+        ObjectName base = packs.register().writeBase(generation, rows);
+        JsonObject head = head();
+        head.addProperty("base", base.toString());
+        JsonArray named = head.getAsJsonArray("recent");
+        named.forEach(one -> one.getAsJsonObject().remove("filter"));
+        place(head);
+        packs.store.newRequests();
+        PackFixture.publish(packs.publisher(), List.of(one));
+        List<String> requests = packs.store.newRequests();
+        assertTrue(requests.size() < 100, () -> requests.size() + " requests");
+        assertEquals(List.of(), packs.head().recent());
+        List<PackInfo> folded = packs.packs();
+        assertEquals(5_000 + Head.FOLDED, folded.size());
+        assertTrue(folded.stream()
+                .limit(Head.FOLDED)
+                .allMatch(pack -> pack.filter().isPresent()));
+        recent.add(one);
+        recent.forEach(entry -> assertThat(load(entry)).isHitOf(entry));
     }
 
     @Test

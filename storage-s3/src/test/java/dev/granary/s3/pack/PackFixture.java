@@ -32,6 +32,7 @@ import dev.granary.s3.register.Head;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.WriteResult;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
@@ -157,6 +158,25 @@ public final class PackFixture {
 
     public PackIndexCache indexCache(Path directory) {
         return new PackIndexCache(directory.resolve(NAMESPACE), random);
+    }
+
+    /** Returns a server that drops each write to a key with that part, and reports it as done. */
+    public ObjectStore dropping(String part) {
+        return new ForwardingStore(store) {
+            @Override
+            public WriteResult putIfAbsent(String key, byte[] body) {
+                return key.contains(part)
+                        ? new WriteResult.Done("dropped")
+                        : super.putIfAbsent(key, body);
+            }
+
+            @Override
+            public WriteResult replaceIfMatch(String key, String etag, byte[] body) {
+                return key.contains(part)
+                        ? new WriteResult.Done("dropped")
+                        : super.replaceIfMatch(key, etag, body);
+            }
+        };
     }
 
     /** Returns true if a machine with an empty directory finds the entry with its content. */

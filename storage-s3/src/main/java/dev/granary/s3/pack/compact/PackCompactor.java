@@ -264,13 +264,17 @@ public final class PackCompactor {
         private boolean swap(Register.Stored from, Set<ObjectName> leaving)
                 throws CompactionException, RegisterException {
             Register.Stored now = from;
+            boolean isSwapped = false;
             for (int attempt = 0; attempt < MAX_SWAPS; attempt++) {
                 Head head = now.head();
                 List<PackInfo> named = register.packs(head);
                 Set<ObjectName> names =
                         named.stream().map(PackInfo::name).collect(Collectors.toSet());
-                if (isDone(head, names)) {
+                if (isDone(head, names, leaving)) {
                     return true;
+                }
+                if (isSwapped) { // a server may drop a write that it reports as done
+                    throw new CompactionException("the head that was just written is not there");
                 }
                 if (!names.containsAll(leaving)
                         || !written.stream().allMatch(pack -> head.admits(pack.name()))) {
@@ -295,7 +299,8 @@ public final class PackCompactor {
                         Optional.of(now),
                         seen -> change(seen, head, name, recent, rows.keySet(), leaving))) {
                     case SwapResult.Done _ -> {
-                        return true;
+                        now = register.readOrCreate();
+                        isSwapped = true;
                     }
                     case SwapResult.GaveUp gaveUp -> now = gaveUp.seen();
                     case SwapResult.Failed(String cause) -> throw new CompactionException(cause);
@@ -306,8 +311,8 @@ public final class PackCompactor {
             return false;
         }
 
-        private boolean isDone(Head head, Set<ObjectName> names) {
-            return !written.isEmpty()
+        private boolean isDone(Head head, Set<ObjectName> names, Set<ObjectName> leaving) {
+            return leaving.stream().noneMatch(names::contains)
                     && written.stream()
                             .map(PackInfo::name)
                             .allMatch(name -> names.contains(name) || head.retires(name));

@@ -81,8 +81,9 @@ public final class PackRemover {
                     : 0;
             SwapResult swapped = register.swap(stored, head -> change(head, now, grace));
             return switch (swapped) {
-                case SwapResult.Done done -> {
-                    Head head = done.now().head();
+                case SwapResult.Done _ -> {
+                    // from the bucket: a server may drop a write that it reports as done
+                    Head head = register.readOrCreate().head();
                     // another boundary is that of a new register, whose former packs may be adopted
                     yield remove(head, head.boundary() == due ? due : 0);
                 }

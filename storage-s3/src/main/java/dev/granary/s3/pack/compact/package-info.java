@@ -1,4 +1,4 @@
-/** Compaction: planning, rewriting packs, removing unneeded objects, and sealing. */
+/** Compaction: planning, rewriting packs, adopting lost ones, and removing unneeded objects. */
 @NullMarked
 package dev.granary.s3.pack.compact;
 

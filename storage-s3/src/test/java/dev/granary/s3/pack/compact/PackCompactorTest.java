@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
+import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.format.EntryFormat;
@@ -33,6 +34,7 @@ import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
 import dev.granary.s3.store.WriteResult;
+import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -310,6 +312,37 @@ class PackCompactorTest {
         plan = plan();
         all.forEach(entry -> store.remove(PackFixture.unpackedKey(entry)));
         assertEquals(2, run(plan).gone());
+    }
+
+    @Test
+    @DisplayName("an unpacked entry that needs more memory than the process has left is unread: it"
+            + " is not known to be damaged")
+    void littleMemory() throws Exception {
+        ChildJvm.Result result = ChildJvm.of(LittleMemory.class)
+                .shortLived()
+                .flags("-XX:MaxDirectMemorySize=8m")
+                .run();
+        assertTrue(result.output().contains("all as expected"), result::toString);
+    }
+
+    /** Compacts an entry that does not fit into the memory of the process. */
+    static final class LittleMemory {
+        private LittleMemory() {}
+
+        public static void main(String[] none) throws CompactionException {
+            PackCompactorTest test = new PackCompactorTest();
+            byte[] binary = Arrays.copyOf(test.entries.bytes(1 << 20), 16 << 20);
+            Entry large = TestEntries.entry(test.entries.id(), KernelBinaries.of(binary));
+            String key = PackFixture.unpackedKey(large);
+            byte[] stored = EntryFormat.encode(large, Compression.ZSTD, WriteAttemptId.NONE);
+            test.store.place(key, stored);
+            CompactionReport report = test.bucket.compact();
+            assertEquals(
+                    List.of(1L, List.of(), 0L),
+                    List.of(report.unread(), report.damagedKeys(), report.packed()));
+            assertArrayEquals(stored, test.store.body(key));
+            System.out.println("all as expected");
+        }
     }
 
     private PackBuilder.Pack pack(List<Sha256> ids, List<byte[]> stored) {
@@ -828,6 +861,36 @@ class PackCompactorTest {
         assertFound(all);
         assertEquals(1, bucket.compact().written());
         assertFound(all);
+    }
+
+    @Test
+    @DisplayName("the server drops a pack, a base or a head that it reports as written: the"
+            + " compaction stops, and the head is the one before")
+    void droppedWrites() throws CompactionException {
+        List<Entry> all = entries(6, 100);
+        publish(all.subList(0, 3));
+        publish(all.subList(3, 6));
+        List<Entry> unpacked = placeUnpacked(2);
+        String nonce = bucket.head().nonce();
+        for (String part : List.of("/p/", "/m/", "/head")) {
+            stop(bucket.dropping(part));
+            assertEquals(nonce, bucket.head().nonce(), part);
+            assertFound(all(all, unpacked));
+        }
+        assertEquals(8, bucket.compact().packed());
+        assertFound(all(all, unpacked));
+    }
+
+    @Test
+    @DisplayName("a head without a lost pack that the server drops is no success either")
+    void droppedLoss() throws CompactionException {
+        PackInfo lost = publish(entries(3, 100));
+        bucket.remove(lost);
+        String nonce = bucket.head().nonce();
+        stop(bucket.dropping("/head"));
+        assertEquals(nonce, bucket.head().nonce());
+        assertEquals(3, bucket.compact().lost());
+        assertTrue(bucket.head().retires(lost.name()));
     }
 
     @Test

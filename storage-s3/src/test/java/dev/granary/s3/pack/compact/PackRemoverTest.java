@@ -247,6 +247,24 @@ class PackRemoverTest {
         assertFound(former);
     }
 
+    @Test
+    @DisplayName("the server drops the head with the new boundary, which it reports as written:"
+            + " nothing is deleted")
+    void droppedHead() throws CompactionException, RegisterException {
+        List<Entry> all = entries(4);
+        bucket.publish(bucket.pack(all.subList(0, 2)));
+        bucket.publish(bucket.pack(all.subList(2, 4)));
+        orphan();
+        bucket.compact();
+        run();
+        store.pass(GRACE);
+        PackRemover dropping = bucket.remover(bucket.dropping(HEAD));
+        assertEquals(new PackRemover.Removal(0, 0, 3), dropping.run(GRACE));
+        assertNamedExist();
+        assertEquals(3, run().removed());
+        assertFound(all);
+    }
+
     /** Returns a remover before whose first deletion an event occurs. */
     private PackRemover suspended(Runnable event) {
         return bucket.remover(new ForwardingStore(store) {
