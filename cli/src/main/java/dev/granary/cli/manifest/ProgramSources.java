@@ -51,16 +51,12 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
             return perFile(text, name);
         }
         if (name == null || name.isBlank()) {
-            throw table.error("this kernel has no name; add: name = \"...\""
-                    + switch (source) {
-                        case String text
-                        when text.contains("{") ->
-                            "; or is its source a pattern? It needs a * or a ? then";
-                        case List<?> _ ->
-                            "; a list is one program; for one of each file write a pattern as text,"
-                                    + " such as source = \"*.cl\"";
-                        case null, default -> "";
-                    });
+            String hint = source instanceof List
+                    ? "; a list is one program; for one of each file write source = \"*.cl\""
+                    : source instanceof String text && text.contains("{")
+                            ? "; or is its source a pattern? It needs a * or a ? then"
+                            : "";
+            throw table.error("this kernel has no name; add: name = \"...\"" + hint);
         }
         return switch (source) {
             case String text
