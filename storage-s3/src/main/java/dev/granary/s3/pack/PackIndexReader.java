@@ -34,7 +34,7 @@ public final class PackIndexReader {
 
     /**
      * Returns the index of a pack from the cache, or from the bucket, and then stores it in the
-     * cache.
+     * cache. One that seems damaged is read twice: a single wrong answer proves nothing.
      */
     public static IndexResult read(
             PackInfo pack, TargetLayout keys, PackIndexCache indexCache, ObjectStore store) {
@@ -45,6 +45,14 @@ public final class PackIndexReader {
             }
             indexCache.remove(pack.name());
         }
+        IndexResult result = request(pack, keys, indexCache, store);
+        return result instanceof IndexResult.Lost lost && lost.isThere()
+                ? request(pack, keys, indexCache, store)
+                : result;
+    }
+
+    private static IndexResult request(
+            PackInfo pack, TargetLayout keys, PackIndexCache indexCache, ObjectStore store) {
         return switch (store.range(keys.pack(pack.name()), pack.indexOffset(), pack.indexBytes())) {
             case GetResult.Found found -> {
                 byte[] encoded = found.bytes().toArray(ValueLayout.JAVA_BYTE);

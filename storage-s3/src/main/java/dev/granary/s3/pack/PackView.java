@@ -1,8 +1,8 @@
 package dev.granary.s3.pack;
 
-import dev.granary.cache.Sha256;
+import dev.granary.cache.LoadResult;
 import dev.granary.s3.layout.ObjectName;
-import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.pack.PackIndexReader.IndexResult;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.register.Base;
 import dev.granary.s3.register.Register;
@@ -10,7 +10,6 @@ import dev.granary.s3.register.Register;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
@@ -23,29 +22,29 @@ import java.util.stream.Stream;
 final class PackView {
     private final Optional<Register.Stored> head;
     private final Optional<Base> base;
-    private final String failure;
+    private final LoadResult otherwise;
     private final RefreshSchedule.Moment confirmedAt;
     private final List<PackInfo> packs;
-    private final Map<ObjectName, PackIndex> indexes = new ConcurrentHashMap<>();
+    private final Map<ObjectName, IndexResult> indexes = new ConcurrentHashMap<>();
     private final Map<ObjectName, ReentrantLock> locks = new ConcurrentHashMap<>();
-    private final Set<ObjectName> lost = ConcurrentHashMap.newKeySet();
 
     /**
      * Creates a view.
      *
      * @param head the head; empty if there is none, or it is not known
      * @param base the base of the head; empty if it has none, or it is not known
-     * @param failure the reason for which the packs are not all known; empty if they are
+     * @param otherwise the result for an id that none of these packs has: absent, unless there may
+     *     be further packs
      * @param confirmedAt when the head was the newest one
      */
     PackView(
             Optional<Register.Stored> head,
             Optional<Base> base,
-            String failure,
+            LoadResult otherwise,
             RefreshSchedule.Moment confirmedAt) {
         this.head = head;
         this.base = base;
-        this.failure = failure;
+        this.otherwise = otherwise;
         this.confirmedAt = confirmedAt;
         this.packs = Stream.concat(
                         head.stream().flatMap(stored -> stored.head().recent().stream()),
@@ -53,9 +52,11 @@ final class PackView {
                 .toList();
     }
 
-    /** Takes over the indexes of an older view. */
+    /** Takes over the indexes of an older view, but not its losses. */
     PackView withIndexesOf(PackView older) {
-        packs.forEach(pack -> older.index(pack).ifPresent(index -> add(pack, index)));
+        packs.forEach(pack -> older.index(pack)
+                .filter(IndexResult.Ok.class::isInstance)
+                .ifPresent(index -> add(pack, index)));
         return this;
     }
 
@@ -72,13 +73,14 @@ final class PackView {
         return packs;
     }
 
-    /** Returns the reason for which the packs are not all known; empty if they are. */
-    String failure() {
-        return failure;
+    /** Returns the result for an id that none of these packs has. */
+    LoadResult otherwise() {
+        return otherwise;
     }
 
+    /** Returns false if a read of the head or base may show further packs. */
     boolean isKnown() {
-        return failure.isEmpty();
+        return !(otherwise instanceof LoadResult.Unavailable);
     }
 
     RefreshSchedule.Moment confirmedAt() {
@@ -95,11 +97,13 @@ final class PackView {
                 && head.map(Register.Stored::etag).equals(other.head.map(Register.Stored::etag));
     }
 
-    Optional<PackIndex> index(PackInfo pack) {
+    /** Returns the index of a pack, or its loss; empty if neither is known. */
+    Optional<IndexResult> index(PackInfo pack) {
         return Optional.ofNullable(indexes.get(pack.name()));
     }
 
-    void add(PackInfo pack, PackIndex index) {
+    /** Records the index of a pack, or its loss until the next comparison of the head. */
+    void add(PackInfo pack, IndexResult index) {
         indexes.put(pack.name(), index);
     }
 
@@ -108,18 +112,17 @@ final class PackView {
         return locks.computeIfAbsent(pack.name(), _ -> new ReentrantLock());
     }
 
-    /** Returns true if the pack may have the id, and was not found lost. */
-    boolean mayHave(PackInfo pack, Sha256 id) {
-        return pack.mayContain(id) && !lost.contains(pack.name());
+    /** Returns true if the pack was found missing, or its index damaged. */
+    boolean isLost(PackInfo pack) {
+        return indexes.get(pack.name()) instanceof IndexResult.Lost;
     }
 
-    /** Records that a pack is missing; it is tried again after the next comparison of the head. */
-    void markLost(PackInfo pack) {
-        lost.add(pack.name());
-    }
-
-    /** Takes over the missing packs of an older view, for which the head was just read again. */
+    /** Takes over the lost packs of an older view, for which the head was just read again. */
     void addLossesOf(PackView older) {
-        lost.addAll(older.lost);
+        older.indexes.forEach((name, index) -> {
+            if (index instanceof IndexResult.Lost) {
+                indexes.put(name, index);
+            }
+        });
     }
 }

@@ -9,6 +9,7 @@ import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.pack.format.PackLocation;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StoreFailure;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Optional;
@@ -20,7 +21,8 @@ import java.util.function.Supplier;
  *
  * <p>An entry in a pack costs one request, as does one that is nowhere. A copy that is gone or
  * unsound ends nothing: the lookup goes on with the next pack that may have the id, then with the
- * unpacked entry. Then it reads the head again, once, if it was too old or named a lost pack.
+ * unpacked entry. Then it reads the head again, once, if it was too old or named a lost pack. An id
+ * that a damaged index or base may have is damaged, not absent.
  */
 final class TargetPackReader {
     private final TargetLayout keys;
@@ -53,11 +55,11 @@ final class TargetPackReader {
             return single;
         }
         Search last = first;
-        if (first.isPackLost() || first.isUnsound() || packs.isRefreshDue(view)) {
+        if (first.hasNewLoss() || packs.isRefreshDue(view)) {
             PackView newer = packs.refreshed(store, view);
-            if (!newer.hasHeadOf(view) || !(first.isPackLost() || first.isUnsound())) {
+            if (!newer.hasHeadOf(view) || !first.hasNewLoss()) {
                 last = search(newer, id, decoder, store); // also packs that were lost before
-            } else if (first.isPackLost()) {
+            } else {
                 newer.addLossesOf(view);
             }
             view = newer;
@@ -68,44 +70,35 @@ final class TargetPackReader {
         if (single instanceof LoadResult.Unavailable) {
             return single; // may have the entry
         }
-        if (first.isUnsound()) {
-            return first.result();
-        }
         if (single instanceof LoadResult.Damaged && view.isKnown()) {
             return single;
         }
-        return last.result() instanceof LoadResult.Absent
-                        && (!view.isKnown() || packs.isOutOfDate(view))
-                ? new LoadResult.Unavailable(
-                        view.isKnown()
-                                ? "the bucket has not reported its packs recently"
-                                : view.failure())
+        return last.result() instanceof LoadResult.Absent && packs.isOutOfDate(view)
+                ? new LoadResult.Unavailable("the bucket has not reported its packs recently")
                 : last.result();
     }
 
     /**
      * The outcome of searching the packs of one view.
      *
-     * @param result a hit, else the worst of what the packs answered, else absent
-     * @param isPackLost true if a pack that may have the id is missing
+     * @param result a hit, else the worst of what the packs answered
+     * @param hasNewLoss true if a pack that may have the id, or its copy there, was just found lost
+     *     or unsound: a newer head may name another
      */
-    private record Search(LoadResult result, boolean isPackLost) {
-        boolean isUnsound() {
-            return result instanceof LoadResult.Damaged;
-        }
-    }
+    private record Search(LoadResult result, boolean hasNewLoss) {}
 
     private Search search(
             PackView view,
             Sha256 id,
             Function<MemorySegment, LoadResult> decoder,
             ObjectStore store) {
-        LoadResult worst = LoadResult.ABSENT;
-        boolean isPackLost = false;
+        LoadResult worst = view.otherwise();
+        boolean hasNewLoss = false;
         for (PackInfo pack : view.packs()) {
-            if (!view.mayHave(pack, id)) {
+            if (!pack.mayContain(id)) {
                 continue;
             }
+            boolean wasLost = view.isLost(pack);
             LoadResult read =
                     switch (packs.index(view, pack, store)) {
                         case IndexResult.Ok ok -> {
@@ -114,25 +107,24 @@ final class TargetPackReader {
                                     ? LoadResult.ABSENT
                                     : read(view, pack, location.get(), decoder, store);
                         }
-                        case IndexResult.Lost lost -> {
-                            view.markLost(pack);
-                            yield lost.isThere()
+                        case IndexResult.Lost(boolean isThere, String cause) ->
+                            isThere
                                     ? new LoadResult.Damaged(
-                                            DamageKind.CORRUPT, pack.name() + ": " + lost.cause())
+                                            DamageKind.CORRUPT,
+                                            "pack " + pack.name() + ": " + cause)
                                     : LoadResult.ABSENT;
-                        }
                         case IndexResult.Unavailable(String cause) ->
                             new LoadResult.Unavailable(cause);
                     };
-            isPackLost |= !view.mayHave(pack, id);
+            hasNewLoss |= !wasLost && (read instanceof LoadResult.Damaged || view.isLost(pack));
             if (read instanceof LoadResult.Hit) {
-                return new Search(read, isPackLost);
+                return new Search(read, hasNewLoss);
             }
             if (worst instanceof LoadResult.Absent || read instanceof LoadResult.Damaged) {
                 worst = read;
             }
         }
-        return new Search(worst, isPackLost);
+        return new Search(worst, hasNewLoss);
     }
 
     private LoadResult read(
@@ -150,20 +142,20 @@ final class TargetPackReader {
                         : decoded;
             }
             case GetResult.Absent _ -> {
-                view.markLost(pack);
+                view.add(pack, new IndexResult.Lost(false, "it is not there"));
                 yield LoadResult.ABSENT;
             }
             case GetResult.TooLarge _ ->
                 new LoadResult.Damaged(
                         DamageKind.EXTENDED,
                         "the server sent more of pack " + pack.name() + " than was requested");
-            case GetResult.Unavailable unavailable -> {
-                if (unavailable.failure().status() == PackIndexReader.NOT_SATISFIABLE) {
-                    view.markLost(pack);
-                    yield LoadResult.ABSENT;
-                }
-                yield new LoadResult.Unavailable(unavailable.failure().toString());
-            }
+            case GetResult.Unavailable(StoreFailure failure)
+            when failure.status() == PackIndexReader.NOT_SATISFIABLE ->
+                new LoadResult.Damaged(
+                        DamageKind.TRUNCATED,
+                        "pack " + pack.name() + " is shorter than its index says");
+            case GetResult.Unavailable(StoreFailure failure) ->
+                new LoadResult.Unavailable(failure.toString());
         };
     }
 }

@@ -1,14 +1,16 @@
 package dev.granary.s3.pack;
 
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.LoadResult.DamageKind;
 import dev.granary.cache.support.Warnings;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.PackIndexReader.IndexResult;
-import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.register.Base;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
+import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
 
 import org.jspecify.annotations.Nullable;
@@ -128,7 +130,8 @@ final class TargetPacks {
                 Optional<Long> ago = Optional.of(
                         schedule.wallMillis().getAsLong() - cached.get().confirmedMillis());
                 refreshAt = schedule.nextRefresh(ago);
-                return new PackView(Optional.of(head), base, "", schedule.before(ago));
+                return new PackView(
+                        Optional.of(head), base, LoadResult.ABSENT, schedule.before(ago));
             }
         }
         return next(store, unknown(""));
@@ -138,7 +141,7 @@ final class TargetPacks {
         return new PackView(
                 Optional.empty(),
                 Optional.empty(),
-                "the head of its packs is not known: " + cause,
+                new LoadResult.Unavailable("the head of its packs is not known: " + cause),
                 RefreshSchedule.Moment.NEVER);
     }
 
@@ -152,7 +155,7 @@ final class TargetPacks {
             if (head.isEmpty()) {
                 indexCache.removeHead();
                 refreshAt = schedule.nextRefresh(Optional.empty());
-                return new PackView(head, Optional.empty(), "", now);
+                return new PackView(head, Optional.empty(), LoadResult.ABSENT, now);
             }
             return withBase(register, head.get(), known, now).withIndexesOf(known);
         } catch (RegisterException e) {
@@ -164,7 +167,7 @@ final class TargetPacks {
     private PackView withBase(
             Register register, Register.Stored head, PackView known, RefreshSchedule.Moment now) {
         Optional<Base> base = Optional.empty();
-        String failure = "";
+        LoadResult otherwise = LoadResult.ABSENT;
         if (head.head().base().isPresent()) {
             ObjectName name = head.head().base().get();
             base = known.base()
@@ -172,33 +175,52 @@ final class TargetPacks {
                     .or(() -> indexCache.base(name));
             try {
                 if (base.isEmpty()) {
-                    base = Optional.of(register.readBase(name));
+                    base = Optional.of(readBase(register, name));
                     indexCache.store(base.get());
                 }
             } catch (RegisterException e) {
                 // without its base a target has its recent packs and unpacked entries
-                failure = e.isLoss() ? "" : String.valueOf(e.getMessage());
+                String cause = String.valueOf(e.getMessage());
+                otherwise = new LoadResult.Unavailable(cause);
                 if (e.isLoss()) {
+                    // a deletion makes entries absent, damage does not
+                    otherwise = register.store().head(keys.base(name)) instanceof HeadResult.Absent
+                            ? LoadResult.ABSENT
+                            : new LoadResult.Damaged(DamageKind.CORRUPT, cause);
                     Warnings.warn(
                             "base " + keys.namespace(),
                             "Most packs of " + keys.namespace() + " are not found: "
-                                    + e.getMessage() + "; granary compact --adopt names them");
+                                    + cause + "; granary compact --adopt names them");
                 }
             }
         }
-        refreshAt = failure.isEmpty() ? schedule.nextRefresh(Optional.empty()) : schedule.nextTry();
-        PackView view = new PackView(Optional.of(head), base, failure, now);
-        if (failure.isEmpty()) {
+        PackView view = new PackView(Optional.of(head), base, otherwise, now);
+        if (view.isKnown()) {
+            refreshAt = schedule.nextRefresh(Optional.empty());
             indexCache.store(head, view.packs());
+        } else {
+            refreshAt = schedule.nextTry();
         }
         return view;
     }
 
+    /** Reads a base, twice if it seems lost: a single wrong answer proves nothing. */
+    private static Base readBase(Register register, ObjectName name) throws RegisterException {
+        try {
+            return register.readBase(name);
+        } catch (RegisterException e) {
+            if (e.isLoss()) {
+                return register.readBase(name);
+            }
+            throw e;
+        }
+    }
+
     /** Returns the index of a pack; other lookups wait for the one that reads it. */
     IndexResult index(PackView view, PackInfo pack, ObjectStore store) {
-        Optional<PackIndex> known = view.index(pack);
+        Optional<IndexResult> known = view.index(pack);
         if (known.isPresent()) {
-            return new IndexResult.Ok(known.get());
+            return known.get();
         }
         ReentrantLock reading = view.lock(pack);
         if (!tryLock(reading, store)) {
@@ -208,12 +230,13 @@ final class TargetPacks {
         try {
             known = view.index(pack);
             if (known.isPresent()) {
-                return new IndexResult.Ok(known.get());
+                return known.get();
             }
             IndexResult read = PackIndexReader.read(pack, keys, indexCache, store);
-            if (read instanceof IndexResult.Ok(PackIndex index)) {
-                view.add(pack, index);
-            } else if (read instanceof IndexResult.Lost lost) {
+            if (!(read instanceof IndexResult.Unavailable)) {
+                view.add(pack, read);
+            }
+            if (read instanceof IndexResult.Lost lost) {
                 Warnings.warn(
                         "packs of " + keys.namespace(),
                         "Pack " + pack.name() + " of " + keys.namespace() + " cannot be used: "

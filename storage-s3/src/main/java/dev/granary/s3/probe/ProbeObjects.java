@@ -16,8 +16,8 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
- * The uniquely named objects of one {@link CapabilityProbe}, with retries of ambiguous responses.
- * Not thread-safe.
+ * The objects of one {@link CapabilityProbe}, with retries of ambiguous responses. Their names are
+ * unique, since a create needs an absent object. Not thread-safe.
  */
 final class ProbeObjects {
     private static final int MAX_ATTEMPTS = 3;
@@ -44,9 +44,16 @@ final class ProbeObjects {
         return key;
     }
 
-    /** Returns the common prefix of all keys. */
-    String prefix() {
-        return layout.probeObject(name);
+    /** Returns the key of an object that all probes overwrite, and none deletes. */
+    String sharedKey() {
+        return layout.probeObject("shared");
+    }
+
+    /** Returns false if the server refuses to delete an object, here one that does not exist. */
+    boolean isDeletionAllowed() {
+        isDeletionRefused =
+                store.delete(layout.probeObject(name)) instanceof WriteResult.NotAllowed;
+        return !isDeletionRefused;
     }
 
     /**
@@ -88,13 +95,16 @@ final class ProbeObjects {
         return result;
     }
 
-    /** Deletes all objects until the server refuses a deletion. */
+    /** Deletes all objects until the server refuses a deletion, or does not answer. */
     void deleteAll() {
-        for (String key : keys) {
-            if (isDeletionRefused) {
-                return;
+        try {
+            for (String key : keys) {
+                if (isDeletionRefused || delete(key) instanceof WriteResult.Unknown) {
+                    return;
+                }
             }
-            isDeletionRefused = store.delete(key) instanceof WriteResult.NotAllowed;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 }

@@ -172,7 +172,10 @@ public final class ServerCapabilities {
         });
     }
 
-    /** Probes the server unconditionally, with all steps, and writes the verdict to the marker. */
+    /**
+     * Probes the server with all steps, and writes the verdict to the marker. Without the right to
+     * delete, a valid {@code FULL} stays instead: each probe would leave objects.
+     */
     ProbeResult probeNow() {
         return withLock(() -> {
             Marker found = read();
@@ -182,6 +185,11 @@ public final class ServerCapabilities {
                         other.who(),
                         "until its verdict is there, others publish no packs; this check"
                                 + " probes as well");
+            }
+            if (found instanceof Marker.Valid valid
+                    && valid.verdict().writes() == ConditionalWriteSupport.FULL
+                    && !probe.isDeletionAllowed()) {
+                return probe.runAgain(valid.verdict());
             }
             return finish(probe.run(), found);
         });

@@ -314,19 +314,84 @@ class TargetPackReaderTest {
         assertAbsent(two, MISS);
     }
 
-    @Test
-    @DisplayName("a damaged index: the first of its entries is damaged, later ones are"
-            + " absent; those of other packs are hits")
-    void damagedIndex() {
-        PackInfo bad = bucket.publish(one);
-        bucket.publish(two);
-        byte[] body = store.body(PackFixture.KEYS.pack(bad.name()));
+    private void flipLastBit(String key) {
+        byte[] body = store.body(key);
         body[body.length - 1] ^= 1;
-        store.place(PackFixture.KEYS.pack(bad.name()), body);
-        assertThat(load(one)).isDamaged();
-        assertEquals(List.of("GET head", "RANGE pack", MISS, "GET head"), store.newRequests());
-        assertAbsent(one, MISS);
+        store.place(key, body);
+    }
+
+    @Test
+    @DisplayName("a damaged index is read twice, once for all lookups: what the pack may have is"
+            + " damaged, never absent, unless it is unpacked; other packs have hits")
+    void damagedIndex() {
+        bucket.publish(one);
+        PackInfo bad = bucket.publish(one, two);
+        Entry three = entries.entry(30);
+        bucket.placeUnpacked(three);
+        String key = PackFixture.KEYS.pack(bad.name());
+        flipLastBit(key);
+        assertThat(load(two)).isDamaged(DamageKind.CORRUPT);
+        assertEquals(
+                List.of("GET head", "RANGE pack", "RANGE pack", MISS, "GET head"),
+                store.newRequests());
+        for (int i = 0; i < 3; i++) {
+            assertThat(load(two)).isDamaged(DamageKind.CORRUPT);
+            assertEquals(List.of(MISS), store.newRequests());
+        }
+        assertHit(one, "RANGE pack", "RANGE pack");
+        assertHit(three, MISS);
+        assertAbsent(entries.entry(1), MISS);
+        bucket.placeUnpacked(two);
+        assertHit(two, MISS);
+        store.remove(PackFixture.unpackedKey(two));
+        flipLastBit(key);
+        refresh();
         assertHit(two, "RANGE pack", "RANGE pack");
+    }
+
+    @Test
+    @DisplayName("the index of a pack is cut off: its entries are damaged, never absent")
+    void shortPack() {
+        PackInfo bad = bucket.publish(one, two);
+        String key = PackFixture.KEYS.pack(bad.name());
+        byte[] body = store.body(key);
+        for (long length : List.of(0L, bad.indexOffset(), bad.bytes() - 1)) {
+            store.place(key, Arrays.copyOf(body, (int) length));
+            try (PackLookupDriver fresh = machine()) {
+                for (Entry entry : List.of(one, two, one)) {
+                    assertThat(fresh.load(entry)).isDamaged();
+                }
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("one wrong answer for an index or a base: it is read again, and the entry is a"
+            + " hit")
+    void wrongOnce() {
+        bucket.publish(one);
+        fold();
+        String base = PackFixture.KEYS.base(bucket.head().base().orElseThrow());
+        String pack = PackFixture.KEYS.pack(bucket.packs().stream()
+                .filter(info -> info.mayContain(one.id().hash()))
+                .findFirst()
+                .orElseThrow()
+                .name());
+        store.script(
+                new Fault.None(),
+                new Fault.Meanwhile(() -> flipLastBit(base)),
+                new Fault.Meanwhile(() -> flipLastBit(base)),
+                new Fault.Meanwhile(() -> flipLastBit(pack)),
+                new Fault.Meanwhile(() -> flipLastBit(pack)));
+        assertHit(
+                one,
+                "GET head",
+                "GET base",
+                "GET base",
+                "RANGE pack",
+                "RANGE pack",
+                "RANGE pack");
+        assertHit(one, "RANGE pack");
     }
 
     @Test
@@ -352,7 +417,8 @@ class TargetPackReaderTest {
         ObjectName base = bucket.head().base().orElseThrow();
         byte[] body = store.body(PackFixture.KEYS.base(base));
         store.remove(PackFixture.KEYS.base(base));
-        assertHit(two, "GET head", "GET base", "RANGE pack", "RANGE pack");
+        assertHit(
+                two, "GET head", "GET base", "GET base", "HEAD base", "RANGE pack", "RANGE pack");
         assertAbsent(one, MISS);
         bucket.placeUnpacked(one);
         assertHit(one, MISS);
@@ -363,19 +429,33 @@ class TargetPackReaderTest {
     }
 
     @Test
-    @DisplayName("the base has other content than its name says, or none: as if it were missing")
+    @DisplayName("the base has other content than its name says, or none: what is neither in a"
+            + " recent pack nor unpacked is damaged, until a later comparison reads the base")
     void damagedBase() {
         bucket.publish(one);
         fold();
+        bucket.publish(two);
         String key = PackFixture.KEYS.base(bucket.head().base().orElseThrow());
         byte[] body = store.body(key);
         for (byte[] damaged :
                 List.of(new byte[0], Arrays.copyOf(body, body.length - 1), new byte[body.length])) {
             store.place(key, damaged);
             try (PackLookupDriver fresh = machine()) {
-                assertThat(fresh.load(one)).isAbsent();
+                for (Entry entry : List.of(one, entries.entry(1), one)) {
+                    assertThat(fresh.load(entry)).isDamaged(DamageKind.CORRUPT);
+                }
+                assertThat(fresh.load(two)).isHitOf(two);
             }
         }
+        assertThat(load(one)).isDamaged();
+        assertThat(load(one)).isDamaged();
+        assertEquals(List.of(MISS), store.newRequests());
+        bucket.placeUnpacked(one);
+        assertHit(one, MISS);
+        store.remove(PackFixture.unpackedKey(one));
+        store.place(key, body);
+        refresh();
+        assertHit(one, "RANGE pack", "RANGE pack");
     }
 
     @Test
@@ -394,7 +474,7 @@ class TargetPackReaderTest {
 
     @Test
     @DisplayName("impossible responses to a range: more bytes than requested are damage, 416 is a"
-            + " lost pack, silence is recorded as nothing")
+            + " pack that is cut off, silence is recorded as nothing")
     void strangeAnswers() {
         bucket.publish(one, two);
         assertThat(load(one)).isHitOf(one);
@@ -405,7 +485,9 @@ class TargetPackReaderTest {
         assertThat(load(one)).isDamaged(DamageKind.EXTENDED);
         store.script(new Fault.Lost(new StoreFailure(
                 StoreFailure.Kind.NOT_SUPPORTED, 416, "InvalidRange", "too short")));
-        assertAbsent(two, "RANGE pack", MISS, "GET head");
+        assertThat(load(two)).isDamaged(DamageKind.TRUNCATED);
+        assertEquals(List.of("RANGE pack", MISS, "GET head"), store.newRequests());
+        assertHit(two, "RANGE pack");
     }
 
     @Test

@@ -10,6 +10,7 @@ import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.DeviatingObjectStore;
 import dev.granary.s3.contract.DeviatingObjectStore.Deviation;
 import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
 import dev.granary.s3.contract.MemoryObjectStore;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.testing.TestSeed;
@@ -19,11 +20,18 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** Tests that a probe recognises and removes its own objects, and nothing else. */
 class ProbeObjectsTest {
     private final BucketLayout layout =
             new BucketLayout(S3Config.builder("bucket").build().location());
+    private final SplittableRandom random = TestSeed.random("ProbeObjectsTest");
+
+    private CapabilityProbe probe(MemoryObjectStore store) {
+        return new CapabilityProbe(store, layout, new TestTicker(), random);
+    }
 
     @Test
     @DisplayName("a probe keeps the objects of others below trial/, and everything else, also if"
@@ -36,12 +44,32 @@ class ProbeObjectsTest {
             store.place(layout.root() + "opencl/some/e/00/entry", new byte[1]);
             store.place(layout.marker(), new byte[1]);
             List<String> before = store.keys();
-            CapabilityProbe probe = new CapabilityProbe(
-                    store, layout, new TestTicker(), TestSeed.random("ProbeObjectsTest"));
-            assertInstanceOf(ProbeResult.Probed.class, probe.run());
+            assertInstanceOf(ProbeResult.Probed.class, probe(store).run());
             assertTrue(store.requests().contains("DELETE"));
             assertEquals(before, store.keys());
         }
+    }
+
+    @Test
+    @DisplayName("a server that answers every second deletion with 503: ten probes leave nothing;"
+            + " one that answers none gets three more")
+    void failingDeletions() {
+        MemoryObjectStore store = new MemoryObjectStore();
+        AtomicInteger deletions = new AtomicInteger();
+        store.plan(request ->
+                request.operation().equals("DELETE") && deletions.getAndIncrement() % 2 == 0
+                        ? new Fault.Lost(Fault.SLOW_DOWN)
+                        : new Fault.None());
+        for (int i = 0; i < 10; i++) {
+            assertInstanceOf(ProbeResult.Probed.class, probe(store).run());
+        }
+        assertEquals(List.of(), store.keys());
+        store.plan(FaultPlan.when(
+                request -> request.operation().equals("DELETE"), new Fault.Lost(Fault.TIMEOUT)));
+        store.forgetRequests();
+        assertInstanceOf(ProbeResult.Probed.class, probe(store).run());
+        assertEquals(
+                3 + 3, store.requests().stream().filter("DELETE"::equals).count());
     }
 
     @Test

@@ -450,6 +450,35 @@ class ServerCapabilitiesTest {
         assertEquals(NONE, marked(store));
     }
 
+    @Test
+    @DisplayName("any number of checks without the right to delete: a probe leaves four objects,"
+            + " each check overwrites one, and none probes before the verdict expires")
+    void checksWithoutDeletion() {
+        DeviatingObjectStore server = new DeviatingObjectStore(Deviation.FORBIDS_DELETIONS);
+        for (int week = 1; week <= 2; week++) {
+            for (int i = 0; i < 100; i++) {
+                ProbeResult.Probed result = assertInstanceOf(
+                        ProbeResult.Probed.class, process(server).probeNow());
+                assertEquals(ConditionalWriteSupport.FULL, result.verdict().writes());
+                assertEquals(
+                        1,
+                        result.results().stream()
+                                .filter(CheckResult.Notice.class::isInstance)
+                                .count());
+                server.pass(Duration.ofHours(1));
+            }
+            assertEquals(
+                    week * 4L + 1,
+                    server.keys().stream().filter(key -> key.contains("/trial/")).count());
+            server.pass(Duration.ofDays(7));
+        }
+        process(server).disprove("a swap was lost");
+        server.forgetRequests();
+        assertInstanceOf(ProbeResult.Probed.class, process(server).probeNow());
+        assertTrue(requests(server).size() > 70);
+        assertEquals(FULL, marked(server));
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

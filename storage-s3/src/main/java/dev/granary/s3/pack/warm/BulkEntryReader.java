@@ -225,8 +225,7 @@ public final class BulkEntryReader {
                         case BulkReadPlan.Copy.InPack(PackInfo pack, PackLocation location) ->
                             store.range(
                                     keys.pack(pack.name()), location.offset(), location.length());
-                        case BulkReadPlan.Copy.Unpacked(UnpackedEntry entry) ->
-                            store.get(entry.key(), EntryFormat.MAX_BYTES);
+                        case BulkReadPlan.Copy.Unpacked(UnpackedEntry entry) -> get(entry);
                     };
             if (read instanceof GetResult.Found found) {
                 receiver.received(found.bytes().byteSize());
@@ -239,9 +238,14 @@ public final class BulkEntryReader {
         receiver.skipped(1, skipped.bytes(), skipped.cause());
     }
 
+    /** Reads an unpacked entry, and no more than the listing said, if it said a length. */
+    private GetResult get(UnpackedEntry entry) {
+        return store.get(
+                entry.key(), entry.bytes() > 0 ? entry.bytes() : EntryFormat.MAX_BYTES);
+    }
+
     private void read(UnpackedEntry entry, Receiver receiver, SkippedEntries skippedEntries) {
-        long limit = entry.bytes() > 0 ? entry.bytes() : EntryFormat.MAX_BYTES;
-        switch (store.get(entry.key(), limit)) {
+        switch (get(entry)) {
             case GetResult.Found found -> {
                 receiver.received(found.bytes().byteSize());
                 open(entry.id(), found.bytes(), skippedEntries)

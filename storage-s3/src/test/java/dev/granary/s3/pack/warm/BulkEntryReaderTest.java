@@ -468,6 +468,37 @@ class BulkEntryReaderTest {
     }
 
     @Test
+    @DisplayName("an unpacked entry that grew since the listing is cut off there: reported, and"
+            + " nothing of it is received")
+    void grown() throws Exception {
+        Entry entry = entries.entry(1000);
+        bucket.placeUnpacked(entry);
+        BulkReadPlan plan = reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        store.place(PackFixture.unpackedKey(entry), new byte[1000 * 1000]);
+        reader.run(plan, taken);
+        assertTaken(List.of());
+        assertEquals(
+                List.of("it is longer than the listing said"), List.copyOf(taken.causes));
+        assertEquals(0, taken.received.get());
+    }
+
+    @Test
+    @DisplayName("an unpacked copy of an entry that is damaged in its pack, which grew since the"
+            + " listing, is cut off, too")
+    void grownCopy() throws Exception {
+        Entry entry = entries.entry(1000);
+        PackInfo pack = publish(List.of(entry));
+        bucket.damage(pack, entry);
+        bucket.placeUnpacked(entry);
+        BulkReadPlan plan = reader.plan(BulkEntryReader.UnpackedEntries.READ, _ -> true);
+        store.place(PackFixture.unpackedKey(entry), new byte[1000 * 1000]);
+        reader.run(plan, taken);
+        assertTaken(List.of());
+        assertEquals(1, taken.skippedEntries.get());
+        assertEquals(plan.bytes(), taken.received.get());
+    }
+
+    @Test
     @DisplayName(
             "without the right to list, packs are still read, and the plan reports the cause; a"
                     + " damaged unpacked entry is reported")
