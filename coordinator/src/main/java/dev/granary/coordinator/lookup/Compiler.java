@@ -53,7 +53,7 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
     Found<P> compile(Claim claim) throws CompileException {
         Compiled<P> compiled = measure(this::createByEarlierSteps);
         P primitive = compiled.primitive();
-        engine.requireTarget(primitive.descriptor()); // the entry would be of that target
+        engine.requireTarget(primitive.descriptor()); // the entry would be of its target
         context.tiers()
                 .compileTimes()
                 .compiled(Math.max(compiled.nanos(), primitive.compileTime().toNanos()));

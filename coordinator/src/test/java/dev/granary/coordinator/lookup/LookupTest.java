@@ -502,8 +502,8 @@ class LookupTest {
 
     @Test
     @DisplayName(
-            "A descriptor of another target than the engine's is refused, and so is a primitive"
-                    + " of another target, which is not stored")
+            "A descriptor or an id of another target than the engine's is refused, also if the"
+                    + " memory has it, and so is a primitive of another target: it is not stored")
     void otherTarget() throws Exception {
         Target other = new Target(Backend.OPENCL, "other-vendor", "Other Device", "1");
         FakeDescriptor ofOther = A.withTarget(other);
@@ -513,10 +513,30 @@ class LookupTest {
                 return super.create(descriptor.withTarget(other));
             }
         };
+        FakeDescriptor b = FakeDescriptor.of("b");
+        FakeDescriptor idOfOther =
+                new FakeDescriptor(b.name(), b.target(), b.getId().withTarget(other));
+        FakeEngine wrongId = new FakeEngine("one") {
+            @Override
+            public FakePrimitive create(FakeDescriptor descriptor) throws CompileException {
+                return super.create(idOfOther);
+            }
+        };
+        FakeDescriptor inMemory = FakeDescriptor.of("in memory").withTarget(other);
         try (Granary granary = node.open()) {
+            granary.setEnabled(false);
+            granary.primitive(new FakeEngine("other", other), inMemory);
+            granary.setEnabled(true);
             for (Executable lookup : List.<Executable>of(
                     () -> granary.primitive(engine, ofOther),
                     () -> granary.lookup(engine, ofOther),
+                    () -> granary.find(engine, ofOther),
+                    () -> granary.primitive(engine, inMemory),
+                    () -> granary.lookup(engine, inMemory),
+                    () -> granary.find(engine, inMemory),
+                    () -> granary.primitive(engine, idOfOther),
+                    () -> granary.find(engine, idOfOther),
+                    () -> granary.primitive(wrongId, b),
                     () -> granary.primitive(wrong, A))) {
                 String message =
                         assertThrows(IllegalArgumentException.class, lookup).toString();
