@@ -392,7 +392,6 @@ public final class UploadQueue implements AutoCloseable {
             failed.clear();
         }
         tasks.drain();
-        uploader.close();
         for (Upload upload : left) {
             notifyListeners(
                     upload,
@@ -401,6 +400,7 @@ public final class UploadQueue implements AutoCloseable {
                                     ? "the cache was closed; the next process uploads the entry"
                                     : "the cache was closed before the upload"));
         }
+        uploader.close();
     }
 
     private void countUndone(boolean isNoted) {
