@@ -342,7 +342,6 @@ class UploadQueueTest {
             results.values().forEach(result -> assertEquals(answer.get(), result));
             answer.set(new StoreResult.Stored(1));
             ticker.pass(Duration.ofMinutes(1));
-            queue.retryDue();
             assertTrue(isIdleSoon(queue));
             assertEquals(6, attempts.get());
             add(queue, small("later"), results::put);
@@ -355,7 +354,6 @@ class UploadQueueTest {
             throws Exception {
         int before = bucket.stores.get();
         ticker.pass(later);
-        queue.retryDue();
         assertTrue(isIdleSoon(queue));
         assertEquals(expected, bucket.stores.get() - before);
     }
