@@ -14,10 +14,12 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
+import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.FakeDescriptor;
@@ -30,6 +32,10 @@ import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.gpu.composite.CompositeDescriptor;
+import dev.granary.gpu.composite.CompositeImplementation;
+import dev.granary.gpu.composite.EngineSet;
+import dev.granary.gpu.composite.NoKernelEngine;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.Await;
@@ -582,6 +588,11 @@ class LookupTest {
     @Test
     @DisplayName("After close each call throws, also for a kernel in memory; statistics remain")
     void closed() throws Exception {
+        record Nothing() {} // a composite primitive that does nothing
+        CompositeImplementation<Nothing> nothing = (_, _) -> _ -> {};
+        CompositeDescriptor<Nothing> composite =
+                CompositeDescriptor.builder(A.target(), new Nothing(), nothing).build();
+        NoKernelEngine kernels = new NoKernelEngine(A.target());
         Granary granary = node.open();
         granary.primitive(engine, A);
         granary.close();
@@ -590,12 +601,20 @@ class LookupTest {
                 () -> granary.primitive(engine, A),
                 () -> granary.lookup(engine, A),
                 () -> granary.find(engine, A),
+                () -> granary.find(engine, A, Deadline.NONE),
+                () -> granary.prepare(engine, List.of(A), _ -> {}),
+                () -> granary.primitive(kernels, composite),
+                () -> granary.primitive(EngineSet.of(kernels), composite),
                 () -> granary.invalidate(A),
                 () -> granary.publish(A.getId()),
                 granary::connect,
                 () -> granary.flush(TestNode.LONG),
                 granary::constants,
+                granary::localDirectory,
+                () -> granary.beginTrial(A.getId(), A.getId().hash()),
+                () -> granary.isEnabled(Backend.OPENCL, EngineKind.GPU),
                 () -> granary.setLocalCapacity(0),
+                () -> granary.setEnabled(Backend.OPENCL, EngineKind.GPU, false),
                 () -> granary.setEnabled(true),
                 () -> granary.setPrimitiveCacheCapacity(1))) {
             assertEquals(
