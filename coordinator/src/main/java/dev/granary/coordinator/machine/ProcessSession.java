@@ -174,7 +174,7 @@ public final class ProcessSession implements AutoCloseable {
                     ended.add(session);
                 }
             } catch (IOException e) {
-                // it begins, another process is removing it, or nobody can tell
+                // it begins, is being removed by another process, or cannot be read
             }
         }
         return ended;

@@ -104,9 +104,9 @@ public final class WriteBehindQueue implements AutoCloseable {
     /**
      * Stores what the local tier lacks of a restored primitive, and closes the claim as
      * {@link #compiled} does. It is the entry of a layer, or the binaries that the driver returned
-     * instead: it compiled again, or the entry is of another namespace. These are made of the entry,
-     * so they are published only if it came from the target itself: no layer's content gets into
-     * another one.
+     * instead: it compiled again, or the entry is of another namespace. They are made of the entry,
+     * so they are published only if it came from the target itself: no content gets from one layer
+     * into another.
      */
     public void restored(Found<?> found, Claim claim) {
         Primitive primitive = found.primitive();

@@ -602,7 +602,6 @@ class LookupTest {
                 () -> granary.lookup(engine, A),
                 () -> granary.find(engine, A),
                 () -> granary.find(engine, A, Deadline.NONE),
-                () -> granary.prepare(engine, List.of(A), _ -> {}),
                 () -> granary.primitive(kernels, composite),
                 () -> granary.primitive(EngineSet.of(kernels), composite),
                 () -> granary.invalidate(A),
