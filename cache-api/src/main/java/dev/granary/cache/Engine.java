@@ -24,13 +24,16 @@ public interface Engine<D extends PrimitiveDescriptor, P extends Primitive> exte
     /**
      * Checks that a descriptor is for this engine. {@code Granary} calls it in each lookup.
      *
-     * @throws IllegalArgumentException if the descriptor is for another target, with both
+     * @throws IllegalArgumentException if the descriptor or its id is for another target, with both
      */
     default void requireTarget(PrimitiveDescriptor descriptor) {
-        if (!descriptor.target().equals(target())) {
+        Id id = descriptor.getId();
+        boolean isOfId = descriptor.target().equals(target()) && !id.isEmpty();
+        Target actual = isOfId ? id.target() : descriptor.target();
+        if (!actual.equals(target())) {
             throw new IllegalArgumentException("The descriptor " + descriptor.name() + " is for "
-                    + descriptor.target().path() + ", but the engine is of " + target().path()
-                    + ": build the descriptor with engine.target()");
+                    + actual.path() + ", but the engine is of " + target().path()
+                    + ": build the descriptor and its id with engine.target()");
         }
     }
 

@@ -51,7 +51,8 @@ public final class TestTicker implements Ticker {
                 : events.pollFirstEntry().getValue();
     }
 
-    /** Schedules {@code event} after {@code delay}. */
+    /** Schedules {@code event}, which runs on the thread that advances the clock. */
+    @Override
     public synchronized void after(Duration delay, Runnable event) {
         events.put(nanos + delay.toNanos(), event);
     }

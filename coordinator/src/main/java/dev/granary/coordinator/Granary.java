@@ -174,7 +174,7 @@ public final class Granary implements AutoCloseable {
      */
     public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(
             Engine<D, P> engine, D descriptor) throws CompileException {
-        requireOpen();
+        require(engine, descriptor);
         if (events.observesMemoryHits()) {
             return lookup(engine, descriptor).primitive();
         }
@@ -184,7 +184,7 @@ public final class Granary implements AutoCloseable {
     /** Returns the same as {@link #primitive}, with its source and the time of the lookup. */
     public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> lookup(
             Engine<D, P> engine, D descriptor) throws CompileException {
-        requireOpen();
+        require(engine, descriptor);
         LookupResult<P> result =
                 memory.lookup(descriptor, () -> Optional.of(context.find(engine, descriptor)));
         boolean isInMemory = result.source() == PrimitiveSource.MEMORY
@@ -212,7 +212,7 @@ public final class Granary implements AutoCloseable {
      */
     public <D extends PrimitiveDescriptor, P extends Primitive> Optional<LookupResult<P>> find(
             Engine<D, P> engine, D descriptor, Deadline deadline) {
-        requireOpen();
+        require(engine, descriptor);
         try {
             return memory.find(descriptor, () -> context.findStored(engine, descriptor, deadline));
         } catch (CompileException e) {
@@ -229,7 +229,7 @@ public final class Granary implements AutoCloseable {
         if (context.fleet().isEmpty()) {
             return Optional.of(lookup(engine, descriptor)); // shared with other threads
         }
-        requireOpen();
+        require(engine, descriptor);
         return memory.find(descriptor, () -> context.findUnclaimed(engine, descriptor));
     }
 
@@ -518,6 +518,14 @@ public final class Granary implements AutoCloseable {
     private void requireOpen() {
         if (isClosed.get()) {
             throw new IllegalStateException("This Granary is closed");
+        }
+    }
+
+    /** Checks the target before a hit in memory, and the id below: it may not be computed yet. */
+    private void require(Engine<?, ?> engine, PrimitiveDescriptor descriptor) {
+        requireOpen();
+        if (!descriptor.target().equals(engine.target())) {
+            engine.requireTarget(descriptor);
         }
     }
 

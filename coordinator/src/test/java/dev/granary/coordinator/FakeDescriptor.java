@@ -6,22 +6,17 @@ import dev.granary.cache.Target;
 import dev.granary.cache.contract.TestEntries;
 
 /** A descriptor that consists of a name. */
-public record FakeDescriptor(String name, Id getId) implements PrimitiveDescriptor {
+public record FakeDescriptor(String name, Target target, Id getId) implements PrimitiveDescriptor {
     public static FakeDescriptor of(String name) {
-        return new FakeDescriptor(name, TestEntries.id(name));
+        return new FakeDescriptor(name, TestEntries.TARGET, TestEntries.id(name));
     }
 
     /** Returns the same inputs for another target. */
     public FakeDescriptor withTarget(Target other) {
-        return new FakeDescriptor(name, getId.withTarget(other));
+        return new FakeDescriptor(name, other, getId.withTarget(other));
     }
 
     public static FakeDescriptor notCacheable(String name) {
-        return new FakeDescriptor(name, Id.notCacheable("for a test"));
-    }
-
-    @Override
-    public Target target() {
-        return getId.isEmpty() ? TestEntries.TARGET : getId.target();
+        return new FakeDescriptor(name, TestEntries.TARGET, Id.notCacheable("for a test"));
     }
 }

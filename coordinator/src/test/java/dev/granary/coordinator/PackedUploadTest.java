@@ -145,18 +145,53 @@ class PackedUploadTest {
                 List.of(fleet.keys("/e/").size(), fleet.keys("/p/").size()));
     }
 
+    private void compileOffline(String machine, int kernels) throws Exception {
+        try (Granary offline =
+                Granary.open(new TestNode(directory.resolve(machine), new FakeBucket())
+                        .config()
+                        .build())) {
+            compile(offline, kernels);
+            assertTrue(offline.flush(TestNode.LONG));
+        }
+    }
+
+    @Test
+    @DisplayName("An entry that is damaged in its pack is published unpacked by another machine,"
+            + " and found by each process from then on")
+    void damagedInPack() throws Exception {
+        try (Granary granary = fleet.openInPacks("ci")) {
+            compile(granary, 3);
+            assertTrue(granary.flush(TestNode.LONG));
+        }
+        fleet.change(fleet.keys("/p/").getFirst(), bytes -> {
+            bytes[100] ^= 1; // of the first entry
+            return bytes;
+        });
+        compileOffline("other", 3);
+        fleet.published.clear();
+        try (Granary granary = fleet.openInPacks("other")) {
+            TestFleet.kernels(3).forEach(kernel -> assertTrue(granary.publish(kernel.getId())));
+            assertTrue(granary.flush(TestNode.LONG));
+        }
+        assertEquals(2, count(StoreResult.Duplicate.class));
+        assertEquals(1, count(StoreResult.Stored.class));
+        assertEquals(1, fleet.keys("/e/").size());
+        assertEquals(List.of(3), fleet.packs());
+        try (Granary node = fleet.open("node")) {
+            for (FakeDescriptor kernel : TestFleet.kernels(3)) {
+                assertEquals(
+                        PrimitiveSource.BUCKET,
+                        node.lookup(fleet.engine, kernel).source());
+            }
+        }
+    }
+
     @Test
     @DisplayName("entries of the bucket, in packs or not, are duplicates, also from another"
             + " machine")
     void duplicates() throws Exception {
         for (String machine : List.of("ci", "other")) {
-            try (Granary offline =
-                    Granary.open(new TestNode(directory.resolve(machine), new FakeBucket())
-                            .config()
-                            .build())) {
-                compile(offline, 6);
-                offline.flush(TestNode.LONG);
-            }
+            compileOffline(machine, 6);
         }
         try (BucketTier bucket = TierFactory.bucket(
                 fleet.config("x").build().buckets().getFirst(), Optional.empty())) {

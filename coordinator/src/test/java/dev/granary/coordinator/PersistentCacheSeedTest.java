@@ -235,7 +235,8 @@ class PersistentCacheSeedTest {
         Target levelZero =
                 new Target(Backend.LEVEL_ZERO, target.vendor(), target.device(), target.driver());
         FakeDescriptor other =
-                new FakeDescriptor("a", Id.builder(levelZero).field("test", "a").build());
+                new FakeDescriptor(
+                        "a", levelZero, Id.builder(levelZero).field("test", "a").build());
         GranaryConfig config = with(Map.of()).build();
         assertEquals(PrimitiveSource.COMPILED, get(config, A));
         assertEquals(

@@ -6,11 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.s3.contract.Fault;
+import dev.granary.s3.contract.FaultPlan;
 import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
@@ -131,6 +134,39 @@ class SlowBucketTest {
             assertEquals(2, company.puts.get(), "a read-only layer gets no write");
         }
         assertEquals(2, engine.compiles.get());
+    }
+
+    @Test
+    @DisplayName("One request of a lookup that hangs costs a part of its wait: the entry comes by a"
+            + " second one, and the layer stays in use")
+    void oneHangs() throws Exception {
+        List<FakeDescriptor> kernels = TestFleet.kernels(8);
+        try (TestFleet fleet = new TestFleet(directory)) {
+            fleet.publish(kernels.stream()
+                    .map(kernel -> TestEntries.entry(
+                            kernel.getId(), FakeEngine.binaries(kernel, "ci")))
+                    .toList());
+            try (Granary granary = fleet.open("node")) {
+                assertEquals(
+                        PrimitiveSource.BUCKET,
+                        granary.lookup(engine, kernels.getFirst()).source());
+                fleet.plan(FaultPlan.once(
+                        request -> request.key().contains("/p/"),
+                        2,
+                        new Fault.Lost(Fault.TIMEOUT)));
+                for (FakeDescriptor each : kernels) {
+                    assertEquals(
+                            each.equals(kernels.getFirst())
+                                    ? PrimitiveSource.MEMORY
+                                    : PrimitiveSource.BUCKET,
+                            granary.lookup(engine, each).source());
+                }
+                LayerStatistics layer = granary.statistics().layers().getFirst();
+                assertEquals(0, layer.count(Counter.LAYER_UNAVAILABLE));
+                assertEquals(0, layer.count(Counter.LAYER_SKIPPED));
+            }
+        }
+        assertEquals(0, engine.compiles.get());
     }
 
     private static long hits(Granary granary, int layer) {

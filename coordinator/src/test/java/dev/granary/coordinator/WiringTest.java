@@ -3,6 +3,7 @@ package dev.granary.coordinator;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -146,6 +148,27 @@ class WiringTest {
             assertEquals(0, sessions());
         }
         assertEquals(2, new Totals(directory).read().get("processes"));
+    }
+
+    @Test
+    @DisplayName("If the opening fails after the tiers and the session are open, all are closed")
+    void openingFails() throws Exception {
+        IllegalStateException failure = new IllegalStateException("a test");
+        assertSame(
+                failure,
+                assertThrows(IllegalStateException.class, () -> Granary.builder()
+                        .config(config())
+                        .over(bucket -> new Part(bucket.name(), Optional.empty()), () -> {
+                            if (Files.exists(directory.resolve("sessions"))) {
+                                throw failure;
+                            }
+                            return Instant.now();
+                        })
+                        .open()));
+        assertEquals(
+                List.of("s3://first", "s3://second"), closed.stream().sorted().toList());
+        assertTrue(Files.exists(directory.resolve("sessions")));
+        assertEquals(0, sessions());
     }
 
     @Test

@@ -1,6 +1,8 @@
 package dev.granary.cache.support;
 
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /** A monotonic clock with a way to wait. Tests use one that they advance by hand. */
 public interface Ticker {
@@ -22,6 +24,11 @@ public interface Ticker {
 
     /** Waits for {@code duration}. */
     void pause(Duration duration) throws InterruptedException;
+
+    /** Runs {@code event} after {@code delay}, on another thread. */
+    default void after(Duration delay, Runnable event) {
+        CompletableFuture.delayedExecutor(delay.toNanos(), TimeUnit.NANOSECONDS).execute(event);
+    }
 
     /**
      * Waits for {@code duration} or until the thread is interrupted, and then keeps its interrupt

@@ -123,6 +123,18 @@ public abstract class EngineContract<D extends PrimitiveDescriptor, P extends Pr
     }
 
     @Test
+    @DisplayName("A descriptor of another target has an id of that target, and is refused")
+    void otherTarget() {
+        Target other = new Target(target().backend(), "other vendor", "other device", "1");
+        D descriptor = descriptor(other, 3);
+        assertEquals(other, descriptor.target());
+        assertEquals(other, descriptor.getId().target());
+        assertNotEquals(descriptor(target(), 3), descriptor);
+        engine().requireTarget(descriptor(target(), 3));
+        assertThrows(IllegalArgumentException.class, () -> engine().requireTarget(descriptor));
+    }
+
+    @Test
     @DisplayName("Binaries that the driver cannot use, none, and those of another kind are refused")
     void refused() {
         D descriptor = descriptor(target(), 3);

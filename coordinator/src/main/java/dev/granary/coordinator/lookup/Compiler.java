@@ -31,7 +31,7 @@ import java.util.Optional;
  */
 record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
         LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
-    /** A compile that has succeeded, and its duration in nanoseconds. */
+    /** A compile that has succeeded, and its counted time in nanoseconds. */
     private record Compiled<P>(P primitive, long nanos) {}
 
     /** A way to create the primitive from its source. */
@@ -53,10 +53,8 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
     Found<P> compile(Claim claim) throws CompileException {
         Compiled<P> compiled = measure(this::createByEarlierSteps);
         P primitive = compiled.primitive();
-        engine.requireTarget(primitive.descriptor()); // the entry would be of that target
-        context.tiers()
-                .compileTimes()
-                .compiled(Math.max(compiled.nanos(), primitive.compileTime().toNanos()));
+        engine.requireTarget(primitive.descriptor()); // the entry would be of its target
+        context.tiers().compileTimes().compiled(compiled.nanos());
         context.writeBehind()
                 .ifPresent(queue -> queue.compiled(primitive, compiled.nanos(), claim));
         return new Found<>(primitive, Optional.empty());
@@ -70,18 +68,16 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
 
     private Compiled<P> measure(Creation<P> creation) throws CompileException {
         EventSpan span = context.events().begin(EventKind.COMPILE);
-        long start = System.nanoTime();
         try {
             P primitive = creation.create();
-            long nanos = System.nanoTime() - start;
             span.stop();
-            switch (step) {
-                case LAST -> {
-                    context.counters().increment(Counter.COMPILED);
-                    context.counters().add(Counter.COMPILE_TIME, nanos);
-                }
-                case EARLIER -> context.counters().increment(Counter.INTERMEDIATE_COMPILED);
-            }
+            long nanos = primitive.compileTime().toNanos(); // without lookups of earlier steps
+            context.counters().add(Counter.COMPILE_TIME, nanos);
+            context.counters()
+                    .increment(
+                            step == LookupContext.Step.LAST
+                                    ? Counter.COMPILED
+                                    : Counter.INTERMEDIATE_COMPILED);
             end(span, Optional.empty());
             return new Compiled<>(primitive, nanos);
         } catch (CompileException e) {
@@ -147,10 +143,7 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
                             + " compiled again: " + refused.descriptor().name());
             step.tier().discard(step.entry());
             context.local().discard(step.entry()); // a hit of a layer was stored there
-            // the time is part of the compile that these steps belong to
-            context.writeBehind()
-                    .ifPresent(queue ->
-                            queue.compiled(compiled, compiled.compileTime().toNanos(), Claim.NONE));
+            context.writeBehind().ifPresent(queue -> queue.compiled(compiled, 0, Claim.NONE));
         }
 
         /** Ends the restores, which the process has survived. */

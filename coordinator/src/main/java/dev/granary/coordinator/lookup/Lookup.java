@@ -34,6 +34,7 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
     private final Compiler<D, P> compiler;
 
     Lookup(LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
+        engine.requireTarget(descriptor);
         this.context = context;
         this.engine = engine;
         this.descriptor = descriptor;
@@ -43,7 +44,6 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
 
     /** Returns the primitive from a tier, without a claim; empty if none has it in time. */
     Optional<Found<P>> findStored(Deadline deadline) {
-        engine.requireTarget(descriptor);
         Id id = descriptor.getId();
         if (id.isEmpty() || !context.isEnabled().test(engine)) {
             return Optional.empty();
@@ -64,7 +64,6 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
      * @param waits whether to wait for another machine that compiles it; else the result is empty
      */
     Optional<Found<P>> find(boolean waits) throws CompileException {
-        engine.requireTarget(descriptor);
         Id id = descriptor.getId();
         if (id.isEmpty()) {
             return Optional.of(compiler.withoutTiers(Counter.NOT_CACHEABLE));

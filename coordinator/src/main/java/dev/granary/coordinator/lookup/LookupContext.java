@@ -51,7 +51,7 @@ public record LookupContext(
     enum Step {
         /** The lookup of a caller. */
         LAST,
-        /** A lookup within the compile of another one, which counts time and failures. */
+        /** A lookup within the compile of another one, which counts failures. */
         EARLIER
     }
 

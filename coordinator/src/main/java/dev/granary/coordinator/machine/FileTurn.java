@@ -76,7 +76,7 @@ public final class FileTurn implements AutoCloseable {
     }
 
     /** Returns null if another has the lock: a process, or another copy of this class here. */
-    private static @Nullable FileLock lock(FileChannel channel) throws IOException {
+    static @Nullable FileLock lock(FileChannel channel) throws IOException {
         try {
             return channel.tryLock();
         } catch (OverlappingFileLockException e) {

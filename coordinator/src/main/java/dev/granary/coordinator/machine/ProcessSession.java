@@ -9,10 +9,8 @@ import org.jspecify.annotations.Nullable;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -106,7 +104,7 @@ public final class ProcessSession implements AutoCloseable {
         for (Path session : others(sessions)) {
             try {
                 inheritIfDead(session, handler, now);
-            } catch (IOException | OverlappingFileLockException e) {
+            } catch (IOException e) {
                 Warnings.warn(
                         "inherit",
                         "The files of the ended session " + session + " could not be taken over: "
@@ -155,7 +153,7 @@ public final class ProcessSession implements AutoCloseable {
         synchronized (INHERITANCE_LOCK) {
             try (FileChannel channel =
                             FileChannel.open(lockFile(session), StandardOpenOption.WRITE);
-                    @Nullable FileLock lock = channel.tryLock()) {
+                    @Nullable FileLock lock = FileTurn.lock(channel)) {
                 if (lock != null) {
                     action.inherit(session);
                 }
@@ -175,8 +173,8 @@ public final class ProcessSession implements AutoCloseable {
                 if (ifEnded(session, _ -> {})) {
                     ended.add(session);
                 }
-            } catch (NoSuchFileException e) {
-                // it begins, or another process is removing it
+            } catch (IOException e) {
+                // it begins, is being removed by another process, or cannot be read
             }
         }
         return ended;

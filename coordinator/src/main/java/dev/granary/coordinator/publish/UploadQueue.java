@@ -16,6 +16,7 @@ import dev.granary.coordinator.tier.Tiers.Layer;
 
 import org.jspecify.annotations.Nullable;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,7 +24,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.SplittableRandom;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -286,8 +286,7 @@ public final class UploadQueue implements AutoCloseable {
             long longest = MIN_PAUSE_NANOS << failures;
             pauseStart = ticker.nanos();
             pauseNanos = longest - random.nextLong(longest / 2);
-            CompletableFuture.delayedExecutor(pauseNanos, TimeUnit.NANOSECONDS)
-                    .execute(this::retryDue);
+            ticker.after(Duration.ofNanos(pauseNanos), this::retryDue);
         }
         Upload again = new Upload(upload.id);
         again.isReadable = true;
@@ -296,7 +295,7 @@ public final class UploadQueue implements AutoCloseable {
     }
 
     /** Submits the upload that failed first, if the pause is over. */
-    synchronized void retryDue() {
+    private synchronized void retryDue() {
         if (!isClosed && trial == null && !failed.isEmpty() && !isPaused()) {
             trial = failed.pollFirstEntry().getValue();
             submit(trial);
@@ -392,7 +391,6 @@ public final class UploadQueue implements AutoCloseable {
             failed.clear();
         }
         tasks.drain();
-        uploader.close();
         for (Upload upload : left) {
             notifyListeners(
                     upload,
@@ -401,6 +399,7 @@ public final class UploadQueue implements AutoCloseable {
                                     ? "the cache was closed; the next process uploads the entry"
                                     : "the cache was closed before the upload"));
         }
+        uploader.close();
     }
 
     private void countUndone(boolean isNoted) {

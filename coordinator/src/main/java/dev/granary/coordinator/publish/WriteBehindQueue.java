@@ -63,11 +63,13 @@ public final class WriteBehindQueue implements AutoCloseable {
      * A primitive whose binaries are to be stored.
      *
      * @param countedNanos the part of its compile time that is in the counters already
+     * @param isUploaded whether the target gets the entry, too
      */
     private record Compiled(
             Primitive primitive,
             Optional<Duration> knownCompileTime,
             long countedNanos,
+            boolean isUploaded,
             Claim claim) {
         Id id() {
             return primitive.descriptor().getId();
@@ -96,13 +98,15 @@ public final class WriteBehindQueue implements AutoCloseable {
      *     such as that of a driver that compiles at the launch, is added later
      */
     public void compiled(Primitive primitive, long countedNanos, Claim claim) {
-        storeWhenComplete(new Compiled(primitive, Optional.empty(), countedNanos, claim));
+        storeWhenComplete(new Compiled(primitive, Optional.empty(), countedNanos, true, claim));
     }
 
     /**
      * Stores what the local tier lacks of a restored primitive, and closes the claim as
      * {@link #compiled} does. It is the entry of a layer, or the binaries that the driver returned
-     * instead: it compiled again, or the entry is of another namespace.
+     * instead: it compiled again, or the entry is of another namespace. They are made of the entry,
+     * so they are published only if it came from the target itself: no content gets from one layer
+     * into another.
      */
     public void restored(Found<?> found, Claim claim) {
         Primitive primitive = found.primitive();
@@ -111,8 +115,14 @@ public final class WriteBehindQueue implements AutoCloseable {
                 || (found.otherNamespace().isPresent()
                         && !primitive.getBinaries(BinaryKind.KERNEL).isEmpty());
         if (isAnew) {
-            storeWhenComplete(
-                    new Compiled(primitive, Optional.of(stored.entry().compileTime()), 0, claim));
+            storeWhenComplete(new Compiled(
+                    primitive,
+                    Optional.of(stored.entry().compileTime()),
+                    0,
+                    tiers.target()
+                            .filter(layer -> layer.tier() == stored.tier())
+                            .isPresent(),
+                    claim));
         } else if (stored.layer().isPresent()) {
             submit(new Task(this, () -> local.store(stored.entry()), claim, Optional.empty()));
         }
@@ -249,7 +259,7 @@ public final class WriteBehindQueue implements AutoCloseable {
                         primitive.descriptor().readableKey()));
         StoreResult inLocalTier = local.store(entry);
         compiled.claim.close(); // other processes need not wait for the upload
-        if (uploads.isPresent()) {
+        if (compiled.isUploaded && uploads.isPresent()) {
             upload(entry, inLocalTier);
         } else {
             whenPublished.published(Tiers.LOCAL, id, inLocalTier);

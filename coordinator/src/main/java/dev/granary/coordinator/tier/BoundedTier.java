@@ -34,7 +34,8 @@ import java.util.regex.Pattern;
 /**
  * A tier whose callers wait for a limited time. A load runs on a thread of this tier, so that its
  * caller can go on without the answer, at its deadline or when the {@link TimeBudget} is used up. A
- * tier that hangs does not affect the others.
+ * load without an answer is repeated after a quarter of its wait: one request that hangs is no slow
+ * tier. A tier that hangs does not affect the others.
  */
 public final class BoundedTier extends CacheTier {
     /** The result of a load that the time budget did not allow. */
@@ -101,7 +102,7 @@ public final class BoundedTier extends CacheTier {
         Deadline bounded = deadline.within(
                 Math.max(limit.getAsLong() / 2, limit.getAsLong() - (sent - beginning)));
         LoadResult result =
-                call(() -> loadNow(ids, bounded), bounded, true, LoadResult.Unavailable::new);
+                call(() -> loadNow(ids, bounded), bounded, 2, true, LoadResult.Unavailable::new);
         // a layer that answers is not charged for its start
         long nanos =
                 System.nanoTime() - (result instanceof LoadResult.Unavailable ? beginning : sent);
@@ -195,6 +196,7 @@ public final class BoundedTier extends CacheTier {
         return call(
                 () -> super.store(entry),
                 Deadline.after(storeLimit.get()),
+                1,
                 false,
                 StoreResult.Unknown::new);
     }
@@ -222,7 +224,7 @@ public final class BoundedTier extends CacheTier {
         OptionalLong limit = budget.limit();
         return limit.isEmpty()
                 ? failed.apply(SKIPPED.cause())
-                : call(question, Deadline.NONE.within(limit.getAsLong()), true, failed);
+                : call(question, Deadline.NONE.within(limit.getAsLong()), 1, true, failed);
     }
 
     @Override
@@ -243,36 +245,39 @@ public final class BoundedTier extends CacheTier {
     }
 
     /**
-     * Calls {@code action} on a thread of this tier.
+     * Calls {@code action} on a thread of this tier, and again on other ones, each time after a
+     * quarter of the wait. The first answer counts.
      *
+     * @param calls the largest number of calls
      * @param isLoad false for a store, whose wait an interrupt does not end
      * @param lost returns the result of a call that has not returned one, from the cause
      */
     private <R> R call(
-            Callable<R> action, Deadline deadline, boolean isLoad, Function<String, R> lost) {
+            Callable<R> action,
+            Deadline deadline,
+            int calls,
+            boolean isLoad,
+            Function<String, R> lost) {
         long limitNanos = deadline.left();
         CompletableFuture<R> answer = new CompletableFuture<>();
-        try {
-            threads.execute(() -> {
-                try {
-                    if (!answer.isCancelled()) {
-                        answer.complete(action.call());
-                    }
-                } catch (Throwable e) { // a broken contract or an error: for the caller
-                    answer.completeExceptionally(e);
+        Runnable call = () -> {
+            try {
+                if (!answer.isDone()) {
+                    answer.complete(action.call());
                 }
-            });
-        } catch (RejectedExecutionException e) {
-            return lost.apply("closed by this process");
-        } catch (Throwable e) { // such as out of memory for the thread
-            answer.cancel(false); // if it is queued nevertheless, it will not begin
-            return lost.apply(failed(e));
-        }
+            } catch (Throwable e) { // a broken contract or an error: for the caller
+                answer.completeExceptionally(e);
+            }
+        };
+        int callsLeft = calls;
         boolean isInterrupted = false;
         try {
+            threads.execute(call);
             while (true) {
                 try {
-                    return answer.get(deadline.left(), TimeUnit.NANOSECONDS);
+                    callsLeft--;
+                    return answer.get(
+                            callsLeft > 0 ? limitNanos / 4 : deadline.left(), TimeUnit.NANOSECONDS);
                 } catch (InterruptedException e) {
                     isInterrupted = true;
                     if (isLoad) {
@@ -280,6 +285,10 @@ public final class BoundedTier extends CacheTier {
                         return lost.apply("interrupted");
                     }
                 } catch (TimeoutException e) {
+                    if (callsLeft > 0) {
+                        threads.execute(call);
+                        continue;
+                    }
                     if (isLoad) {
                         answer.cancel(false); // if it has not begun, it will not
                     } else {
@@ -291,6 +300,11 @@ public final class BoundedTier extends CacheTier {
                     return lost.apply(failed(Objects.requireNonNull(e.getCause())));
                 }
             }
+        } catch (RejectedExecutionException e) {
+            return lost.apply("closed by this process");
+        } catch (Throwable e) { // such as out of memory for the thread
+            answer.cancel(false); // if it is queued nevertheless, it will not begin
+            return lost.apply(failed(e));
         } finally {
             if (isInterrupted) {
                 Thread.currentThread().interrupt();

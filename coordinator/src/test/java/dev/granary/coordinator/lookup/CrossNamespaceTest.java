@@ -34,6 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /** Lookups in the namespaces of two backends, on a real server and real directories. */
@@ -137,6 +138,36 @@ class CrossNamespaceTest {
                         .filter(k -> k.contains("/e/"))
                         .count());
         assertEquals(0, levelZero.compiles.get());
+    }
+
+    @Test
+    @DisplayName("What the driver makes of an entry of a later layer does not get into an earlier"
+            + " one, at once or by way of the directory")
+    void laterLayer() throws Exception {
+        FakeBucket trusted = new FakeBucket();
+        FakeBucket scratch = new FakeBucket();
+        scratch.store(entry(A, "a pull request"));
+        openCl.restoreBehavior = RestoreBehavior.RECOMPILES;
+        assertEquals("BUCKET", source(open("m", trusted, scratch), openCl, A));
+        assertEquals(
+                "LOCAL from opencl",
+                source(open("m", trusted, scratch), levelZero, A_OF_LEVEL_ZERO));
+        assertEquals(
+                "BUCKET from opencl",
+                source(open("other", trusted, scratch), levelZero, A_OF_LEVEL_ZERO));
+        assertEquals(Map.of(), trusted.entries);
+        levelZero.readable = List.of();
+        assertEquals(
+                "LOCAL", source(open("other", trusted, scratch), levelZero, A_OF_LEVEL_ZERO));
+    }
+
+    private Granary open(String machine, FakeBucket trusted, FakeBucket scratch) throws Exception {
+        GranaryConfig config = new TestNode(directory.resolve(machine), trusted)
+                .config()
+                .bucket("s3://trusted,s3://scratch?access=read")
+                .flushLimit(TestNode.LONG)
+                .build();
+        return TestNode.over(config, trusted, scratch);
     }
 
     @Test

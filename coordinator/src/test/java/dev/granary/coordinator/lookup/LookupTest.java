@@ -14,10 +14,12 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import dev.granary.cache.Backend;
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.CompileException;
+import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
+import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.FakeDescriptor;
@@ -30,6 +32,10 @@ import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.gpu.composite.CompositeDescriptor;
+import dev.granary.gpu.composite.CompositeImplementation;
+import dev.granary.gpu.composite.EngineSet;
+import dev.granary.gpu.composite.NoKernelEngine;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
 import dev.granary.testing.Await;
@@ -195,7 +201,8 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName("a hit that the driver recompiles is counted and published again")
+    @DisplayName("a local hit that the driver recompiles is counted, and replaced in the directory"
+            + " only: it may have come from any layer")
     void degradedHit() throws Exception {
         try (Granary granary = node.openWithoutBucket()) {
             granary.primitive(engine, A);
@@ -209,8 +216,14 @@ class LookupTest {
             assertEquals(1, granary.statistics().count(Counter.LOCAL_STORED));
             assertEquals(0, granary.statistics().count(Counter.COMPILED));
         }
-        Entry stored = bucket.entries.get(A.getId());
-        assertEquals(FakeEngine.binaries(A, "two"), stored == null ? null : stored.binaries());
+        assertEquals(Map.of(), bucket.entries);
+        try (Granary granary = node.open()) {
+            LookupResult<FakePrimitive> found = granary.lookup(engine, A);
+            assertEquals(PrimitiveSource.LOCAL, found.source());
+            assertEquals(
+                    FakeEngine.binaries(A, "two"),
+                    found.primitive().getBinaries(BinaryKind.KERNEL));
+        }
     }
 
     @Test
@@ -502,8 +515,8 @@ class LookupTest {
 
     @Test
     @DisplayName(
-            "A descriptor of another target than the engine's is refused, and so is a primitive"
-                    + " of another target, which is not stored")
+            "A descriptor or an id of another target than the engine's is refused, also if the"
+                    + " memory has it, and so is a primitive of another target: it is not stored")
     void otherTarget() throws Exception {
         Target other = new Target(Backend.OPENCL, "other-vendor", "Other Device", "1");
         FakeDescriptor ofOther = A.withTarget(other);
@@ -513,10 +526,30 @@ class LookupTest {
                 return super.create(descriptor.withTarget(other));
             }
         };
+        FakeDescriptor b = FakeDescriptor.of("b");
+        FakeDescriptor idOfOther =
+                new FakeDescriptor(b.name(), b.target(), b.getId().withTarget(other));
+        FakeEngine wrongId = new FakeEngine("one") {
+            @Override
+            public FakePrimitive create(FakeDescriptor descriptor) throws CompileException {
+                return super.create(idOfOther);
+            }
+        };
+        FakeDescriptor inMemory = FakeDescriptor.of("in memory").withTarget(other);
         try (Granary granary = node.open()) {
+            granary.setEnabled(false);
+            granary.primitive(new FakeEngine("other", other), inMemory);
+            granary.setEnabled(true);
             for (Executable lookup : List.<Executable>of(
                     () -> granary.primitive(engine, ofOther),
                     () -> granary.lookup(engine, ofOther),
+                    () -> granary.find(engine, ofOther),
+                    () -> granary.primitive(engine, inMemory),
+                    () -> granary.lookup(engine, inMemory),
+                    () -> granary.find(engine, inMemory),
+                    () -> granary.primitive(engine, idOfOther),
+                    () -> granary.find(engine, idOfOther),
+                    () -> granary.primitive(wrongId, b),
                     () -> granary.primitive(wrong, A))) {
                 String message =
                         assertThrows(IllegalArgumentException.class, lookup).toString();
@@ -555,6 +588,11 @@ class LookupTest {
     @Test
     @DisplayName("After close each call throws, also for a kernel in memory; statistics remain")
     void closed() throws Exception {
+        record Nothing() {} // a composite primitive that does nothing
+        CompositeImplementation<Nothing> nothing = (_, _) -> _ -> {};
+        CompositeDescriptor<Nothing> composite =
+                CompositeDescriptor.builder(A.target(), new Nothing(), nothing).build();
+        NoKernelEngine kernels = new NoKernelEngine(A.target());
         Granary granary = node.open();
         granary.primitive(engine, A);
         granary.close();
@@ -563,12 +601,19 @@ class LookupTest {
                 () -> granary.primitive(engine, A),
                 () -> granary.lookup(engine, A),
                 () -> granary.find(engine, A),
+                () -> granary.find(engine, A, Deadline.NONE),
+                () -> granary.primitive(kernels, composite),
+                () -> granary.primitive(EngineSet.of(kernels), composite),
                 () -> granary.invalidate(A),
                 () -> granary.publish(A.getId()),
                 granary::connect,
                 () -> granary.flush(TestNode.LONG),
                 granary::constants,
+                granary::localDirectory,
+                () -> granary.beginTrial(A.getId(), A.getId().hash()),
+                () -> granary.isEnabled(Backend.OPENCL, EngineKind.GPU),
                 () -> granary.setLocalCapacity(0),
+                () -> granary.setEnabled(Backend.OPENCL, EngineKind.GPU, false),
                 () -> granary.setEnabled(true),
                 () -> granary.setPrimitiveCacheCapacity(1))) {
             assertEquals(

@@ -15,6 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -107,6 +109,35 @@ final class ProcessSessionTest {
             process.kill();
         }
         assertEquals(1, inheritedFiles().size());
+    }
+
+    @Test
+    @DisplayName("A session of another class loader of this JVM is live, and one that cannot be"
+            + " read hides no other that has ended")
+    void otherLoader() throws Exception {
+        Path foreign = lockFile("00000000000000aa");
+        Path unreadable = Files.createSymbolicLink(
+                Files.createDirectories(directory.resolve("sessions/00000000000000bb"))
+                        .resolve("lock"),
+                Path.of("lock")); // a cycle: an error for root as well
+        Path ended = lockFile("00000000000000cc");
+        // this channel is one that ProcessSession does not know
+        try (FileChannel channel = FileChannel.open(foreign, StandardOpenOption.WRITE);
+                FileLock _ = channel.lock()) {
+            assertEquals(List.of(ended.getParent()), ProcessSession.ended(directory));
+            Files.delete(unreadable);
+            try (ProcessSession session = ProcessSession.begin(directory)) {
+                List<Path> dead = new ArrayList<>();
+                session.inheritDead(dead::add, Instant.now());
+                assertEquals(List.of(ended.getParent()), dead);
+            }
+        }
+    }
+
+    private Path lockFile(String session) throws IOException {
+        return Files.createFile(
+                Files.createDirectories(directory.resolve("sessions").resolve(session))
+                        .resolve("lock"));
     }
 
     /** Returns the outbox files that a new session could inherit; they are not moved. */

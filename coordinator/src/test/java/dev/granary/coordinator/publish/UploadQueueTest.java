@@ -4,6 +4,7 @@ import static dev.granary.testing.CacheAssertions.assertThat;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.Entry;
@@ -341,7 +342,6 @@ class UploadQueueTest {
             results.values().forEach(result -> assertEquals(answer.get(), result));
             answer.set(new StoreResult.Stored(1));
             ticker.pass(Duration.ofMinutes(1));
-            queue.retryDue();
             assertTrue(isIdleSoon(queue));
             assertEquals(6, attempts.get());
             add(queue, small("later"), results::put);
@@ -354,7 +354,6 @@ class UploadQueueTest {
             throws Exception {
         int before = bucket.stores.get();
         ticker.pass(later);
-        queue.retryDue();
         assertTrue(isIdleSoon(queue));
         assertEquals(expected, bucket.stores.get() - before);
     }
@@ -796,5 +795,28 @@ class UploadQueueTest {
         }
         assertTrue(queue.awaitIdle(0));
         assertEquals(WORKERS, bucket.stores.get());
+    }
+
+    @Test
+    @DisplayName("If the uploader fails to close, each listener has a result before that")
+    void uploaderFailsToClose() {
+        UploadQueue queue = new UploadQueue(
+                TestTiers.local(local),
+                new EntryUploader() {
+                    @Override
+                    public void send(Entry entry, Consumer<StoreResult> whenDone) {}
+
+                    @Override
+                    public void close() {
+                        throw new AssertionError("a test");
+                    }
+                },
+                Optional.empty(),
+                counters,
+                Ticker.SYSTEM,
+                new SplittableRandom());
+        add(queue, small("buffered"), results::put);
+        assertThrows(AssertionError.class, queue::close);
+        assertThat(results.get(small("buffered").id())).isFailed();
     }
 }

@@ -49,6 +49,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /**
@@ -414,6 +415,34 @@ class TierDecoratorsTest {
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(3, bucket.entries.size(), "uploads do not need the local tier");
             assertEquals(0, granary.statistics().count(Counter.STORES_DROPPED));
+        }
+    }
+
+    @Test
+    @DisplayName("A load without an answer is started once more after a quarter of its wait, and"
+            + " the first answer counts; a question is asked once")
+    void repeated() {
+        TimeBudget seconds = new TimeBudget(compileTimes, Duration.ofSeconds(2));
+        try (BoundedTier tier = bounded(seconds, SHORT)) {
+            plugged.onLoad = _ -> {
+                if (plugged.loads.get() == 1) {
+                    ScriptedCache.hang(released);
+                }
+                return new LoadResult.Hit(entry);
+            };
+            assertThat(load(tier, entry.id())).isHitOf(entry);
+            assertEquals(2, plugged.loads.get());
+            AtomicInteger questions = new AtomicInteger();
+            assertEquals(
+                    "without an answer",
+                    tier.ask(
+                            () -> {
+                                questions.incrementAndGet();
+                                ScriptedCache.hang(released);
+                                return "late";
+                            },
+                            _ -> "without an answer"));
+            assertEquals(1, questions.get());
         }
     }
 }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.BinaryKind;
 import dev.granary.cache.Deadline;
+import dev.granary.cache.PersistentCache;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.FakeCatalog;
@@ -37,6 +38,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /** Layers: the bucket of a team over that of a company over that of a vendor. */
 class TiersTest {
@@ -244,7 +247,7 @@ class TiersTest {
     }
 
     @Test
-    @DisplayName("silent buckets share one deadline: each is tried, and the lookup ends")
+    @DisplayName("silent buckets share one deadline: each is tried, twice, and the lookup ends")
     void allAreSilent() throws Exception {
         GranaryConfig config =
                 config("local", "s3://team s3://company s3://vendor").build();
@@ -271,10 +274,10 @@ class TiersTest {
                             .map(layer -> layer.statistics().count(Counter.LAYER_UNAVAILABLE))
                             .toList());
             assertEquals(
-                    List.of(1, 1, 1),
+                    List.of(2, 2, 2),
                     silent.stream().map(bucket -> bucket.requested.size()).toList());
         } finally {
-            silent.forEach(bucket -> bucket.answer(1));
+            silent.forEach(bucket -> bucket.answer(2));
         }
     }
 
@@ -289,6 +292,27 @@ class TiersTest {
             assertTrue(granary.flush(TestNode.LONG));
             assertEquals(
                     1, granary.statistics().layers().getFirst().count(Counter.LAYER_UNAVAILABLE));
+        }
+    }
+
+    @Test
+    @DisplayName("connect asks all layers before any has answered")
+    void connect() throws Exception {
+        List<GateBucket> buckets = Stream.generate(GateBucket::new).limit(8).toList();
+        GranaryConfigBuilder config = config("connecting");
+        for (int i = 0; i < buckets.size(); i++) {
+            config.bucket("s3://bucket-" + i + "?access=read");
+        }
+        try (Granary granary =
+                TestNode.over(config.build(), buckets.toArray(PersistentCache[]::new))) {
+            Thread connecting = Thread.startVirtualThread(granary::connect);
+            for (GateBucket each : buckets) {
+                assertEquals(
+                        Tiers.UNKNOWN_ID,
+                        each.requested.poll(TestNode.LONG.toSeconds(), TimeUnit.SECONDS));
+            }
+            buckets.forEach(each -> each.answer(1));
+            connecting.join();
         }
     }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.cache.Entry;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.testing.TestSeed;
 
@@ -213,6 +214,14 @@ class TimeBudgetTest {
         compileTimes.observe(absurd);
         assertEquals(Duration.ofMinutes(10).toNanos(), compileTimes.expected());
         assertEquals(Duration.ofMinutes(10).toNanos(), CompileTimes.stated(absurd));
+        try (BoundedTier layer = TestTiers.layer(new FakeBucket(), budget).bounds()) {
+            layer.used(absurd);
+            budget.charge(INITIAL);
+            assertEquals(OptionalLong.empty(), budget.limit(), "no credit is left for later");
+            budget.charge(Duration.ofMinutes(20).toNanos());
+            layer.used(absurd);
+            assertEquals(OptionalLong.empty(), budget.limit(), "a debt of more stays");
+        }
     }
 
     @Test

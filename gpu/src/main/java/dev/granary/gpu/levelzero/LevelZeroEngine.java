@@ -121,13 +121,14 @@ public final class LevelZeroEngine extends DriverEngine {
         return frontEnd.compile(descriptor, module -> build(descriptor, module));
     }
 
-    /** Compiles in two steps: the SPIR-V of a front end is kept as an intermediate program. */
+    /**
+     * Compiles in two steps: the SPIR-V of a front end is kept as an intermediate program, which
+     * has a compile time of its own.
+     */
     @Override
     public KernelProgram create(KernelDescriptor descriptor, StepProvider steps)
             throws CompileException {
-        return compiled(
-                descriptor,
-                () -> frontEnd.compile(descriptor, steps, module -> build(descriptor, module)));
+        return frontEnd.compile(descriptor, steps, module -> create(descriptor, module));
     }
 
     /**

@@ -58,8 +58,7 @@ public final class OclocEngine implements Engine<KernelDescriptor, CompiledProgr
 
     @Override
     public CompiledProgram create(KernelDescriptor descriptor) throws CompileException {
-        long start = System.nanoTime();
-        return compiled(descriptor, run(() -> ocloc.compile(descriptor, limit)), start);
+        return compiled(descriptor, () -> ocloc.compile(descriptor, limit));
     }
 
     /** Compiles for Level Zero in two steps, of which the first is the same for many targets. */
@@ -69,15 +68,13 @@ public final class OclocEngine implements Engine<KernelDescriptor, CompiledProgr
         if (target.backend().equals(Backend.OPENCL)) {
             return create(descriptor);
         }
-        long start = System.nanoTime();
         return frontEnd.compile(
                 descriptor,
                 steps,
                 module -> compiled(
                         descriptor,
-                        run(() -> ocloc.fromSpirv(
-                                descriptor, module.toArray(ValueLayout.JAVA_BYTE), limit)),
-                        start));
+                        () -> ocloc.fromSpirv(
+                                descriptor, module.toArray(ValueLayout.JAVA_BYTE), limit)));
     }
 
     /** The first step by {@code ocloc}. */
@@ -111,9 +108,10 @@ public final class OclocEngine implements Engine<KernelDescriptor, CompiledProgr
         }
     }
 
-    private CompiledProgram compiled(KernelDescriptor descriptor, byte[] binary, long start)
+    private CompiledProgram compiled(KernelDescriptor descriptor, CompilerRun compiler)
             throws CompileException {
-        KernelBinaries binaries = KernelBinaries.of(binary);
+        long start = System.nanoTime();
+        KernelBinaries binaries = KernelBinaries.of(run(compiler));
         SortedSet<String> kernels;
         try {
             kernels = kernels(binaries);

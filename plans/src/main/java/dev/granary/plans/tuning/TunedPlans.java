@@ -11,14 +11,9 @@ import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.LookupResult;
 import dev.granary.plans.tuning.TunedPlan.TuningDescriptor;
 
-import org.jspecify.annotations.Nullable;
-
 import java.time.Duration;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
 
 /**
  * The tuned plans of a cache. An outcome is looked up and stored as a binary is, with a tuning in
@@ -31,8 +26,6 @@ public final class TunedPlans {
     private static final Deadline LOCAL_ONLY = Deadline.after(Duration.ZERO);
 
     private final Granary granary;
-    // the newest revision that this process knows, by the descriptor of the first one
-    private final Map<TuningDescriptor, TunedPlan> newest = new ConcurrentHashMap<>();
 
     /** Creates the tuned plans of {@code granary}, which the caller closes. */
     public TunedPlans(Granary granary) {
@@ -82,7 +75,7 @@ public final class TunedPlans {
         // a local outcome ends the search, so no bucket delays it
         Optional<LookupResult<TunedPlan>> local = granary.find(reader(first), first, LOCAL_ONLY);
         if (local.isPresent()) {
-            return result(local.get(), () -> newest(first.revision(1), LOCAL_ONLY), start);
+            return result(local.get(), newest(first.revision(1), LOCAL_ONLY), start);
         }
         // beside the request for the first revision, so that a hit takes the time of one
         CompletableFuture<Optional<TunedPlan>> later = CompletableFuture.supplyAsync(
@@ -91,21 +84,15 @@ public final class TunedPlans {
                 granary.lookup(
                         new Outcomes(first.target(), key -> tuneFirst(tuner, key, later.join())),
                         first),
-                later::join,
+                later.join(),
                 start);
     }
 
-    /** Returns the result with the newest revision that this process knows. */
-    private LookupResult<TunedPlan> result(
-            LookupResult<TunedPlan> first, Supplier<Optional<TunedPlan>> later, long start) {
-        TuningDescriptor key = first.primitive().descriptor();
-        @Nullable TunedPlan known = newest.get(key);
-        if (known == null) {
-            known = later.get().orElse(first.primitive());
-            newest.put(key, known);
-        }
+    /** Returns the result with the newest revision. */
+    private static LookupResult<TunedPlan> result(
+            LookupResult<TunedPlan> first, Optional<TunedPlan> later, long start) {
         return new LookupResult<>(
-                known,
+                later.orElse(first.primitive()),
                 first.source(),
                 first.layer(),
                 first.from(),
@@ -147,13 +134,11 @@ public final class TunedPlans {
         boolean isStored = revision < TuningDescriptor.MAX_REVISIONS
                 && stored.filter(plan -> !own.outcome().isBetterThan(plan.outcome()))
                         .isEmpty();
-        TunedPlan best = isStored
+        return isStored
                 ? granary.primitive(
                         new Outcomes(first.target(), key -> own.revision(key.revision())),
                         first.revision(revision))
                 : stored.orElse(own);
-        newest.put(first, best);
-        return best;
     }
 
     /**

@@ -298,6 +298,25 @@ class TunedPlansTest {
     }
 
     @Test
+    @DisplayName("Plans are kept in the memory tier only: with its capacity 0, a better outcome of"
+            + " another process of the machine is used at once")
+    void noOtherMemory() throws Exception {
+        fleet.publishUnpacked(List.of(entry(0, 0, BAD)));
+        try (Granary granary = open("one")) {
+            granary.setPrimitiveCacheCapacity(0);
+            TunedPlans plans = new TunedPlans(granary);
+            assertEquals(BAD, ratio(Optional.of(plans.plan(tuner(), space))));
+            assertTrue(granary.flush(LONG));
+            TunedPlan better;
+            try (Granary other = open("one")) {
+                better = new TunedPlans(other).tuneAgain(tuner(), space);
+                assertTrue(other.flush(LONG));
+            }
+            assertEquals(better.outcome(), plans.plan(tuner(), space).outcome());
+        }
+    }
+
+    @Test
     @DisplayName("a stored outcome that is none, or whose plan is not in the space, is not used")
     void foreign() throws Exception {
         Entry sound = entry(1, 1, BAD);
