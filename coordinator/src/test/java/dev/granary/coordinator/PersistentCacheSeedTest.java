@@ -234,9 +234,8 @@ class PersistentCacheSeedTest {
         Target target = TestEntries.TARGET;
         Target levelZero =
                 new Target(Backend.LEVEL_ZERO, target.vendor(), target.device(), target.driver());
-        FakeDescriptor other =
-                new FakeDescriptor(
-                        "a", levelZero, Id.builder(levelZero).field("test", "a").build());
+        FakeDescriptor other = new FakeDescriptor(
+                "a", levelZero, Id.builder(levelZero).field("test", "a").build());
         GranaryConfig config = with(Map.of()).build();
         assertEquals(PrimitiveSource.COMPILED, get(config, A));
         assertEquals(

@@ -276,9 +276,7 @@ class PluggedCachesTest {
                     .open()) {
                 assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, A).source());
                 assertEquals(PrimitiveSource.COMPILED, granary.lookup(engine, B).source());
-                while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < 2) {
-                    Thread.onSpinWait();
-                }
+                Await.holds(() -> node.sessionFiles(UploadOutbox.DIRECTORY).size() >= 2);
             }
             assertEquals(2, node.sessionFiles(UploadOutbox.DIRECTORY).size());
         } finally {

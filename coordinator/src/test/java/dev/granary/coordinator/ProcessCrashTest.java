@@ -12,6 +12,7 @@ import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
+import dev.granary.testing.Await;
 import dev.granary.testing.InteractiveProcess;
 import dev.granary.testing.SystemTool;
 
@@ -58,9 +59,7 @@ class ProcessCrashTest {
         for (String name : names) {
             granary.primitive(engine, FakeDescriptor.of(name));
         }
-        while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < names.length) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> node.sessionFiles(UploadOutbox.DIRECTORY).size() >= names.length);
         granary.close();
         bucket.behavior = FakeBucket.Behavior.WORKS;
         return granary.statistics();

@@ -143,8 +143,8 @@ class SlowBucketTest {
         List<FakeDescriptor> kernels = TestFleet.kernels(8);
         try (TestFleet fleet = new TestFleet(directory)) {
             fleet.publish(kernels.stream()
-                    .map(kernel -> TestEntries.entry(
-                            kernel.getId(), FakeEngine.binaries(kernel, "ci")))
+                    .map(kernel ->
+                            TestEntries.entry(kernel.getId(), FakeEngine.binaries(kernel, "ci")))
                     .toList());
             try (Granary granary = fleet.open("node")) {
                 assertEquals(
@@ -218,9 +218,7 @@ class SlowBucketTest {
                                         .count(Counter.LAYER_HITS));
 
                 server.delay = Duration.ZERO;
-                while (granary.lookup(engine, A).source() != PrimitiveSource.BUCKET) {
-                    Thread.onSpinWait();
-                }
+                Await.holds(() -> granary.lookup(engine, A).source() == PrimitiveSource.BUCKET);
                 assertEquals(1, hits(granary, 0));
                 assertEquals(
                         0,

@@ -154,17 +154,15 @@ class WiringTest {
     @DisplayName("If the opening fails after the tiers and the session are open, all are closed")
     void openingFails() throws Exception {
         IllegalStateException failure = new IllegalStateException("a test");
-        assertSame(
-                failure,
-                assertThrows(IllegalStateException.class, () -> Granary.builder()
-                        .config(config())
-                        .over(bucket -> new Part(bucket.name(), Optional.empty()), () -> {
-                            if (Files.exists(directory.resolve("sessions"))) {
-                                throw failure;
-                            }
-                            return Instant.now();
-                        })
-                        .open()));
+        assertSame(failure, assertThrows(IllegalStateException.class, () -> Granary.builder()
+                .config(config())
+                .over(bucket -> new Part(bucket.name(), Optional.empty()), () -> {
+                    if (Files.exists(directory.resolve("sessions"))) {
+                        throw failure;
+                    }
+                    return Instant.now();
+                })
+                .open()));
         assertEquals(
                 List.of("s3://first", "s3://second"), closed.stream().sorted().toList());
         assertTrue(Files.exists(directory.resolve("sessions")));

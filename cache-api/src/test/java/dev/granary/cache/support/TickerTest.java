@@ -14,8 +14,7 @@ class TickerTest {
     @DisplayName("A scheduled event runs, on another thread")
     void after() throws Exception {
         CompletableFuture<Thread> event = new CompletableFuture<>();
-        Ticker.SYSTEM.after(
-                Duration.ofMillis(1), () -> event.complete(Thread.currentThread()));
+        Ticker.SYSTEM.after(Duration.ofMillis(1), () -> event.complete(Thread.currentThread()));
         assertNotSame(Thread.currentThread(), event.get());
     }
 }

@@ -157,8 +157,7 @@ class CrossNamespaceTest {
                 source(open("other", trusted, scratch), levelZero, A_OF_LEVEL_ZERO));
         assertEquals(Map.of(), trusted.entries);
         levelZero.readable = List.of();
-        assertEquals(
-                "LOCAL", source(open("other", trusted, scratch), levelZero, A_OF_LEVEL_ZERO));
+        assertEquals("LOCAL", source(open("other", trusted, scratch), levelZero, A_OF_LEVEL_ZERO));
     }
 
     private Granary open(String machine, FakeBucket trusted, FakeBucket scratch) throws Exception {

@@ -514,9 +514,8 @@ class LookupTest {
     }
 
     @Test
-    @DisplayName(
-            "A descriptor or an id of another target than the engine's is refused, also if the"
-                    + " memory has it, and so is a primitive of another target: it is not stored")
+    @DisplayName("A descriptor or an id of another target than the engine's is refused, also if the"
+            + " memory has it, and so is a primitive of another target: it is not stored")
     void otherTarget() throws Exception {
         Target other = new Target(Backend.OPENCL, "other-vendor", "Other Device", "1");
         FakeDescriptor ofOther = A.withTarget(other);

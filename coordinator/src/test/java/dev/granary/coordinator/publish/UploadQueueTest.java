@@ -24,6 +24,7 @@ import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.publish.UploadQueue.EntryUploader;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.TestTiers;
+import dev.granary.testing.Await;
 import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
@@ -91,9 +92,7 @@ class UploadQueueTest {
         for (int i = 0; i < WORKERS; i++) {
             add(TestEntries.entry(TestEntries.id("small " + i), KernelBinaries.of(new byte[1])));
         }
-        while (bucket.stores.get() < WORKERS) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> bucket.stores.get() >= WORKERS);
         for (int i = 0; i < 3; i++) {
             addUnstored(large("in memory " + i));
         }
@@ -370,9 +369,8 @@ class UploadQueueTest {
             bucket.behavior = FakeBucket.Behavior.HANGS;
             for (int i = 0; i < WORKERS; i++) {
                 add(large("sent " + i));
-                while (bucket.stores.get() <= i) {
-                    Thread.onSpinWait();
-                }
+                int before = i;
+                Await.holds(() -> bucket.stores.get() > before);
             }
             for (int i = 0; i < WORKERS; i++) {
                 add(large("sent " + i));
@@ -398,9 +396,7 @@ class UploadQueueTest {
             for (int i = 0; i < WORKERS; i++) {
                 add(small("sent " + i));
             }
-            while (bucket.stores.get() < WORKERS) {
-                Thread.onSpinWait();
-            }
+            Await.holds(() -> bucket.stores.get() >= WORKERS);
             for (int i = 0; i < 10; i++) {
                 addUnstored(large("queued ten times"));
                 addUnstored(small("sent " + i % WORKERS));
@@ -452,9 +448,7 @@ class UploadQueueTest {
                 new SplittableRandom())) {
             Entry entry = small("left, too");
             queue.add(entry, local.store(entry), results::put);
-            while (uploader.buffered.isEmpty()) {
-                Thread.onSpinWait();
-            }
+            Await.holds(() -> !uploader.buffered.isEmpty());
             queue.addInherited(entry.id());
             queue.addInherited(entry.id());
             uploader.nextResult = () -> {
@@ -691,9 +685,7 @@ class UploadQueueTest {
                         Ticker.SYSTEM,
                         new SplittableRandom())) {
                     add(queue, small("buffered"), results::put);
-                    while (uploader.buffered.isEmpty()) {
-                        Thread.onSpinWait();
-                    }
+                    Await.holds(() -> !uploader.buffered.isEmpty());
                     queue.add(
                             small("buffered"),
                             new StoreResult.Failed("the disk is full"),
@@ -752,9 +744,7 @@ class UploadQueueTest {
                 Ticker.SYSTEM,
                 new SplittableRandom());
         add(queue, small("buffered"), results::put);
-        while (uploader.buffered.isEmpty()) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> !uploader.buffered.isEmpty());
         FutureTask<Boolean> wait = new FutureTask<>(
                 () -> queue.awaitIdle(System.nanoTime() + Duration.ofDays(1).toNanos()));
         Thread.ofPlatform().daemon().start(wait);
@@ -765,9 +755,7 @@ class UploadQueueTest {
                 wait.get(TestNode.LONG.toSeconds(), TimeUnit.SECONDS),
                 "the buffered entry has no result");
         released.countDown();
-        while (!queue.awaitIdle(0)) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> queue.awaitIdle(0));
         assertEquals(1, finishes.get());
     }
 
@@ -779,9 +767,7 @@ class UploadQueueTest {
         for (int i = 0; i < WORKERS + 3; i++) {
             add(small("closed " + i));
         }
-        while (bucket.stores.get() < WORKERS) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> bucket.stores.get() >= WORKERS);
         queue.close();
         assertEquals(WORKERS + 3, counters.sum(Counter.STORES_DROPPED));
         assertEquals(WORKERS + 3, results.size(), "each listener has a result (K5)");

@@ -62,8 +62,7 @@ class WriteBehindQueueTest {
     }
 
     @Test
-    @DisplayName(
-            "compile time spent at the launch is counted once: the sum is that of the entries")
+    @DisplayName("compile time spent at the launch is counted once: the sum is that of the entries")
     void compiledAtLaunch() throws Exception {
         engine.binariesTime = FakeEngine.BinariesTime.AFTER_LAUNCH;
         int kernels = 3;
@@ -120,8 +119,7 @@ class WriteBehindQueueTest {
         }
 
         @Override
-        public Timed create(FakeDescriptor descriptor, StepProvider steps)
-                throws CompileException {
+        public Timed create(FakeDescriptor descriptor, StepProvider steps) throws CompileException {
             if (descriptor.name().equals("last")) {
                 steps.lookup(this, FakeDescriptor.of("earlier"));
             }
@@ -149,8 +147,7 @@ class WriteBehindQueueTest {
             bucket.entries
                     .values()
                     .forEach(entry -> assertEquals(Duration.ofNanos(3), entry.compileTime()));
-            assertEquals(
-                    Duration.ofNanos(6), granary.statistics().time(Counter.COMPILE_TIME));
+            assertEquals(Duration.ofNanos(6), granary.statistics().time(Counter.COMPILE_TIME));
         }
     }
 
@@ -255,13 +252,9 @@ class WriteBehindQueueTest {
         for (int i = 0; i < 12; i++) {
             granary.primitive(engine, FakeDescriptor.of("k" + i));
         }
-        while (node.sessionFiles(UploadOutbox.DIRECTORY).size() < 12) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> node.sessionFiles(UploadOutbox.DIRECTORY).size() >= 12);
         granary.close();
-        while (node.published.size() < 8) { // the interrupted workers
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> node.published.size() >= 8);
         assertEquals(12, granary.statistics().count(Counter.UPLOADS_LEFT));
         assertEquals(12, new Totals(node.directory).read().get("compiled"));
     }

@@ -26,6 +26,7 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.embedded.EmbeddedS3;
+import dev.granary.testing.Await;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -213,9 +214,7 @@ class TiersTest {
                 over(config("local", name).flushLimit(Duration.ofMillis(50)).build(), bucket);
         assertEquals(
                 PrimitiveSource.COMPILED, stopped.lookup(engine, descriptor).source());
-        while (node.sessionFiles(UploadOutbox.DIRECTORY).size() == before) {
-            Thread.onSpinWait();
-        }
+        Await.holds(() -> node.sessionFiles(UploadOutbox.DIRECTORY).size() != before);
         stopped.close();
         assertEquals(1, stopped.statistics().count(Counter.UPLOADS_LEFT));
     }

@@ -189,8 +189,8 @@ final class TargetPacks {
                             : new LoadResult.Damaged(DamageKind.CORRUPT, cause);
                     Warnings.warn(
                             "base " + keys.namespace(),
-                            "Most packs of " + keys.namespace() + " are not found: "
-                                    + cause + "; granary compact --adopt names them");
+                            "Most packs of " + keys.namespace() + " are not found: " + cause
+                                    + "; granary compact --adopt names them");
                 }
             }
         }

@@ -199,8 +199,8 @@ final class Ledger {
             // a copy whose pack others have removed since: no compaction could know it in time
             forget(contents.keySet().stream()
                     .map(Id::hash)
-                    .filter(id -> key.endsWith(id.hex())
-                            && packRemovedAt.getOrDefault(id, -1) > mark)
+                    .filter(id ->
+                            key.endsWith(id.hex()) && packRemovedAt.getOrDefault(id, -1) > mark)
                     .collect(Collectors.toSet()));
             return;
         }

@@ -357,9 +357,8 @@ class HostilePacksTest {
         assertEquals(List.of(), packs.head().recent());
         List<PackInfo> folded = packs.packs();
         assertEquals(5_000 + Head.FOLDED, folded.size());
-        assertTrue(folded.stream()
-                .limit(Head.FOLDED)
-                .allMatch(pack -> pack.filter().isPresent()));
+        assertTrue(folded.stream().limit(Head.FOLDED).allMatch(pack -> pack.filter()
+                .isPresent()));
         recent.add(one);
         recent.forEach(entry -> assertThat(load(entry)).isHitOf(entry));
     }

@@ -384,13 +384,7 @@ class TargetPackReaderTest {
                 new Fault.Meanwhile(() -> flipLastBit(pack)),
                 new Fault.Meanwhile(() -> flipLastBit(pack)));
         assertHit(
-                one,
-                "GET head",
-                "GET base",
-                "GET base",
-                "RANGE pack",
-                "RANGE pack",
-                "RANGE pack");
+                one, "GET head", "GET base", "GET base", "RANGE pack", "RANGE pack", "RANGE pack");
         assertHit(one, "RANGE pack");
     }
 
@@ -417,8 +411,7 @@ class TargetPackReaderTest {
         ObjectName base = bucket.head().base().orElseThrow();
         byte[] body = store.body(PackFixture.KEYS.base(base));
         store.remove(PackFixture.KEYS.base(base));
-        assertHit(
-                two, "GET head", "GET base", "GET base", "HEAD base", "RANGE pack", "RANGE pack");
+        assertHit(two, "GET head", "GET base", "GET base", "HEAD base", "RANGE pack", "RANGE pack");
         assertAbsent(one, MISS);
         bucket.placeUnpacked(one);
         assertHit(one, MISS);

@@ -68,8 +68,7 @@ class ProbeObjectsTest {
                 request -> request.operation().equals("DELETE"), new Fault.Lost(Fault.TIMEOUT)));
         store.forgetRequests();
         assertInstanceOf(ProbeResult.Probed.class, probe(store).run());
-        assertEquals(
-                3 + 3, store.requests().stream().filter("DELETE"::equals).count());
+        assertEquals(3 + 3, store.requests().stream().filter("DELETE"::equals).count());
     }
 
     @Test

@@ -469,7 +469,9 @@ class ServerCapabilitiesTest {
             }
             assertEquals(
                     week * 4L + 1,
-                    server.keys().stream().filter(key -> key.contains("/trial/")).count());
+                    server.keys().stream()
+                            .filter(key -> key.contains("/trial/"))
+                            .count());
             server.pass(Duration.ofDays(7));
         }
         process(server).disprove("a swap was lost");

@@ -240,8 +240,7 @@ public final class BulkEntryReader {
 
     /** Reads an unpacked entry, and no more than the listing said, if it said a length. */
     private GetResult get(UnpackedEntry entry) {
-        return store.get(
-                entry.key(), entry.bytes() > 0 ? entry.bytes() : EntryFormat.MAX_BYTES);
+        return store.get(entry.key(), entry.bytes() > 0 ? entry.bytes() : EntryFormat.MAX_BYTES);
     }
 
     private void read(UnpackedEntry entry, Receiver receiver, SkippedEntries skippedEntries) {

@@ -477,8 +477,7 @@ class BulkEntryReaderTest {
         store.place(PackFixture.unpackedKey(entry), new byte[1000 * 1000]);
         reader.run(plan, taken);
         assertTaken(List.of());
-        assertEquals(
-                List.of("it is longer than the listing said"), List.copyOf(taken.causes));
+        assertEquals(List.of("it is longer than the listing said"), List.copyOf(taken.causes));
         assertEquals(0, taken.received.get());
     }
 
