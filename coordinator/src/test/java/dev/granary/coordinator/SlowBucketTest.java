@@ -130,6 +130,8 @@ class SlowBucketTest {
                         List.of(
                                 hits(granary, 1),
                                 granary.statistics().layers().get(1).count(Counter.LAYER_SKIPPED)));
+                // closing does not wait for it, and the directory is about to be deleted
+                Await.holds(() -> granary.statistics().count(Counter.LOCAL_STORED) == 2);
             }
             assertEquals(2, company.puts.get(), "a read-only layer gets no write");
         }
