@@ -1,6 +1,6 @@
 package dev.granary.local;
 
-import dev.granary.cache.support.EvictionListener;
+import dev.granary.cache.memory.EvictionListener;
 import dev.granary.cache.support.Warnings;
 
 import org.jspecify.annotations.Nullable;

@@ -9,7 +9,7 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
-import dev.granary.cache.support.EvictionListener;
+import dev.granary.cache.memory.EvictionListener;
 
 import org.jspecify.annotations.Nullable;
 

@@ -1,6 +1,5 @@
 package dev.granary.cache.memory;
 
-import dev.granary.cache.support.EvictionListener;
 import dev.granary.cache.support.WaitGraph;
 
 import org.jspecify.annotations.Nullable;

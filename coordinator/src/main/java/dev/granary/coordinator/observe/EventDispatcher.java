@@ -2,7 +2,7 @@ package dev.granary.coordinator.observe;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
-import dev.granary.cache.support.EvictionListener;
+import dev.granary.cache.memory.EvictionListener;
 import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;

@@ -1,4 +1,4 @@
-package dev.granary.cache.support;
+package dev.granary.cache.memory;
 
 /**
  * Listener of the evictions of one tier. It is called by the thread that evicts, which other
