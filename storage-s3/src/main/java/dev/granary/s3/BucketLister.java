@@ -69,9 +69,7 @@ final class BucketLister {
         }
     }
 
-    /**
-     * Lists the entries of a pack that were not listed before; a missing or damaged pack has none.
-     */
+    /** Lists the entries of a pack that were not listed before; a missing pack has none. */
     private void list(PackInfo pack, TargetLayout keys, Consumer<EntryCatalog.Listed> visitor)
             throws IOException {
         String key = keys.pack(pack.name());
@@ -89,7 +87,12 @@ final class BucketLister {
                     }
                 }
             }
-            case PackIndexReader.IndexResult.Lost _ -> {}
+            case PackIndexReader.IndexResult.Lost(boolean isThere, String cause) -> {
+                if (isThere) {
+                    throw new IOException("Pack " + key + " cannot be listed: " + cause
+                            + "; granary compact drops what is lost");
+                }
+            }
             case PackIndexReader.IndexResult.Unavailable(String cause) ->
                 throw new IOException("The index of a pack cannot be read: " + cause);
         }

@@ -121,6 +121,19 @@ class BucketListerTest {
     }
 
     @Test
+    @DisplayName("with a damaged index the listing fails, and works after a compaction")
+    void damagedIndex() throws Exception {
+        String key = PackFixture.KEYS.pack(packs.publish(one, two).name());
+        byte[] pack = packs.store.body(key);
+        pack[pack.length - 1] ^= 1;
+        packs.store.place(key, pack);
+        String message = assertThrows(IOException.class, this::list).toString();
+        assertTrue(message.contains(key + " cannot be listed: "), message);
+        assertEquals(1, packs.compact().lostPacks().size());
+        assertEquals(List.of(), list());
+    }
+
+    @Test
     @DisplayName(
             "a bucket that cannot be listed, and unreadable packs, are reported in one sentence")
     void unreadable() throws Exception {
