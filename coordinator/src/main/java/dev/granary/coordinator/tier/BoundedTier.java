@@ -78,7 +78,7 @@ public final class BoundedTier extends CacheTier {
         this.budget = budget;
         this.storeLimit = storeLimit;
         this.start = cache instanceof BucketTier bucket
-                ? Optional.of(new LayerStart(bucket::prepare, System::nanoTime))
+                ? Optional.of(new LayerStart(bucket::prepare, budget.left(), System::nanoTime))
                 : Optional.empty();
     }
 

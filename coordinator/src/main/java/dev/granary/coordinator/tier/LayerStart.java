@@ -4,7 +4,6 @@ import dev.granary.cache.Deadline;
 import dev.granary.cache.support.DaemonThreads;
 import dev.granary.coordinator.toml.SafeText;
 
-import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -20,12 +19,12 @@ import java.util.function.Supplier;
  * of a second. A layer that cannot be reached is tried again every half minute. Thread-safe.
  */
 final class LayerStart {
-    /** How long lookups wait for a start, from the first of them. */
-    private static final Duration LOOKUP_WAIT = Duration.ofSeconds(2);
+    private static final long LEAST_WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final Supplier<Optional<String>> action;
+    private final long waitNanos;
     private final LongSupplier nanos;
     private volatile Attempt last; // written under this
     private OptionalLong firstWait = OptionalLong.empty(); // for the last attempt; guarded by this
@@ -36,9 +35,11 @@ final class LayerStart {
      * Begins the start.
      *
      * @param action returns the reason why the layer cannot be reached; empty if it can
+     * @param waitNanos how long lookups wait for it, from the first of them; at least 2 s
      */
-    LayerStart(Supplier<Optional<String>> action, LongSupplier nanos) {
+    LayerStart(Supplier<Optional<String>> action, long waitNanos, LongSupplier nanos) {
         this.action = action;
+        this.waitNanos = Math.max(waitNanos, LEAST_WAIT_NANOS);
         this.nanos = nanos;
         this.last = begin();
     }
@@ -72,7 +73,7 @@ final class LayerStart {
         if (firstWait.isEmpty()) {
             firstWait = OptionalLong.of(now);
         }
-        return Math.max(0, LOOKUP_WAIT.toNanos() - (now - firstWait.getAsLong()));
+        return Math.max(0, waitNanos - (now - firstWait.getAsLong()));
     }
 
     /** Returns the reason why the layer cannot be used now, after a wait for its start. */

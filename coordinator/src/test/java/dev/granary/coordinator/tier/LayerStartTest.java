@@ -9,6 +9,8 @@ import dev.granary.testing.Await;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 import java.time.Duration;
 import java.util.Optional;
@@ -23,7 +25,7 @@ class LayerStartTest {
     private final AtomicLong now = new AtomicLong();
 
     /** Returns a start that ends when {@code go} is open. */
-    private LayerStart waiting(CountDownLatch go) {
+    private LayerStart waiting(CountDownLatch go, int waitSeconds) {
         return new LayerStart(
                 () -> {
                     try {
@@ -33,20 +35,26 @@ class LayerStartTest {
                         throw new IllegalStateException(e);
                     }
                 },
+                Duration.ofSeconds(waitSeconds).toNanos(),
                 now::get);
     }
 
-    @Test
-    @DisplayName("a start that hangs delays all lookups together by two seconds")
+    @ParameterizedTest(name = "{0} s")
+    @CsvSource({"0, 2", "2, 2", "300, 300"})
+    @DisplayName("a start that hangs delays all lookups together by the wait, at least two seconds")
     @Timeout(60)
-    void hangs() {
+    void hangs(int waitSeconds, int expectedSeconds) {
         CountDownLatch go = new CountDownLatch(1);
-        LayerStart start = waiting(go);
+        LayerStart start = waiting(go, waitSeconds);
         now.addAndGet(Duration.ofMinutes(1).toNanos());
         assertEquals(
                 Optional.of("its client is still starting"),
                 start.lookupObstacle(Deadline.after(Duration.ofMillis(1))));
-        now.addAndGet(Duration.ofSeconds(2).toNanos());
+        now.addAndGet(Duration.ofSeconds(expectedSeconds).toNanos() - 1_000_000);
+        long before = System.nanoTime();
+        assertTrue(start.lookupObstacle(Deadline.NONE).isPresent());
+        assertTrue(System.nanoTime() - before >= 1_000_000, "the rest of the wait");
+        now.addAndGet(1_000_000);
         for (int i = 0; i < 10; i++) {
             assertEquals(
                     Optional.of("its client is still starting"),
@@ -61,7 +69,7 @@ class LayerStartTest {
     @DisplayName("a load waits for the start, until its deadline at the latest")
     void waits() {
         CountDownLatch go = new CountDownLatch(1);
-        LayerStart start = waiting(go);
+        LayerStart start = waiting(go, 2);
         assertEquals(
                 Optional.of("its client is still starting"),
                 start.obstacle(Deadline.after(Duration.ofMillis(1))));
@@ -76,6 +84,7 @@ class LayerStartTest {
         AtomicInteger starts = new AtomicInteger();
         LayerStart start = new LayerStart(
                 () -> starts.incrementAndGet() == 1 ? Optional.of("refused") : Optional.empty(),
+                0,
                 now::get);
         for (int i = 0; i < 10; i++) {
             assertEquals(Optional.of("refused"), start.obstacle(LONG));
@@ -94,6 +103,7 @@ class LayerStartTest {
                 () -> {
                     throw new NoClassDefFoundError("a.b.C");
                 },
+                0,
                 now::get);
         String cause = start.obstacle(LONG).orElse("");
         assertTrue(cause.contains("a.b.C"), cause);
