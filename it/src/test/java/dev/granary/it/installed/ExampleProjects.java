@@ -88,7 +88,7 @@ final class ExampleProjects {
     }
 
     /** Returns the file names of the libraries of a project. */
-    List<String> libraryNames(String project) throws IOException {
+    List<String> jarNames(String project) throws IOException {
         try (Stream<Path> files = Files.list(libraries(project))) {
             return files.map(file -> file.getFileName().toString()).sorted().toList();
         }
@@ -106,7 +106,7 @@ final class ExampleProjects {
     Size size(String project) throws IOException {
         int jars = 0;
         long bytes = 0;
-        for (String name : libraryNames(project)) {
+        for (String name : jarNames(project)) {
             // the examples add a provider of SLF4J, which the command has itself
             if (project.equals("ci") || !name.startsWith("slf4j-simple")) {
                 jars++;

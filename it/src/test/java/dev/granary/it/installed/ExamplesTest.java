@@ -70,7 +70,7 @@ class ExamplesTest {
     @DisplayName("hello needs two artifacts and no flag: no S3 client is on its class path, and a"
             + " bucket is an error that names the artifact to add")
     void hello() throws Exception {
-        List<String> clients = projects.libraryNames("hello").stream()
+        List<String> clients = projects.jarNames("hello").stream()
                 .filter(name -> Stream.of("amazon", "sdk", "s3-2", "minio", "http", "s3proxy")
                         .anyMatch(name::contains))
                 .toList();
@@ -137,7 +137,7 @@ class ExamplesTest {
     void levelZeroAlone() throws Exception {
         assertEquals(
                 List.of(),
-                projects.libraryNames(ExampleProjects.LEVEL_ZERO).stream()
+                projects.jarNames(ExampleProjects.LEVEL_ZERO).stream()
                         .filter(name -> name.contains("lwjgl"))
                         .toList());
         LevelZeroProgram program =
@@ -161,7 +161,7 @@ class ExamplesTest {
     void noServer() throws Exception {
         assertEquals(
                 List.of(),
-                projects.libraryNames("ci").stream()
+                projects.jarNames("ci").stream()
                         .filter(name -> name.matches(".*(s3proxy|jetty|jclouds|embedded).*"))
                         .toList());
     }
