@@ -23,7 +23,7 @@ final class RestoreTimes {
         /** Rounds in which the JVM still compiles the code. */
         static final Phase EARLY = new Phase("rounds 3 to 11", 2, 11);
 
-        /** Rounds for which the JVM has compiled it; of the lookup, most in the 150 before. */
+        /** Rounds for which the JVM has compiled the lookup, too. */
         static final Phase WARM = new Phase("rounds 201 to 240", 200, 240);
 
         /** All phases in their order. */
