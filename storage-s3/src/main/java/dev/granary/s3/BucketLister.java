@@ -26,12 +26,11 @@ import java.util.function.Consumer;
  * Lists the entries of a bucket, unpacked and packed, for tools. For one use.
  *
  * <p>Entries are passed on page by page. Memory: 12 to 24 bytes for each entry, and the keys of at
- * most {@value #MAX_PACKS} packs and {@value #MAX_NAMESPACES} targets. The write time of further
- * packs is not reported. With packs of further targets the listing fails.
+ * most {@value #MAX_KEYS} packs and as many targets. The write time of further packs is not
+ * reported. With packs of further targets the listing fails.
  */
 final class BucketLister {
-    private static final int MAX_PACKS = 100_000;
-    private static final int MAX_NAMESPACES = 10_000;
+    private static final int MAX_KEYS = 100_000;
 
     private final S3Location location;
     private final BucketLayout layout;
@@ -59,7 +58,7 @@ final class BucketLister {
             throw new IOException(location + " could not be listed: " + unavailable.failure());
         }
         if (hasFurtherTargets) {
-            throw new IOException(location + " has packs of more than " + MAX_NAMESPACES
+            throw new IOException(location + " has packs of more than " + MAX_KEYS
                     + " targets, the limit of a listing");
         }
         for (String namespace : withHead) {
@@ -105,7 +104,7 @@ final class BucketLister {
                 visitor.accept(entry.get());
             }
         } else if (layout.isPack(object.key())) {
-            if (packWrittenMillis.size() < MAX_PACKS) {
+            if (packWrittenMillis.size() < MAX_KEYS) {
                 packWrittenMillis.put(object.key(), object.lastModifiedMillis());
             }
         } else {
@@ -114,7 +113,7 @@ final class BucketLister {
     }
 
     private void addTarget(String namespace) {
-        if (withHead.size() < MAX_NAMESPACES) {
+        if (withHead.size() < MAX_KEYS) {
             withHead.add(namespace);
         } else if (!withHead.contains(namespace)) {
             hasFurtherTargets = true;

@@ -102,7 +102,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 config.loadDeadline().minus(config.connection().requestTimeout())));
         this.loader = new BucketEntryLoader(layout, !config.refreshInterval().isZero(), packs);
         this.absent = new ExpiringSet<>(ABSENT_CAPACITY, config.absentMemory(), ticker);
-        this.publisher = new EntryPublisher(store, config.retention(), ticker, random);
+        this.publisher = new EntryPublisher(store, ticker, random);
     }
 
     /** Opens the tier. Sends no request and loads no client library before the first use. */

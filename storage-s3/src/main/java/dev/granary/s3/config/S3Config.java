@@ -24,8 +24,6 @@ import java.util.Optional;
  *     zero disables packs
  * @param packIndexCache the directory that caches heads and indexes of packs; empty if each process
  *     reads them from the bucket
- * @param retention the age at which a lifecycle rule may delete objects; zero disables rewriting of
- *     old entries
  * @param producer the name of the program that writes to the bucket, for its marker
  */
 public record S3Config(
@@ -41,7 +39,6 @@ public record S3Config(
         Duration retryPause,
         Duration refreshInterval,
         Optional<Path> packIndexCache,
-        Duration retention,
         String producer) {
     /** The default limit of one request: 8 s. */
     public static final Duration DEFAULT_REQUEST_TIMEOUT = Duration.ofSeconds(8);
@@ -99,7 +96,6 @@ public record S3Config(
                 PACK_RETRY_PAUSE,
                 refreshInterval,
                 packIndexCache,
-                retention,
                 producer);
     }
 

@@ -31,7 +31,6 @@ public final class S3ConfigBuilder {
     private Duration absentMemory = Duration.ofSeconds(5);
     private Duration refreshInterval = Duration.ofMinutes(1);
     private Optional<Path> packIndexCache = Optional.empty();
-    private Duration retention = Duration.ofDays(90);
     private String producer = "granary";
 
     S3ConfigBuilder(S3Location location) {
@@ -191,15 +190,6 @@ public final class S3ConfigBuilder {
     }
 
     /**
-     * Sets the age at which a lifecycle rule may delete objects; default 90 days. A publication
-     * rewrites an existing entry that is older than half of it. Zero disables that.
-     */
-    public S3ConfigBuilder retention(Duration retention) {
-        this.retention = notNegative(retention, "retention");
-        return this;
-    }
-
-    /**
      * Sets the name of the program for the marker in the bucket, such as {@code granary 0.1.0};
      * default {@code granary}.
      */
@@ -241,7 +231,6 @@ public final class S3ConfigBuilder {
                 RETRY_PAUSE,
                 refreshInterval,
                 packIndexCache,
-                retention,
                 producer);
     }
 

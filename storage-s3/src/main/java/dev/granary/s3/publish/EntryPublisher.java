@@ -32,7 +32,7 @@ import java.util.random.RandomGenerator;
  * <table>
  * <caption>The requests</caption>
  * <tr><th>request</th><th>response</th><th>next</th></tr>
- * <tr><td>PUT, if absent or if it matches the damaged version</td><td>done</td><td>stored</td></tr>
+ * <tr><td>PUT, if absent or if it matches the version to be replaced</td><td>done</td><td>stored</td></tr>
  * <tr><td></td><td>precondition failed</td><td>read</td></tr>
  * <tr><td></td><td>conflict</td><td>the same after a pause, at most 3 times</td></tr>
  * <tr><td></td><td>unknown</td><td>the same after a pause, at most twice; then read</td></tr>
@@ -40,7 +40,7 @@ import java.util.random.RandomGenerator;
  * <tr><td></td><td>not allowed</td>
  *     <td>refused, or unknown after an ambiguous attempt; writes are suspended</td></tr>
  * <tr><td>GET</td><td>our bytes</td><td>stored</td></tr>
- * <tr><td></td><td>the same content</td><td>duplicate; rewritten if it is old</td></tr>
+ * <tr><td></td><td>the same content</td><td>duplicate; PUT that replaces an old one</td></tr>
  * <tr><td></td><td>another content, or a newer format</td>
  *     <td>divergent: a newer Granary reads it, and would replace ours in turn</td></tr>
  * <tr><td></td><td>damaged, too large</td><td>PUT that replaces this version</td></tr>
@@ -57,22 +57,24 @@ public final class EntryPublisher {
     private static final int MAX_UNKNOWNS = 2;
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
 
+    /**
+     * The age from which a duplicate is replaced. A compaction may be about to remove it as a copy,
+     * if it was in a pack for the grace of a day; the pack may be gone since. The new version stays.
+     */
+    static final Duration OLD = Duration.ofHours(12);
+
     private final ObjectStore store;
-    private final Duration retention;
     private final Ticker ticker;
     private final RandomGenerator random;
 
     /**
      * Creates a publisher.
      *
-     * @param retention the age at which a lifecycle rule may delete objects; zero if there is none
      * @param ticker the clock, which also waits between attempts
      * @param random source of put ids and pauses
      */
-    public EntryPublisher(
-            ObjectStore store, Duration retention, Ticker ticker, RandomGenerator random) {
+    public EntryPublisher(ObjectStore store, Ticker ticker, RandomGenerator random) {
         this.store = store;
-        this.retention = retention;
         this.ticker = ticker;
         this.random = random;
     }
@@ -104,7 +106,8 @@ public final class EntryPublisher {
         private final Entry entry;
         private final String key;
         private final byte[] body;
-        private Optional<String> damaged = Optional.empty(); // the version to be replaced
+        private Optional<String> replaced = Optional.empty(); // the version to be replaced
+        private boolean isDuplicate; // that version
         private boolean isConditional = true;
         private int conflicts;
         private int unknowns;
@@ -130,8 +133,8 @@ public final class EntryPublisher {
             if (!isConditional) {
                 return store.put(key, body);
             }
-            return damaged.isPresent()
-                    ? store.replaceIfMatch(key, damaged.get(), body)
+            return replaced.isPresent()
+                    ? store.replaceIfMatch(key, replaced.get(), body)
                     : store.putIfAbsent(key, body);
         }
 
@@ -192,8 +195,11 @@ public final class EntryPublisher {
 
         /** Ends the publication. */
         private StoreResult refused(StoreFailure refusal) {
+            if (isDuplicate) {
+                return StoreResult.DUPLICATE; // who may not replace it leaves it
+            }
             boolean isOfObject = refusal.kind() == StoreFailure.Kind.OBJECT_REFUSED;
-            if (!isOfObject && isConditional && damaged.isPresent()) {
+            if (!isOfObject && isConditional && replaced.isPresent()) {
                 return giveUp("the existing entry could not be replaced: " + refusal);
             }
             return unknowns > 0 // an earlier attempt may have succeeded
@@ -213,11 +219,11 @@ public final class EntryPublisher {
                     if (!(store.head(key) instanceof HeadResult.Found large)) {
                         return Optional.of(giveUp("an object that is no entry is there"));
                     }
-                    damaged = Optional.of(large.etag());
-                    return Optional.empty();
+                    return replace(large.etag(), false);
                 }
                 case GetResult.Absent _ -> {
-                    damaged = Optional.empty();
+                    replaced = Optional.empty();
+                    isDuplicate = false;
                     // a pending attempt may still write it, with the same put id
                     return unknowns > MAX_UNKNOWNS
                             ? Optional.of(giveUp("no response to any attempt"))
@@ -237,8 +243,11 @@ public final class EntryPublisher {
             switch (EntryFormat.decode(found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH)) {
                 case LoadResult.Hit hit
                 when hit.entry().contentHash().equals(entry.contentHash()) -> {
-                    refreshIfOld(found.etag(), found.dates());
-                    return Optional.of(StoreResult.DUPLICATE);
+                    boolean isOld =
+                            found.dates().age().filter(age -> age.compareTo(OLD) > 0).isPresent();
+                    return isOld
+                            ? replace(found.etag(), true)
+                            : Optional.of(StoreResult.DUPLICATE);
                 }
                 case LoadResult.Hit _ -> {
                     return Optional.of(StoreResult.DIVERGENT);
@@ -253,37 +262,23 @@ public final class EntryPublisher {
                             giveUp("the existing entry cannot be read here: " + bad.detail()));
                 }
                 case LoadResult.Damaged _ -> {
-                    damaged = Optional.of(found.etag());
-                    return Optional.empty();
+                    return replace(found.etag(), false);
                 }
                 case LoadResult.Absent _, LoadResult.Unavailable _ ->
                     throw new IllegalStateException("Decoding ends in a hit or damage");
             }
         }
 
-        /**
-         * Rewrites an entry in use that is older than half of the retention: a lifecycle rule would
-         * delete it. A failure is that of a later publication.
-         */
-        private void refreshIfOld(String etag, ServerTimestamps dates) {
-            boolean isOld = !retention.isZero()
-                    && dates.age()
-                            .filter(age -> age.compareTo(retention.dividedBy(2)) > 0)
-                            .isPresent();
-            if (!isOld) {
-                return;
-            }
-            WriteResult result =
-                    isConditional ? store.replaceIfMatch(key, etag, body) : store.put(key, body);
-            if (isConditional
-                    && result instanceof WriteResult.NotAllowed(StoreFailure refusal)
-                    && refusal.kind() == StoreFailure.Kind.NOT_SUPPORTED) {
-                WriteResult ignored = store.put(key, body);
-            }
+        /** Prepares the next write, which replaces a version. */
+        private Optional<StoreResult> replace(String etag, boolean isSame) {
+            replaced = Optional.of(etag);
+            isDuplicate = isSame;
+            return Optional.empty();
         }
 
         private Optional<StoreResult> stored() {
-            return Optional.of(new StoreResult.Stored(body.length));
+            return Optional.of(
+                    isDuplicate ? StoreResult.DUPLICATE : new StoreResult.Stored(body.length));
         }
 
         /** Returns failed, or unknown if an attempt got no response. */

@@ -59,7 +59,6 @@ final class History implements Course {
     private final List<Disturbance> faults = new ArrayList<>();
     private final double faultRate;
     private final double switchRate;
-    private final Duration retention;
     private final Bucket bucket;
     private final Ledger ledger;
     private final S3Config config;
@@ -92,7 +91,6 @@ final class History implements Course {
             faults.add(Disturbance.all().get(random.nextInt(Disturbance.all().size())));
         }
         this.switchRate = List.of(0.0, 0.05, 0.3).get(random.nextInt(3));
-        this.retention = Duration.ofDays(random.nextBoolean() ? 90 : 10);
         boolean isWeaker = random.nextBoolean();
         this.bucket = new Bucket(
                 !has(Feature.CREATE_ONLY) && !has(Feature.IGNORED)
@@ -117,7 +115,7 @@ final class History implements Course {
     }
 
     private S3ConfigBuilder config() {
-        return S3Config.builder("bucket").retention(retention);
+        return S3Config.builder("bucket");
     }
 
     private boolean has(Feature feature) {
@@ -164,8 +162,7 @@ final class History implements Course {
      * @throws Violation if a promise does not hold
      */
     void run() {
-        trace(() -> features + ", " + faults + " at " + faultRate + ", " + bucket.matching()
-                + ", retention " + retention.toDays() + " days");
+        trace(() -> features + ", " + faults + " at " + faultRate + ", " + bucket.matching());
         try {
             int works = random.nextInt(6, 26);
             while (works > 0) {
@@ -526,7 +523,7 @@ final class History implements Course {
             case 3 ->
                 pass(
                         mayTakeLong && has(Feature.DAYS),
-                        TimeUnit.HOURS.toMillis(random.nextLong(24, retention.toHours())));
+                        TimeUnit.HOURS.toMillis(random.nextLong(24, TimeUnit.DAYS.toHours(90))));
             case 4 -> {
                 if (has(Feature.REMOVAL)) {
                     anyKey().ifPresent(this::remove);

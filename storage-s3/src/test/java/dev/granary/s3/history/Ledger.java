@@ -49,7 +49,6 @@ final class Ledger {
     private final boolean someMayNotList;
     private final Map<Id, Ack> acknowledged = new LinkedHashMap<>();
     private final Map<Id, Integer> removedAt = new HashMap<>();
-    private final Map<Sha256, Integer> packRemovedAt = new HashMap<>(); // by others, by id
     private final Map<Id, Set<Sha256>> contents = new HashMap<>();
     // by key, of all packs that were ever written
     private final Map<String, Set<Sha256>> idsOfPacks = new HashMap<>();
@@ -192,16 +191,10 @@ final class Ledger {
         }
     }
 
-    /** Records that a process has removed an object in a task that began at that mark. */
-    void removed(String key, int mark) {
+    /** Records that a process has removed an object. */
+    void removed(String key) {
         Optional<ObjectName> name = keys.packName(key).or(() -> keys.baseName(key));
         if (name.isEmpty()) {
-            // a copy whose pack others have removed since: no compaction could know it in time
-            forget(contents.keySet().stream()
-                    .map(Id::hash)
-                    .filter(id ->
-                            key.endsWith(id.hex()) && packRemovedAt.getOrDefault(id, -1) > mark)
-                    .collect(Collectors.toSet()));
             return;
         }
         boolean isNeeded = named.contains(name.get())
@@ -253,9 +246,7 @@ final class Ledger {
         removals++;
         touched.add(key);
         if (keys.packName(key).isPresent()) {
-            Set<Sha256> ids = idsOfPacks.getOrDefault(key, Set.of());
-            ids.forEach(id -> packRemovedAt.put(id, removals));
-            forget(ids);
+            forget(idsOfPacks.getOrDefault(key, Set.of()));
         } else if (key.equals(keys.head()) || keys.baseName(key).isPresent()) {
             idsOfPacks.values().forEach(this::forget);
         } else {

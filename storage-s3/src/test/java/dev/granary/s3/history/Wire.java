@@ -213,7 +213,7 @@ final class Wire implements ObjectStore {
             WriteResult result = commit.get();
             if (isThere && result instanceof WriteResult.Done) {
                 ledger.withdraw(work.leavingOut());
-                ledger.removed(key, work.mark());
+                ledger.removed(key);
             }
             return result;
         };

@@ -61,11 +61,11 @@ class EntryPublisherTest {
     private final TestTicker ticker = new TestTicker();
     private final SplittableRandom random = TestSeed.random("EntryPublisherTest");
     private MemoryObjectStore store = new MemoryObjectStore();
-    private EntryPublisher publisher = publisher(store, Duration.ofDays(90));
+    private EntryPublisher publisher = publisher(store);
     private final Entry entry = entries.entry(1000);
 
-    private EntryPublisher publisher(MemoryObjectStore server, Duration retention) {
-        return new EntryPublisher(server, retention, ticker, random.split());
+    private EntryPublisher publisher(MemoryObjectStore server) {
+        return new EntryPublisher(server, ticker, random.split());
     }
 
     /** Returns servers that honour conditions, and others; each is empty. */
@@ -80,7 +80,7 @@ class EntryPublisherTest {
     /** Publishes to {@code server} from now on. */
     private void use(MemoryObjectStore server) {
         store = server;
-        publisher = publisher(server, Duration.ofDays(90));
+        publisher = publisher(server);
     }
 
     private StoreResult publish() {
@@ -570,11 +570,11 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("a duplicate older than half the retention is rewritten with the same content, by"
+    @DisplayName("a duplicate older than half a day is rewritten with the same content, by"
             + " If-Match; a newer one is kept")
-    void refresh() {
+    void oldDuplicate() {
         place(entry);
-        store.pass(Duration.ofDays(45));
+        store.pass(EntryPublisher.OLD);
         assertThat(publish()).isDuplicate();
         assertEquals(List.of("PUT none-match", "GET"), store.requests());
         store.pass(Duration.ofSeconds(1));
@@ -590,28 +590,50 @@ class EntryPublisherTest {
     }
 
     @Test
-    @DisplayName("a refresh that fails, or comes too late, does not fail the publication")
-    void refreshFails() {
+    @DisplayName("an old duplicate that may not be replaced is a duplicate; one that is replaced"
+            + " meanwhile is judged anew")
+    void oldDuplicateKept() {
         place(entry);
         store.pass(Duration.ofDays(60));
-        for (Fault fault : List.of(
-                new Fault.Lost(TIMEOUT),
-                new Fault.Lost(DENIED),
-                new Fault.Conflicting(Fault.Moment.BEFORE))) {
-            store.script(new Fault.None(), new Fault.None(), fault);
-            assertThat(publish()).isDuplicate();
-            assertEquals("PUT match", store.requests().getLast());
-        }
+        store.script(new Fault.None(), new Fault.None(), new Fault.Lost(DENIED));
+        assertThat(publish()).isDuplicate();
+        assertEquals("PUT match", store.requests().getLast());
         Entry other = entries.entry(entry.id(), 50);
         store.script(new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> place(other)));
-        assertThat(publish()).isDuplicate();
+        assertThat(publish()).isDivergent();
         assertStored(other);
     }
 
     @Test
-    @DisplayName("an old duplicate that was read as damaged, or with fewer capabilities: refreshed"
-            + " as well; divergent or dateless: kept")
-    void refreshOtherwise() {
+    @DisplayName("an old duplicate is acknowledged only when it was rewritten: one that is removed"
+            + " meanwhile is stored again, and without an answer the outcome is unknown")
+    void oldDuplicateRemoved() {
+        place(entry);
+        store.pass(Duration.ofDays(60));
+        store.script(
+                new Fault.None(), new Fault.None(), new Fault.Meanwhile(() -> store.remove(KEY)));
+        assertThat(publish()).isStored();
+        assertStored(entry);
+        store.pass(Duration.ofDays(60));
+        for (Fault fault : List.of(
+                new Fault.Lost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE))) {
+            store.forgetRequests();
+            store.script(new Fault.None(), new Fault.None(), fault);
+            assertThat(publish()).isDuplicate();
+            assertEquals(
+                    List.of("PUT none-match", "GET", "PUT match", "PUT match"), store.requests());
+            store.pass(Duration.ofDays(60));
+        }
+        Fault lost = new Fault.Lost(TIMEOUT);
+        store.script(
+                new Fault.None(), new Fault.None(), lost, lost, lost, new Fault.None(), lost);
+        assertThat(publish()).isUnknown();
+    }
+
+    @Test
+    @DisplayName("an old duplicate on a server with fewer capabilities is rewritten as well; a"
+            + " divergent entry is kept")
+    void oldDuplicateOtherwise() {
         place(entry);
         store.pass(Duration.ofDays(60));
         assertThat(publisher.publish(entry, KEY)).isDuplicate();
@@ -627,9 +649,6 @@ class EntryPublisherTest {
         store.pass(Duration.ofDays(60));
         assertThat(publisher.publish(entries.entry(entry.id(), 50), KEY)).isDivergent();
         assertStored(entry);
-        EntryPublisher never = publisher(store, Duration.ZERO);
-        assertThat(never.publish(entry, KEY)).isDuplicate();
-        assertEquals("GET", store.requests().getLast());
     }
 
     private void prepare(Before before) {
