@@ -10,6 +10,7 @@ import dev.granary.s3.pack.format.IdBloomFilter;
 import dev.granary.s3.pack.format.PackIndex;
 import dev.granary.s3.pack.format.PackInfo;
 import dev.granary.s3.register.Change;
+import dev.granary.s3.register.Head;
 import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
 import dev.granary.s3.register.SwapResult;
@@ -63,15 +64,30 @@ public final class PackAdopter {
                     instanceof ListResult.Unavailable unavailable) {
                 throw new CompactionException("packs cannot be listed: " + unavailable.failure());
             }
-            long adopted = 0;
+            Set<ObjectName> adopted = new HashSet<>();
             for (ObjectName name : unnamed) {
-                if (contents.add(name.hash()) && adopt(name)) {
-                    adopted++;
+                if (contents.add(name.hash())) {
+                    adopt(name).ifPresent(adopted::add);
                 }
             }
-            return adopted;
+            if (!adopted.isEmpty()) {
+                requireNamed(adopted);
+            }
+            return adopted.size();
         } catch (RegisterException e) {
             throw CompactionException.of(e);
+        }
+    }
+
+    /** Reads the head back: a server may drop a write that it reports as done. */
+    private void requireNamed(Set<ObjectName> adopted)
+            throws CompactionException, RegisterException {
+        Head head = register.readOrCreate().head();
+        Set<ObjectName> missing = new HashSet<>(adopted);
+        missing.removeIf(name -> head.namesOrRetires(name) || !head.admits(name));
+        register.packs(head).forEach(pack -> missing.remove(pack.name()));
+        if (!missing.isEmpty()) {
+            throw new CompactionException("the head that was just written is not there");
         }
     }
 
@@ -102,20 +118,21 @@ public final class PackAdopter {
         };
     }
 
-    private boolean adopt(ObjectName name) throws CompactionException, RegisterException {
+    /** Returns the name under which a pack was adopted; empty if it was not. */
+    private Optional<ObjectName> adopt(ObjectName name) throws CompactionException, RegisterException {
         GetResult read = store.get(keys.pack(name), PackInfo.MAX_BYTES);
         if (read instanceof GetResult.Unavailable unavailable) {
             throw new CompactionException(
                     "pack " + name + " cannot be read: " + unavailable.failure());
         }
         if (!(read instanceof GetResult.Found found)) {
-            return false;
+            return Optional.empty();
         }
         byte[] body = found.bytes().toArray(ValueLayout.JAVA_BYTE);
         Optional<PackInfo> row =
                 Sha256.of(body).equals(name.hash()) ? row(name, body) : Optional.empty();
         if (row.isEmpty()) {
-            return false;
+            return Optional.empty();
         }
         Register.Stored now = register.readOrCreate();
         PackInfo copy = row.get().named(new ObjectName(now.head().generation(), name.hash()));
@@ -124,8 +141,8 @@ public final class PackAdopter {
             throw new CompactionException("a pack could not be written: " + failure.get());
         }
         return switch (namer.name(copy, now)) {
-            case PackNamer.Named.Done _ -> true;
-            case PackNamer.Named.OutOfDate _ -> false; // the next run adopts it
+            case PackNamer.Named.Done _ -> Optional.of(copy.name());
+            case PackNamer.Named.OutOfDate _ -> Optional.empty(); // the next run adopts it
             case PackNamer.Named.Failed(String cause) -> throw new CompactionException(cause);
         };
     }

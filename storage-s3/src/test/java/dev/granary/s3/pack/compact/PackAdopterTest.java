@@ -88,6 +88,23 @@ class PackAdopterTest {
     }
 
     @Test
+    @DisplayName("the server drops the head that names an adopted pack, which it reports as written:"
+            + " the adoption fails, and the next one succeeds")
+    void droppedHead() throws CompactionException {
+        List<Entry> all = entries(2);
+        bucket.publish(bucket.pack(all));
+        bucket.publish(bucket.pack(entries(2)));
+        store.pass(Duration.ofMinutes(1));
+        store.remove(HEAD);
+        bucket.publish(bucket.pack(entries(2))); // a head, so that the adoption replaces it
+        PackAdopter dropping = bucket.adopter(bucket.dropping(HEAD));
+        String failure = assertThrows(CompactionException.class, dropping::run).getMessage();
+        assertTrue(String.valueOf(failure).contains("is not there"), failure);
+        assertTrue(bucket.adopter().run() > 0);
+        assertFound(all);
+    }
+
+    @Test
     @DisplayName("a head that changes while it is taken for damaged is not replaced")
     void headMended() {
         List<Entry> all = entries(2);
