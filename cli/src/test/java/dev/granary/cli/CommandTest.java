@@ -362,8 +362,8 @@ class CommandTest {
                         "There are no counters in " + local + " yet:",
                         "not when it is killed");
         Files.write(
-                Path.of(local).resolve("statistics.properties"),
-                new byte[] {'a', '=', (byte) 0xff, '\\', 'u', '!'});
+                Path.of(local).resolve("statistics.txt"),
+                new byte[] {'1', ' ', (byte) 0xff, '\n', '!'});
         Cli.run("stats", "--dir", local).exits(0).prints("entries    1");
     }
 

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -54,9 +55,11 @@ class TotalsTest {
             "saved-millis");
 
     private final Counters counters = new Counters();
+    private final Path directory;
     private final Totals totals;
 
     TotalsTest(@TempDir Path directory) {
+        this.directory = directory;
         this.totals = new Totals(directory);
     }
 
@@ -90,6 +93,20 @@ class TotalsTest {
     void withoutBuckets() throws Exception {
         totals.add(statistics());
         assertTrue(totals.read().keySet().stream().noneMatch(name -> name.startsWith("bucket")));
+    }
+
+    @Test
+    @DisplayName("Counters of layers are stored by their names, and a damaged file counts as none")
+    void layersAndDamage() throws Exception {
+        totals.add(statistics(layer("s3://kernels at http://[::1]:9000"), layer("my cache = 2")));
+        totals.add(statistics(layer("s3://kernels at http://[::1]:9000"), layer("my cache = 2")));
+        assertEquals(2, totals.read().get("processes"));
+        assertEquals(0, totals.read().get("layer-hits s3://kernels at http://[::1]:9000"));
+        assertEquals(0, totals.read().get("layer-hits my cache = 2"));
+        for (String damaged : List.of("processes", "2", "x processes", "2 processes\n!", "\n")) {
+            Files.writeString(directory.resolve("statistics.txt"), damaged);
+            assertEquals(Map.of(), totals.read(), damaged);
+        }
     }
 
     @Test
