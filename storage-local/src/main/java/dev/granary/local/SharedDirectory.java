@@ -10,6 +10,7 @@ import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.support.CheckResult;
 import dev.granary.cache.support.CheckResult.Problem;
 import dev.granary.cache.support.CheckResult.Sound;
+import dev.granary.cache.support.DaemonThreads;
 
 import org.jspecify.annotations.Nullable;
 
@@ -18,6 +19,11 @@ import java.lang.foreign.Arena;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
  * Directory of entries that any number of machines share, for example over NFS: {@link EntryFiles}
@@ -25,6 +31,8 @@ import java.nio.file.Path;
  * takes as long as the file system does, which may be forever if its server does not answer.
  */
 public final class SharedDirectory implements PersistentCache {
+    private static final Duration ANSWER_LIMIT = Duration.ofSeconds(10);
+
     private final Path directory;
     private final boolean isWritable;
     private final EntryFiles files;
@@ -111,11 +119,41 @@ public final class SharedDirectory implements PersistentCache {
     }
 
     /**
+     * Waits for an answer of the file system, of whatever kind.
+     *
+     * @throws LocalDirectoryException after 10 s without one: each file might take for ever
+     */
+    public void requireAnswer() throws LocalDirectoryException {
+        FutureTask<Boolean> listing = new FutureTask<>(() -> {
+            try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
+                return entries.iterator().hasNext();
+            }
+        });
+        DaemonThreads.named("granary-answer").newThread(listing).start();
+        try {
+            listing.get(ANSWER_LIMIT.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            throw new LocalDirectoryException(directory + " gave no answer for "
+                    + ANSWER_LIMIT.toSeconds() + " s; does its file server run?");
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException e) {
+            return; // an answer, such as that it does not exist
+        }
+    }
+
+    /**
      * Checks whether the directory can be used as configured.
      *
      * @param isQuick true to write nothing
      */
     public CheckResult check(boolean isQuick) {
+        try {
+            requireAnswer();
+        } catch (LocalDirectoryException e) {
+            return new Problem(
+                    String.valueOf(e.getMessage()), "start its server, or mount it again");
+        }
         Path existing = EntryFiles.existing(directory);
         boolean isMissing = !existing.equals(directory);
         if (isMissing && !isWritable) {

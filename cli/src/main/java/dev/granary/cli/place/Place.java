@@ -118,7 +118,8 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     /** Opens a place to read from: a bucket, or a directory that has entries. */
-    public static Place source(String text, GranaryConfigBuilder builder) throws ConfigException {
+    public static Place source(String text, GranaryConfigBuilder builder)
+            throws ConfigException, LocalDirectoryException {
         Place place = isLayer(text) ? of(bucket(text, builder)) : directory(path(text));
         if (place instanceof DirectoryPlace local && !local.files().exists()) {
             throw new ConfigException(SafeText.of(place.name())
@@ -136,7 +137,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
 
     /** Opens a place to write to: a layer, or a directory, which need not exist. */
     public static Place destination(String text, GranaryConfigBuilder builder)
-            throws ConfigException {
+            throws ConfigException, LocalDirectoryException {
         if (isLayer(text)) {
             return of(writableLayer(text, builder));
         }
@@ -170,8 +171,12 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return tiers;
     }
 
-    /** Opens the place of a layer for background work. Sends nothing. */
-    public static Place of(BucketConfig layer) throws ConfigException {
+    /**
+     * Opens the place of a layer for background work. Sends nothing.
+     *
+     * @throws LocalDirectoryException if the server of a shared directory does not answer
+     */
+    public static Place of(BucketConfig layer) throws ConfigException, LocalDirectoryException {
         return switch (layer) {
             case BucketConfig.Directory shared -> of(shared);
             case BucketConfig.S3 bucket ->
@@ -179,7 +184,8 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         };
     }
 
-    static DirectoryPlace of(BucketConfig.Directory shared) {
+    static DirectoryPlace of(BucketConfig.Directory shared) throws LocalDirectoryException {
+        TierFactory.shared(shared).requireAnswer();
         return new DirectoryPlace(shared.name(), shared.path(), EntryFiles.shared(shared.path()));
     }
 

@@ -1,0 +1,91 @@
+package dev.granary.it;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.granary.testing.SystemTool;
+
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/** A shared directory whose file server is stopped, so that each access to it hangs. */
+@ExtendWith(WithDevice.class)
+@Tag("exhaustive") // each command waits 10 s
+class HangingDirectoryTest {
+    @TempDir
+    private Path directory = Path.of("");
+
+    /** A FUSE file system on {@code directory}/mounted, and its server. */
+    private record Mount(Path path, Process server) implements AutoCloseable {
+        static Mount start(Path directory) throws Exception {
+            assumeTrue(SystemTool.run("bindfs", "--version"), "no bindfs: apt-get install bindfs");
+            Path path = Files.createDirectories(directory.resolve("mounted"));
+            Process server = new ProcessBuilder(
+                            "bindfs",
+                            "-f",
+                            Files.createDirectories(directory.resolve("served")).toString(),
+                            path.toString())
+                    .inheritIO()
+                    .start();
+            Mount mount = new Mount(path, server);
+            while (server.isAlive() && !SystemTool.run("mountpoint", "-q", path.toString())) {
+                Thread.onSpinWait();
+            }
+            assumeTrue(server.isAlive(), "this user may not mount a FUSE file system");
+            return mount;
+        }
+
+        void stop() throws InterruptedException {
+            assertTrue(SystemTool.run("kill", "-STOP", String.valueOf(server.pid())));
+        }
+
+        @Override
+        public void close() throws InterruptedException {
+            server.destroyForcibly().waitFor(); // which ends what waits for it
+            SystemTool.run("umount", "-l", path.toString());
+        }
+    }
+
+    private GranaryProcess.Result run(String local, String... arguments) throws Exception {
+        return GranaryProcess.run(
+                Map.of("GRANARY_DIR", directory.resolve(local).toString()), arguments);
+    }
+
+    @Test
+    @DisplayName("A program goes on without it, and each command that needs it says within seconds"
+            + " that it gives no answer")
+    void noAnswer() throws Exception {
+        try (Mount mount = Mount.start(directory)) {
+            String shared = "file://" + mount.path().resolve("kernels");
+            String manifest = TestManifests.manifest();
+            GranaryProcess.Result ci = run("ci", "populate", "--bucket", shared, manifest);
+            assertEquals(0, ci.exitCode(), ci::toString);
+            mount.stop();
+
+            GranaryProcess.Result node = run("node", "get", "--bucket", shared, manifest);
+            assertEquals(0, node.exitCode(), node::toString);
+            assertTrue(node.out().contains("2 compiled"), node::toString);
+            for (List<String> command : List.of(
+                    List.of("doctor", "--bucket", shared),
+                    List.of("populate", "--bucket", shared, manifest),
+                    List.of("warm", "--bucket", shared),
+                    List.of("ls", shared),
+                    List.of("copy", shared, directory.resolve("copy").toString()))) {
+                GranaryProcess.Result ended = run("node", command.toArray(String[]::new));
+                assertEquals(1, ended.exitCode(), ended::toString);
+                assertTrue(
+                        (ended.out() + ended.err()).contains("gave no answer for 10 s"),
+                        ended::toString);
+            }
+        }
+    }
+}
