@@ -27,6 +27,7 @@ import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.ObjLongConsumer;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -120,25 +121,17 @@ public final class WarmCommand extends OutputCommand {
 
     private Warming from(BucketConfig layer, String target, GranaryConfig config, LocalTier local)
             throws ConfigException, IOException, InterruptedException {
-        if (layer instanceof BucketConfig.Directory shared) {
-            try (ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
-                return Warming.run(
-                        shared,
-                        local,
-                        target,
-                        (entries, of) -> progress.passing(
-                                Units.bytes(entries.copiedBytes()) + " of " + Units.bytes(of)));
+        try (ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
+            ObjLongConsumer<EntryCopier> copied = (entries, of) -> progress.passing(
+                    Units.bytes(entries.copiedBytes()) + " of " + Units.bytes(of));
+            if (layer instanceof BucketConfig.Directory shared) {
+                return Warming.run(shared, local, target, copied);
             }
-        }
-        try (BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config));
-                ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
-            return Warming.run(
-                    bucket,
-                    local,
-                    target,
-                    isPacksOnly ? UnpackedEntries.SKIP : UnpackedEntries.READ,
-                    (entries, of) -> progress.passing(
-                            Units.bytes(entries.receivedBytes()) + " of " + Units.bytes(of)));
+            try (BulkBucket bucket = TierFactory.bulk(layer, TierFactory.directory(config))) {
+                UnpackedEntries unpacked =
+                        isPacksOnly ? UnpackedEntries.SKIP : UnpackedEntries.READ;
+                return Warming.run(bucket, local, target, unpacked, copied);
+            }
         }
     }
 
