@@ -20,6 +20,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -118,12 +119,8 @@ public final class SharedDirectory implements PersistentCache {
         }
     }
 
-    /**
-     * Waits for an answer of the file system, of whatever kind.
-     *
-     * @throws LocalDirectoryException after 10 s without one: each file might take for ever
-     */
-    public void requireAnswer() throws LocalDirectoryException {
+    /** Waits up to 10 s for any answer of the file system; without one, each file may hang. */
+    public Optional<Problem> silence() {
         FutureTask<Boolean> listing = new FutureTask<>(() -> {
             try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
                 return entries.iterator().hasNext();
@@ -133,13 +130,15 @@ public final class SharedDirectory implements PersistentCache {
         try {
             listing.get(ANSWER_LIMIT.toMillis(), TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
-            throw new LocalDirectoryException(directory + " gave no answer for "
-                    + ANSWER_LIMIT.toSeconds() + " s; does its file server run?");
+            return Optional.of(new Problem(
+                    directory + " gave no answer for " + ANSWER_LIMIT.toSeconds() + " s",
+                    "start its file server, or mount it again"));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (ExecutionException e) {
-            return; // an answer, such as that it does not exist
+            return Optional.empty(); // an answer, such as that it does not exist
         }
+        return Optional.empty();
     }
 
     /**
@@ -148,11 +147,9 @@ public final class SharedDirectory implements PersistentCache {
      * @param isQuick true to write nothing
      */
     public CheckResult check(boolean isQuick) {
-        try {
-            requireAnswer();
-        } catch (LocalDirectoryException e) {
-            return new Problem(
-                    String.valueOf(e.getMessage()), "start its server, or mount it again");
+        Optional<Problem> silence = silence();
+        if (silence.isPresent()) {
+            return silence.get();
         }
         Path existing = EntryFiles.existing(directory);
         boolean isMissing = !existing.equals(directory);

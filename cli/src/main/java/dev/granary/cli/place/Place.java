@@ -185,7 +185,10 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
     }
 
     static DirectoryPlace of(BucketConfig.Directory shared) throws LocalDirectoryException {
-        TierFactory.shared(shared).requireAnswer();
+        if (TierFactory.shared(shared).silence().orElse(null)
+                instanceof Problem(var cause, var cure)) {
+            throw new LocalDirectoryException(cause + "; " + cure);
+        }
         return new DirectoryPlace(shared.name(), shared.path(), EntryFiles.shared(shared.path()));
     }
 
