@@ -171,11 +171,7 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return tiers;
     }
 
-    /**
-     * Opens the place of a layer for background work. Sends nothing.
-     *
-     * @throws LocalDirectoryException if the server of a shared directory does not answer
-     */
+    /** Opens the place of a layer for background work. Only a shared directory must answer. */
     public static Place of(BucketConfig layer) throws ConfigException, LocalDirectoryException {
         return switch (layer) {
             case BucketConfig.Directory shared -> of(shared);
