@@ -156,7 +156,8 @@ class ProcessCrashTest {
         Files.writeString(outbox.resolve("half.part"), "half");
         Path foreign = Files.createFile(
                 Files.createDirectory(outbox.resolve("directory")).resolve("foreign"));
-        Files.writeString(outbox.resolveSibling("restoring"), "not a mark");
+        Files.createFile(Files.createDirectories(outbox.resolveSibling("restoring"))
+                .resolve("not a mark"));
         Files.writeString(node.directory.resolve("sessions").resolve("a file"), "not a session");
         Path strange = Files.createDirectories(
                 node.directory.resolve("sessions").resolve("0123456789abcdef").resolve("lock"));
@@ -173,10 +174,10 @@ class ProcessCrashTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"pipe", "directory"})
+    @ValueSource(strings = {"pipe", "file"})
     @Timeout(60)
     @DisplayName("another object in the place of the marks keeps no upload from being adopted")
-    void noFileOfMarks(String kind) throws Exception {
+    void noDirectoryOfMarks(String kind) throws Exception {
         closeWithPendingUploads("s3://test", "a");
         Path marks = Objects.requireNonNull(
                         node.sessionFiles(UploadOutbox.DIRECTORY).getFirst().getParent())
@@ -185,7 +186,7 @@ class ProcessCrashTest {
         if (kind.equals("pipe")) {
             assumeTrue(SystemTool.run("mkfifo", marks.toString()), "no mkfifo");
         } else {
-            Files.createDirectory(marks);
+            Files.createFile(marks);
         }
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));

@@ -124,7 +124,6 @@ public record Machine(
     public void close() {
         try (Closer all = new Closer()) {
             session.ifPresent(all::add);
-            quarantine.ifPresent(all::add);
             claims.ifPresent(all::add);
         }
     }

@@ -77,11 +77,6 @@ public final class ProcessSession implements AutoCloseable {
         }
     }
 
-    /** Returns the file {@code name} of this session, which may be absent. */
-    Path file(String name) {
-        return directory.resolve(name);
-    }
-
     /** Creates a subdirectory of this session if it is absent, and returns it. */
     Path subdirectory(String name) throws IOException {
         return Files.createDirectories(directory.resolve(name));
@@ -187,11 +182,9 @@ public final class ProcessSession implements AutoCloseable {
     @Override
     public void close() {
         try (channel) {
+            FileTrees.delete(directory.resolve(RestoreQuarantine.MARKS));
             if (FileTrees.list(directory.resolve(UploadOutbox.DIRECTORY)).isEmpty()) {
-                Files.deleteIfExists(directory.resolve(UploadOutbox.DIRECTORY));
-                Files.deleteIfExists(directory.resolve(RestoreQuarantine.MARKS_FILE));
-                Files.deleteIfExists(lockFile(directory));
-                Files.deleteIfExists(directory);
+                deleteAll(directory);
             }
         } catch (IOException e) {
             // The rest is a dead session, which the next process removes.

@@ -163,7 +163,7 @@ final class ProcessSessionTest {
         ProcessSession session = ProcessSession.begin(directory);
         Path outboxFile =
                 Files.createFile(session.subdirectory(UploadOutbox.DIRECTORY).resolve("note"));
-        Files.createFile(session.file(RestoreQuarantine.MARKS_FILE));
+        Files.createFile(session.subdirectory(RestoreQuarantine.MARKS).resolve("mark"));
         session.close();
         assertEquals(
                 List.of(outboxFile),
@@ -174,7 +174,7 @@ final class ProcessSessionTest {
         assertEquals(List.of(), sessions());
         ProcessSession empty = ProcessSession.begin(directory);
         empty.subdirectory(UploadOutbox.DIRECTORY);
-        Files.createFile(empty.file(RestoreQuarantine.MARKS_FILE));
+        Files.createFile(empty.subdirectory(RestoreQuarantine.MARKS).resolve("mark"));
         empty.close();
         assertEquals(List.of(), sessions());
     }
@@ -197,20 +197,24 @@ final class ProcessSessionTest {
         Path dead = Files.createDirectories(directory.resolve("left"));
         try (ProcessSession session = ProcessSession.begin(directory)) {
             RestoreQuarantine quarantine = new RestoreQuarantine(directory, session, () -> now);
-            Path running = session.file(RestoreQuarantine.MARKS_FILE);
-            assertFalse(Files.exists(running), "no restore, no file");
+            Path running = session.subdirectory(RestoreQuarantine.MARKS);
             quarantine.begin(first).close();
             RestoreQuarantine.Restore done = quarantine.begin(first);
             RestoreQuarantine.Restore underWay = quarantine.begin(second);
             done.close();
+            quarantine.begin(second).close(); // by another thread
             quarantine.begin(third).close();
+            String mark = second.id().hash().hex() + "-" + second.contentHash().hex();
             assertEquals(
-                    Set.of(second.id().hash().hex() + "-" + second.contentHash().hex()),
-                    RestoreQuarantine.marks(running));
+                    Set.of(mark),
+                    RestoreQuarantine.marks(Objects.requireNonNull(running.getParent())));
             // the restore started long before it ended the process
-            Path left = Files.copy(running, dead.resolve(RestoreQuarantine.MARKS_FILE));
-            Files.write(left, new byte[63], StandardOpenOption.APPEND);
-            Files.setLastModifiedTime(left, FileTime.from(now.minus(Duration.ofDays(2))));
+            Path left = Files.createDirectory(dead.resolve(RestoreQuarantine.MARKS));
+            for (Path file : list(running)) {
+                Path copy = Files.copy(file, left.resolve(file.getFileName()));
+                Files.setLastModifiedTime(copy, FileTime.from(now.minus(Duration.ofDays(2))));
+            }
+            Files.createFile(left.resolve("f".repeat(63)));
             quarantine.inherit(dead);
             assertTrue(quarantine.contains(second));
             assertFalse(quarantine.contains(first));
@@ -218,9 +222,9 @@ final class ProcessSessionTest {
             assertFalse(Files.exists(left));
             quarantine.inherit(dead);
             underWay.close();
-            assertEquals(Set.of(), RestoreQuarantine.marks(running));
+            assertEquals(List.of(), list(running));
             quarantine.begin(first);
-            quarantine.close();
+            session.close();
             assertFalse(Files.exists(running));
             quarantine.begin(first).close(); // after the end: not marked, and no failure
             assertFalse(Files.exists(running));
