@@ -70,9 +70,6 @@ import java.util.function.Consumer;
 public final class Granary implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Granary.class);
 
-    /** The longest wait; the deadline of a longer one would overflow. */
-    private static final Duration MAX_FLUSH = Duration.ofDays(365);
-
     private final GranaryConfig config;
     private final Tiers tiers;
     private final Machine machine;
@@ -94,7 +91,7 @@ public final class Granary implements AutoCloseable {
         try {
             this.config = TierFactory.usable(configured);
             this.events = new EventDispatcher(how.listeners, counters);
-            opened.add(() -> events.close(limited(config.flushLimit())));
+            opened.add(() -> events.close(config.flushLimit()));
             // closed after the tiers, whose last sweep counts
             Closer afterTiers = opened.add(new Closer());
             this.tiers = opened.add(Tiers.open(config, how.sources(config), events));
@@ -103,7 +100,12 @@ public final class Granary implements AutoCloseable {
             afterTiers.add(machine);
             this.uploads = tiers.target()
                     .map(layer -> opened.add(UploadQueue.to(
-                            layer, tiers.local(), how.isInPacks, machine.outbox(), counters)));
+                            layer,
+                            tiers.local(),
+                            how.isInPacks,
+                            machine.outbox(),
+                            counters,
+                            how.whenPublished)));
             machine.inherit(id -> uploads.orElseThrow().addInherited(id));
             this.writeBehind = opened.add(
                     new WriteBehindQueue(tiers, uploads, counters, how.clock, how.whenPublished));
@@ -455,7 +457,7 @@ public final class Granary implements AutoCloseable {
 
     private boolean flushNow(Duration limit) {
         try {
-            long deadline = System.nanoTime() + limited(limit).toNanos();
+            Deadline deadline = Deadline.after(limit);
             boolean isStored = writeBehind.flush(deadline);
             return (recorder.isEmpty() || recorder.get().flush(deadline)) && isStored;
         } catch (InterruptedException e) {
@@ -500,8 +502,7 @@ public final class Granary implements AutoCloseable {
         try {
             if (!isClosed.get()) {
                 recorder.ifPresent(KernelRecorder::finish);
-                int lost = writeBehind.flushLocal(
-                        System.nanoTime() + limited(config.flushLimit()).toNanos());
+                int lost = writeBehind.flushLocal(Deadline.after(config.flushLimit()));
                 if (lost > 0) {
                     LOG.warn(
                             "The process ends without Granary.close(): {} kernels are not stored"
@@ -527,9 +528,5 @@ public final class Granary implements AutoCloseable {
         if (!descriptor.target().equals(engine.target())) {
             engine.requireTarget(descriptor);
         }
-    }
-
-    private static Duration limited(Duration limit) {
-        return limit.compareTo(MAX_FLUSH) > 0 ? MAX_FLUSH : limit;
     }
 }

@@ -1,5 +1,6 @@
 package dev.granary.coordinator.observe;
 
+import dev.granary.cache.Deadline;
 import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.memory.EvictionListener;
@@ -100,7 +101,7 @@ public final class EventDispatcher {
      * counted, and a listener that is still called is interrupted.
      */
     public void close(Duration limit) {
-        long deadline = System.nanoTime() + limit.toNanos();
+        Deadline deadline = Deadline.after(limit);
         receivers.forEach(each -> each.close(deadline));
     }
 
@@ -146,7 +147,7 @@ public final class EventDispatcher {
         }
 
         /** A listener that closes its own Granary gets the rest later. */
-        void close(long deadline) {
+        void close(Deadline deadline) {
             try {
                 if (Thread.currentThread() == delivering || events.awaitIdle(deadline)) {
                     events.close();
