@@ -70,7 +70,6 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
         EventSpan span = context.events().begin(EventKind.COMPILE);
         try {
             P primitive = creation.create();
-            span.stop();
             long nanos = primitive.compileTime().toNanos(); // without lookups of earlier steps
             context.counters().add(Counter.COMPILE_TIME, nanos);
             context.counters()

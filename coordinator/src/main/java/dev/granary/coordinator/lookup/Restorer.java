@@ -58,7 +58,6 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
         }
         try (RestoreQuarantine.Restore _ = context.beginRestore().apply(entry)) {
             P primitive = create(entry);
-            span.stop();
             Found<P> found = new Found<>(primitive, Optional.of(stored));
             count(found);
             end(

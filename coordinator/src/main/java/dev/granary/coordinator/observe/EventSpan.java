@@ -22,8 +22,6 @@ public final class EventSpan {
     private final EventKind kind;
     private final @Nullable Event recorded;
     private final long start;
-    private long stop;
-    private boolean isStopped;
 
     EventSpan(@Nullable EventDispatcher dispatcher, EventKind kind, @Nullable Event recorded) {
         this.dispatcher = dispatcher;
@@ -32,23 +30,12 @@ public final class EventSpan {
         this.start = dispatcher == null ? 0 : System.nanoTime();
     }
 
-    /** Stops the time of an event that is dispatched later. */
-    public void stop() {
-        if (dispatcher != null && !isStopped) {
-            isStopped = true;
-            stop = System.nanoTime();
-            if (recorded != null) {
-                recorded.end();
-            }
-        }
-    }
-
     /** Dispatches the event, if it has an observer. */
     public void end(Function<Duration, GranaryEvent> event) {
         if (dispatcher != null) {
-            stop();
+            Duration took = Duration.ofNanos(System.nanoTime() - start);
             try {
-                dispatcher.dispatch(kind, event.apply(Duration.ofNanos(stop - start)), recorded);
+                dispatcher.dispatch(kind, event.apply(took), recorded);
             } catch (Throwable e) { // an error too: the lookup goes on
                 Warnings.warn("events", "An event was lost: " + e);
             }
