@@ -24,6 +24,7 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -251,8 +252,8 @@ final class ProcessSessionTest {
     }
 
     @Test
-    @DisplayName("an outbox inherits the files of its bucket; those of other buckets stay, invalid"
-            + " ones are removed")
+    @DisplayName("an outbox inherits the files of its bucket; others stay, but"
+            + " unfinished ones of its bucket are removed")
     void files() throws Exception {
         TestEntries entries = new TestEntries("ProcessSessionTest.notes");
         Id ownId = entries.id();
@@ -277,14 +278,15 @@ final class ProcessSessionTest {
                 .findFirst()
                 .orElseThrow();
         Files.copy(pending, files.resolve("under-another-name"));
-        Files.copy(pending, files.resolve(pending.getFileName() + ".part"));
-        Files.write(files.resolve("too-large"), new byte[Id.MAX_BYTES + 1]);
-        Files.createFile(files.resolve("empty"));
+        byte[] note = Files.readAllBytes(pending);
+        Files.write(files.resolve("unfinished"), Arrays.copyOf(note, note.length - 1));
+        Path large = Files.write(files.resolve("too-large"), new byte[Id.MAX_BYTES + 1]);
+        Path empty = Files.createFile(files.resolve("empty"));
         try (ProcessSession session = ProcessSession.begin(directory)) {
             List<Id> inheritedIds = new ArrayList<>();
             new UploadOutbox(session, "s3://ours").inherit(dead, inheritedIds::add);
             assertEquals(List.of(ownId), inheritedIds);
-            assertEquals(List.of(otherBucket), list(files));
+            assertEquals(Set.of(otherBucket, large, empty), Set.copyOf(list(files)));
             assertEquals(
                     1,
                     count(session.subdirectory(UploadOutbox.DIRECTORY)),
