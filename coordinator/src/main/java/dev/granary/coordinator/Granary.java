@@ -13,10 +13,12 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.support.Closer;
+import dev.granary.cache.support.Ticker;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.coordinator.lookup.FleetClaims;
+import dev.granary.coordinator.lookup.Lookup;
 import dev.granary.coordinator.lookup.LookupContext;
 import dev.granary.coordinator.machine.Machine;
 import dev.granary.coordinator.machine.MachineClaims;
@@ -112,7 +114,12 @@ public final class Granary implements AutoCloseable {
             this.engines = config.enabled();
             Optional<MachineClaims> claims = machine.claims()
                     .map(local -> new MachineClaims(
-                            local, config.claimWait(), tiers.compileTimes(), counters, events));
+                            local::claim,
+                            config.claimWait(),
+                            tiers.compileTimes(),
+                            Ticker.SYSTEM,
+                            counters,
+                            events));
             this.context = new LookupContext(
                     how.isReading ? tiers : tiers.withoutLayers(),
                     machine::isInQuarantine,
@@ -187,8 +194,8 @@ public final class Granary implements AutoCloseable {
     public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> lookup(
             Engine<D, P> engine, D descriptor) throws CompileException {
         require(engine, descriptor);
-        LookupResult<P> result =
-                memory.lookup(descriptor, () -> Optional.of(context.find(engine, descriptor)));
+        LookupResult<P> result = memory.lookup(
+                descriptor, () -> Optional.of(new Lookup<>(context, engine, descriptor).find()));
         boolean isInMemory = result.source() == PrimitiveSource.MEMORY
                 || result.source() == PrimitiveSource.JOINED;
         if (isInMemory && events.observesMemoryHits()) {
@@ -216,7 +223,9 @@ public final class Granary implements AutoCloseable {
             Engine<D, P> engine, D descriptor, Deadline deadline) {
         require(engine, descriptor);
         try {
-            return memory.find(descriptor, () -> context.findStored(engine, descriptor, deadline));
+            return memory.find(
+                    descriptor,
+                    () -> new Lookup<>(context, engine, descriptor).findStored(deadline));
         } catch (CompileException e) {
             return Optional.empty(); // of another thread, which this one joined
         }
@@ -232,7 +241,8 @@ public final class Granary implements AutoCloseable {
             return Optional.of(lookup(engine, descriptor)); // shared with other threads
         }
         require(engine, descriptor);
-        return memory.find(descriptor, () -> context.findUnclaimed(engine, descriptor));
+        return memory.find(
+                descriptor, () -> new Lookup<>(context, engine, descriptor).findUnclaimed());
     }
 
     /**

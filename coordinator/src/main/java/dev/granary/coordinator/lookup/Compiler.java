@@ -30,7 +30,7 @@ import java.util.Optional;
  * primitive to {@link WriteBehindQueue}. Used by one thread.
  */
 record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
-        LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
+        LookupContext context, Engine<D, P> engine, D descriptor, Lookup.Step step) {
     /** A compile that has succeeded, and its counted time in nanoseconds. */
     private record Compiled<P>(P primitive, long nanos) {}
 
@@ -74,13 +74,13 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
             context.counters().add(Counter.COMPILE_TIME, nanos);
             context.counters()
                     .increment(
-                            step == LookupContext.Step.LAST
+                            step == Lookup.Step.LAST
                                     ? Counter.COMPILED
                                     : Counter.INTERMEDIATE_COMPILED);
             end(span, Optional.empty());
             return new Compiled<>(primitive, nanos);
         } catch (CompileException e) {
-            if (step == LookupContext.Step.LAST) {
+            if (step == Lookup.Step.LAST) {
                 context.counters().increment(Counter.COMPILE_FAILURES);
                 Warnings.warn(
                         "compile",
@@ -120,7 +120,8 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
         @Override
         public <D extends PrimitiveDescriptor, P extends Primitive> P lookup(
                 Engine<D, P> engine, D descriptor) throws CompileException {
-            Found<P> found = context.find(engine, descriptor, LookupContext.Step.EARLIER);
+            Found<P> found =
+                    new Lookup<>(context, engine, descriptor, Lookup.Step.EARLIER).find();
             found.origin().ifPresent(stored -> {
                 restored.put(stored.entry().id(), stored);
                 marks.push(context.beginRestore().apply(stored.entry()));

@@ -117,7 +117,10 @@ public final class Explainer {
                     counters,
                     events,
                     _ -> isEnabled(request));
-            entry = context.find(new Reader(request), request).origin().map(Found.Stored::entry);
+            entry = new Lookup<>(context, new Reader(request), request)
+                    .find()
+                    .origin()
+                    .map(Found.Stored::entry);
         } catch (CompileException e) {
             failure = Optional.of(String.valueOf(e.getMessage()));
         } finally {

@@ -35,7 +35,7 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
         LookupContext context,
         Engine<D, P> engine,
         D descriptor,
-        LookupContext.Step step,
+        Lookup.Step step,
         long start) {
     /**
      * Restores an entry; empty if it is in quarantine, is for another device, or the driver rejects
@@ -97,7 +97,7 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
         Counters counters = context.counters();
         long saved = CompileTimes.stated(stored.entry()) - (System.nanoTime() - start);
         counters.add(Counter.SAVED_TIME, Math.max(0, saved));
-        if (step == LookupContext.Step.EARLIER) {
+        if (step == Lookup.Step.EARLIER) {
             counters.increment(Counter.INTERMEDIATE_HITS);
         }
         if (found.primitive().origin() == Primitive.Origin.RECOMPILED) {

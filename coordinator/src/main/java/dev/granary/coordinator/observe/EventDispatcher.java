@@ -25,10 +25,6 @@ import java.util.Optional;
  * event without an observer, neither values nor times are taken. Thread-safe.
  */
 public final class EventDispatcher {
-    /** The dispatcher without listeners. */
-    public static final EventDispatcher NO_LISTENERS =
-            new EventDispatcher(List.of(), new Counters());
-
     /** The most events that wait for a listener. An event takes some 200 bytes. */
     private static final int QUEUE_LENGTH = 8192;
 

@@ -23,14 +23,17 @@ import java.util.Locale;
 
 /** Tests of the dispatch of events with and without observers. */
 class EventDispatcherTest {
+    private static final EventDispatcher NO_LISTENERS =
+            new EventDispatcher(List.of(), new Counters());
+
     @ParameterizedTest
     @EnumSource
     @DisplayName("without listener and recording, no event of any kind is made or measured")
     void unobserved(EventKind kind) {
-        EventSpan span = EventDispatcher.NO_LISTENERS.begin(kind);
+        EventSpan span = NO_LISTENERS.begin(kind);
         assertSame(EventSpan.UNOBSERVED, span);
         span.end(_ -> fail("an event without an observer was made"));
-        assertFalse(EventDispatcher.NO_LISTENERS.observesMemoryHits());
+        assertFalse(NO_LISTENERS.observesMemoryHits());
     }
 
     @Test
@@ -43,10 +46,10 @@ class EventDispatcherTest {
             recording.enable(name(EventKind.EVICTION)).withoutThreshold();
             recording.start();
             assertNotSame(
-                    EventSpan.UNOBSERVED, EventDispatcher.NO_LISTENERS.begin(EventKind.EVICTION));
-            assertSame(EventSpan.UNOBSERVED, EventDispatcher.NO_LISTENERS.begin(EventKind.LOAD));
+                    EventSpan.UNOBSERVED, NO_LISTENERS.begin(EventKind.EVICTION));
+            assertSame(EventSpan.UNOBSERVED, NO_LISTENERS.begin(EventKind.LOAD));
         }
-        assertSame(EventSpan.UNOBSERVED, EventDispatcher.NO_LISTENERS.begin(EventKind.EVICTION));
+        assertSame(EventSpan.UNOBSERVED, NO_LISTENERS.begin(EventKind.EVICTION));
     }
 
     private static String name(EventKind kind) {
