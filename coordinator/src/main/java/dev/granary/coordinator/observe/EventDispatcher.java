@@ -2,14 +2,12 @@ package dev.granary.coordinator.observe;
 
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Id;
-import dev.granary.cache.Primitive;
 import dev.granary.cache.memory.EvictionListener;
 import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.toml.SafeText;
 
 import jdk.jfr.Event;
@@ -18,7 +16,6 @@ import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 
 /**
  * Dispatcher of events to the listeners of one Granary and to the flight recorder. For a kind of
@@ -30,14 +27,11 @@ public final class EventDispatcher {
 
     private final Counters counters;
     private final List<Receiver> receivers;
-    private final boolean areMemoryHitsWanted;
 
     /** Creates a dispatcher. Dropped events are counted in {@code counters}. */
     public EventDispatcher(List<GranaryListener> listeners, Counters counters) {
         this.counters = counters;
         this.receivers = listeners.stream().map(Receiver::new).toList();
-        this.areMemoryHitsWanted =
-                receivers.stream().anyMatch(receiver -> receiver.wantsMemoryHits);
     }
 
     /** Returns the digest that events have for {@code id}; empty for the empty id. */
@@ -61,32 +55,8 @@ public final class EventDispatcher {
         };
     }
 
-    /** Returns true if hits in memory have an observer. */
-    public boolean observesMemoryHits() {
-        return areMemoryHitsWanted || EventKind.MEMORY_HIT.isEnabled();
-    }
-
-    /** Dispatches the event of a lookup that ended in memory and took {@code nanos} nanoseconds. */
-    public void memoryHit(Primitive primitive, PrimitiveSource source, long nanos) {
-        try {
-            // the cached descriptor has its id; that of the caller may have to compute it
-            GranaryEvent.Lookup event = new GranaryEvent.Lookup(
-                    digest(primitive.descriptor().getId()),
-                    primitive.descriptor().target(),
-                    Optional.of(source),
-                    Optional.empty(),
-                    0,
-                    Duration.ofNanos(nanos));
-            dispatch(EventKind.MEMORY_HIT, event, EventKind.MEMORY_HIT.begin());
-        } catch (Throwable e) { // an error too: the caller has its primitive
-            Warnings.warn("events", "An event was lost: " + e);
-        }
-    }
-
     void dispatch(EventKind kind, GranaryEvent event, @Nullable Event recorded) {
-        receivers.stream()
-                .filter(each -> kind != EventKind.MEMORY_HIT || each.wantsMemoryHits)
-                .forEach(each -> each.add(event));
+        receivers.forEach(each -> each.add(event));
         if (recorded != null) {
             kind.commit(recorded, event);
         }
@@ -107,19 +77,11 @@ public final class EventDispatcher {
      */
     private final class Receiver {
         private final GranaryListener listener;
-        private final boolean wantsMemoryHits;
         private volatile @Nullable Thread delivering;
         private final TaskQueue events = new TaskQueue("granary-listener", 1, QUEUE_LENGTH);
 
         Receiver(GranaryListener listener) {
             this.listener = listener;
-            boolean isWanted = false;
-            try {
-                isWanted = listener.wantsMemoryHits();
-            } catch (Throwable e) {
-                failed(e);
-            }
-            this.wantsMemoryHits = isWanted;
         }
 
         void add(GranaryEvent event) {
@@ -133,13 +95,9 @@ public final class EventDispatcher {
             try {
                 listener.onEvent(event);
             } catch (Throwable e) {
-                failed(e);
+                Warnings.warn(
+                        "event listener", "A listener of events failed: " + SafeText.inOneLine(e));
             }
-        }
-
-        private static void failed(Throwable thrown) {
-            Warnings.warn(
-                    "event listener", "A listener of events failed: " + SafeText.inOneLine(thrown));
         }
 
         /** A listener that closes its own Granary gets the rest later. */
