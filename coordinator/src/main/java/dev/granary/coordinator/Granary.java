@@ -25,12 +25,12 @@ import dev.granary.coordinator.machine.MachineClaims;
 import dev.granary.coordinator.machine.RestoreQuarantine;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.publish.UploadQueue.EntryUploader;
 import dev.granary.coordinator.publish.UploadQueue;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.SwitchedCache;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
@@ -100,13 +100,14 @@ public final class Granary implements AutoCloseable {
                     config, tiers.target().map(Layer::name), how.local != null, how.clock);
             afterTiers.add(machine);
             this.uploads = tiers.target()
-                    .map(layer -> opened.add(UploadQueue.to(
-                            layer,
+                    .map(layer -> opened.add(new UploadQueue(
                             tiers.local(),
-                            how.isInPacks,
+                            EntryUploader.to(layer, how.isInPacks),
                             machine.outbox(),
                             counters,
-                            how.whenPublished)));
+                            Ticker.SYSTEM,
+                            (id, result) ->
+                                    how.whenPublished.published(layer.name(), id, result))));
             machine.inherit(id -> uploads.orElseThrow().addInherited(id));
             this.writeBehind = opened.add(
                     new WriteBehindQueue(tiers, uploads, counters, how.clock, how.whenPublished));
@@ -434,14 +435,7 @@ public final class Granary implements AutoCloseable {
         counted.putAll(tiers.local().counted());
         counted.putAll(memory.counted());
         return new GranaryStatistics(
-                tiers.layers().stream().map(this::statistics).toList(), counted);
-    }
-
-    private LayerStatistics statistics(Layer layer) {
-        LayerStatistics statistics = layer.statistics();
-        return tiers.target().equals(Optional.of(layer))
-                ? uploads.orElseThrow().addTo(statistics)
-                : statistics;
+                tiers.layers().stream().map(Layer::statistics).toList(), counted);
     }
 
     /**

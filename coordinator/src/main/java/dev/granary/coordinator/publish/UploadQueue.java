@@ -8,11 +8,9 @@ import dev.granary.cache.StoreResult;
 import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Ticker;
 import dev.granary.cache.support.Warnings;
-import dev.granary.coordinator.event.GranaryListener.PublicationListener;
 import dev.granary.coordinator.machine.UploadOutbox;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Tiers.Layer;
 
@@ -87,29 +85,6 @@ public final class UploadQueue implements AutoCloseable {
         this.counters = counters;
         this.ticker = ticker;
         this.whenDone = whenDone;
-    }
-
-    /**
-     * Creates the queue of the uploads to a layer. A tier of another implementation than a bucket
-     * has no packs.
-     */
-    public static UploadQueue to(
-            Layer layer,
-            CountedTier local,
-            boolean isInPacks,
-            Optional<UploadOutbox> outbox,
-            Counters counters,
-            PublicationListener whenDone) {
-        return new UploadQueue(
-                local,
-                layer.bucket()
-                        .filter(_ -> isInPacks)
-                        .<EntryUploader>map(bucket -> new PackUploader(bucket, layer.tier()))
-                        .orElseGet(() -> EntryUploader.unpacked(layer.tier())),
-                outbox,
-                counters,
-                Ticker.SYSTEM,
-                (id, result) -> whenDone.published(layer.name(), id, result));
     }
 
     /** One upload without a result so far, or between two attempts. Guarded by the queue. */
@@ -343,11 +318,6 @@ public final class UploadQueue implements AutoCloseable {
         buffered.forEach(each -> complete(each, lost)); // no effect if it has a result
     }
 
-    /** Adds the requests over connections of the uploader, if it has some of its own. */
-    public LayerStatistics addTo(LayerStatistics layer) {
-        return uploader.addTo(layer);
-    }
-
     /** Returns the number of uploads without success so far. */
     public synchronized int size() {
         return pending.size() + failed.size();
@@ -402,13 +372,16 @@ public final class UploadQueue implements AutoCloseable {
         /** Sends all buffered entries, if it buffers some. */
         default void finish() {}
 
-        /** Adds the requests over connections of its own; none if it uses those of the tier. */
-        default LayerStatistics addTo(LayerStatistics layer) {
-            return layer;
-        }
-
         @Override
         default void close() {}
+
+        /** Returns the uploader to a layer. A tier that is no bucket has no packs. */
+        static EntryUploader to(Layer layer, boolean isInPacks) {
+            return layer.bucket()
+                    .filter(_ -> isInPacks)
+                    .<EntryUploader>map(bucket -> new PackUploader(bucket, layer.tier()))
+                    .orElseGet(() -> unpacked(layer.tier()));
+        }
 
         /** Returns an uploader that sends each entry at once, unpacked. */
         static EntryUploader unpacked(CountedTier bucket) {

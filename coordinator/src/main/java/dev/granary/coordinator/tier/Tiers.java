@@ -30,7 +30,9 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.function.Consumer;
@@ -286,20 +288,21 @@ public record Tiers(
             return new Found.Stored(entry, tier, OptionalInt.of(position));
         }
 
-        /** Returns a snapshot of the counters, without the requests of uploads in packs. */
+        /** Returns a snapshot of the counters. */
         public LayerStatistics statistics() {
-            LayerStatistics results = new LayerStatistics(
-                    name(), tier.counted(), bounds.failure(), Duration.ZERO, Optional.empty());
-            if (bucket.isEmpty()) {
-                return results;
-            }
-            BucketTierStatistics sent = bucket.get().statistics();
-            return results.plus(
-                    sent.requests().total(),
-                    sent.retries(),
-                    sent.breakerOpenings(),
-                    Breaker.valueOf(sent.breaker().name()),
-                    bucket.get().traffic().quiet());
+            Map<Counter, Long> counted = new EnumMap<>(tier.counted());
+            Optional<BucketTierStatistics> sent = bucket.map(BucketTier::statistics);
+            sent.ifPresent(requests -> {
+                counted.put(Counter.BUCKET_REQUESTS, requests.requests().total());
+                counted.put(Counter.BUCKET_RETRIES, requests.retries());
+                counted.put(Counter.BREAKER_OPENINGS, requests.breakerOpenings());
+            });
+            return new LayerStatistics(
+                    name(),
+                    counted,
+                    bounds.failure(),
+                    bucket.map(BucketTier::quiet).orElse(Duration.ZERO),
+                    sent.map(requests -> Breaker.valueOf(requests.breaker().name())));
         }
     }
 }
