@@ -11,9 +11,9 @@ import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.machine.MachineClaims.Claim;
 import dev.granary.coordinator.machine.RestoreQuarantine;
+import dev.granary.coordinator.observe.EventDispatcher.Span;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
-import dev.granary.coordinator.observe.EventSpan;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.Found;
@@ -67,7 +67,7 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
     }
 
     private Compiled<P> measure(Creation<P> creation) throws CompileException {
-        EventSpan span = context.events().begin(EventKind.COMPILE);
+        Span span = context.events().begin(EventKind.COMPILE);
         try {
             P primitive = creation.create();
             long nanos = primitive.compileTime().toNanos(); // without lookups of earlier steps
@@ -95,7 +95,7 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
         }
     }
 
-    private void end(EventSpan span, Optional<String> failure) {
+    private void end(Span span, Optional<String> failure) {
         span.end(took -> new GranaryEvent.Compile(
                 EventDispatcher.digest(descriptor.getId()), engine.target(), failure, took));
     }

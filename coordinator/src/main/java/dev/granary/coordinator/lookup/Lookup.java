@@ -12,9 +12,9 @@ import dev.granary.cache.Target;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.machine.MachineClaims.Claim;
 import dev.granary.coordinator.machine.MachineClaims.Outcome;
+import dev.granary.coordinator.observe.EventDispatcher.Span;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
-import dev.granary.coordinator.observe.EventSpan;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.CountedTier;
@@ -95,7 +95,7 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
 
     /** Searches, and dispatches the event of this lookup. */
     private Optional<Found<P>> reported(Search<P> search) throws CompileException {
-        EventSpan span = context.events().begin(EventKind.LOOKUP);
+        Span span = context.events().begin(EventKind.LOOKUP);
         Optional<Found<P>> found = Optional.empty();
         try {
             found = search.find();

@@ -7,9 +7,9 @@ import dev.granary.cache.support.Ticker;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.observe.Counters;
+import dev.granary.coordinator.observe.EventDispatcher.Span;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
-import dev.granary.coordinator.observe.EventSpan;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.TimeBudget;
@@ -54,7 +54,7 @@ public final class MachineClaims {
 
     private final class Wait {
         private final long start = time.nanos();
-        private final EventSpan span = events.begin(EventKind.WAIT);
+        private final Span span = events.begin(EventKind.WAIT);
         private long pause = MIN_PAUSE_NANOS;
     }
 

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Function;
 
 /**
  * Dispatcher of events to the listeners of one Granary and to the flight recorder. For a kind of
@@ -39,26 +40,50 @@ public final class EventDispatcher {
         return id.isEmpty() ? "" : id.hash().hex();
     }
 
-    public EventSpan begin(EventKind kind) {
-        Event recorded = kind.begin();
-        return !receivers.isEmpty() || recorded != null
-                ? new EventSpan(this, kind, recorded)
-                : EventSpan.UNOBSERVED;
+    /** Begins an event, which has no effect unless it is ended. */
+    public Span begin(EventKind kind) {
+        return new Span(kind);
     }
 
     /** Begins an eviction from {@code tier}; its end adds the evicted entries to a counter. */
     public EvictionListener.Eviction beginEviction(String tier, Counter counter) {
-        EventSpan span = begin(EventKind.EVICTION);
+        Span span = begin(EventKind.EVICTION);
         return (entries, bytes) -> {
             counters.add(counter, entries);
             span.end(took -> new GranaryEvent.Eviction(tier, entries, bytes, took));
         };
     }
 
-    void dispatch(EventKind kind, GranaryEvent event, @Nullable Event recorded) {
-        receivers.forEach(each -> each.add(event));
-        if (recorded != null) {
-            kind.commit(recorded, event);
+    /** Time of an event from its begin to its end. Ended at most once, by one thread. */
+    public final class Span {
+        private final EventKind kind;
+        private final @Nullable Event recorded;
+        private final long start;
+
+        private Span(EventKind kind) {
+            this.kind = kind;
+            this.recorded = kind.begin();
+            this.start = isObserved() ? System.nanoTime() : 0;
+        }
+
+        boolean isObserved() {
+            return recorded != null || !receivers.isEmpty();
+        }
+
+        /** Dispatches the event, if it has an observer. */
+        public void end(Function<Duration, GranaryEvent> event) {
+            if (!isObserved()) {
+                return;
+            }
+            try {
+                GranaryEvent ended = event.apply(Duration.ofNanos(System.nanoTime() - start));
+                receivers.forEach(each -> each.add(ended));
+                if (recorded != null) {
+                    kind.commit(recorded, ended);
+                }
+            } catch (Throwable e) { // an error too: the lookup goes on
+                Warnings.warn("events", "An event was lost: " + e);
+            }
         }
     }
 

@@ -70,7 +70,6 @@ public final class RecordingFile {
         Files.createDirectories(directory);
         SourceDirectory files = new SourceDirectory(directory);
         try (FileTurn _ = FileTurn.await(directory.resolve("lock"), LOCK_LIMIT)) {
-            files.removeUnfinished();
             String before = read();
             RecordingText text = new RecordingText(before, String.valueOf(directory.getFileName()));
             int added = 0;

@@ -144,15 +144,15 @@ public final class BoundedTier extends CacheTier {
         }
     }
 
-    /** Loads on the thread of the caller, to open the first connection. A failure is logged. */
+    /** Loads to open the first connection. What that finds is left to the lookups. */
     void connect(Id unknown) {
-        try {
-            super.load(List.of(unknown), Deadline.after(Tiers.LAYER_WAIT));
-        } catch (Throwable e) { // left to the lookups
-            Warnings.warn(
-                    "connect",
-                    "The first connection to " + name() + " failed: " + SafeText.inOneLine(e));
-        }
+        Deadline deadline = Deadline.after(Tiers.LAYER_WAIT);
+        LoadResult ignored = call(
+                () -> super.load(List.of(unknown), deadline),
+                deadline,
+                1,
+                true,
+                LoadResult.Unavailable::new);
     }
 
     /** Loads in the background to find out whether the lookup would have saved time. */
