@@ -23,7 +23,6 @@ import dev.granary.local.SharedDirectory;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.statistics.BucketTierStatistics;
 
-import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Files;
 import java.time.Duration;
@@ -35,6 +34,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.Executors;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -187,20 +187,18 @@ public record Tiers(
 
     private static SwitchedCache openDirectory(
             GranaryConfig config, InstantSource clock, boolean isReadOnly, EventDispatcher events) {
-        boolean isOff =
-                config.capacityBytes() == 0 || (isReadOnly && Files.notExists(config.directory()));
-        @Nullable LocalTier opened = null;
+        if (config.capacityBytes() == 0 || (isReadOnly && Files.notExists(config.directory()))) {
+            return new SwitchedCache(Optional.empty(), !isReadOnly);
+        }
         try {
-            if (!isOff) {
-                opened = TierFactory.local(
-                        config, isReadOnly ? Long.MAX_VALUE : config.capacityBytes(), clock);
-                opened.setEvictionListener(
-                        () -> events.beginEviction(LOCAL, Counter.LOCAL_EVICTED));
-            }
+            LocalTier opened = TierFactory.local(
+                    config, isReadOnly ? Long.MAX_VALUE : config.capacityBytes(), clock);
+            opened.setEvictionListener(() -> events.beginEviction(LOCAL, Counter.LOCAL_EVICTED));
+            return new SwitchedCache(Optional.of(opened), !isReadOnly);
         } catch (LocalDirectoryException e) { // since TierFactory.usable has seen it
             Warnings.warn("directory " + e.getMessage(), String.valueOf(e.getMessage()));
+            return new SwitchedCache(Optional.empty(), !isReadOnly);
         }
-        return new SwitchedCache(opened, !isReadOnly);
     }
 
     /**
@@ -240,16 +238,10 @@ public record Tiers(
 
     /** Opens a connection to each layer, and logs failures. */
     public void connect() {
-        List<Thread> threads = layers.stream() // a silent bucket must not delay the others
-                .map(layer -> Thread.startVirtualThread(() -> layer.bounds().connect(UNKNOWN_ID)))
-                .toList();
-        Deadline deadline = Deadline.after(layerWait);
-        try {
-            for (Thread thread : threads) {
-                thread.join(Duration.ofNanos(deadline.left()));
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            // a silent bucket must not delay the others
+            layers.forEach(
+                    layer -> threads.execute(() -> layer.bounds().connect(UNKNOWN_ID)));
         }
     }
 
