@@ -234,7 +234,7 @@ public final class WriteBehindQueue implements AutoCloseable {
 
     private void takeAndStore(Compiled compiled) {
         Primitive primitive = compiled.primitive;
-        KernelBinaries binaries = binaries(primitive);
+        KernelBinaries binaries = primitive.getBinaries(BinaryKind.KERNEL);
         Id id = compiled.id();
         if (compiled.knownCompileTime.isEmpty()) {
             counters.add(
@@ -275,15 +275,6 @@ public final class WriteBehindQueue implements AutoCloseable {
             return InetAddress.getLocalHost().getHostName();
         } catch (UnknownHostException e) {
             return "unknown";
-        }
-    }
-
-    private static KernelBinaries binaries(Primitive primitive) {
-        try {
-            return primitive.getBinaries(BinaryKind.KERNEL);
-        } catch (RuntimeException e) {
-            Warnings.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
-            return KernelBinaries.none();
         }
     }
 

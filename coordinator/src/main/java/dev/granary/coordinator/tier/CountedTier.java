@@ -7,8 +7,8 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.observe.Counters;
-import dev.granary.coordinator.observe.EventDispatcher.Span;
 import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventDispatcher.Span;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.statistics.Counter;
 
