@@ -38,7 +38,6 @@ final class MemoryTier {
     private final Counters counters;
     private final Optional<KernelRecorder> recorder;
 
-    /** Creates an empty tier. */
     MemoryTier(
             GranaryConfig config,
             KernelProvider kernels,
@@ -64,7 +63,6 @@ final class MemoryTier {
                 key -> retain(new Lookup<>(context, engine, (D) key).find().primitive())));
     }
 
-    /** Returns the counters of both caches. */
     Map<Counter, Long> counted() {
         CompositeStatistics ofComposites = composites.statistics();
         return Map.of(

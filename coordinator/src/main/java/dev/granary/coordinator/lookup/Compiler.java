@@ -34,7 +34,6 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
     /** A compile that has succeeded, and its counted time in nanoseconds. */
     private record Compiled<P>(P primitive, long nanos) {}
 
-    /** A way to create the primitive from its source. */
     @FunctionalInterface
     private interface Creation<P> {
         P create() throws CompileException;

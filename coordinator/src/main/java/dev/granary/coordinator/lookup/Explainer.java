@@ -94,7 +94,6 @@ public final class Explainer {
             Optional<String> quarantine,
             Optional<String> failure) {}
 
-    /** Explains a lookup that a process would make now. */
     public static Explanation explain(
             GranaryConfig config, SpirvCompiler compiler, InstantSource clock, Request request)
             throws ConfigException {

@@ -61,7 +61,6 @@ public final class FleetClaims {
     private final EventDispatcher events;
     private volatile long roundTripNanos = MAX_ROUND_TRIP_NANOS; // the shortest so far
 
-    /** Creates the claims in a bucket. */
     public FleetClaims(
             Layer layer,
             BucketTier bucket,

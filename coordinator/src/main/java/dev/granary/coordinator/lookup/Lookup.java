@@ -89,7 +89,6 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
     /** A search that may find nothing. */
     @FunctionalInterface
     public interface Search<P extends Primitive> {
-        /** Returns what it has found. */
         Optional<Found<P>> find() throws CompileException;
     }
 

@@ -79,7 +79,6 @@ public record Machine(
                         + " cannot be written, so uploads do not survive this process: " + e);
     }
 
-    /** Returns true if an entry must not be restored. */
     public boolean isInQuarantine(Entry entry) {
         return quarantine.isPresent() && quarantine.get().contains(entry);
     }

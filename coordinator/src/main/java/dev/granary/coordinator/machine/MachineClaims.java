@@ -58,7 +58,6 @@ public final class MachineClaims {
         private long pause = MIN_PAUSE_NANOS;
     }
 
-    /** Creates the claims of lookups, with a budget of waits. */
     public MachineClaims(
             Function<Id, ClaimResult> claims,
             Duration limit,
@@ -81,7 +80,6 @@ public final class MachineClaims {
         /** The lookup goes on without a claim. */
         public static final Outcome UNCLAIMED = new Outcome(Optional.empty(), Claim.NONE);
 
-        /** Returns the outcome of an entry in the local tier. */
         public static Outcome of(Entry entry) {
             return new Outcome(Optional.of(entry), Claim.NONE);
         }

@@ -130,7 +130,6 @@ public final class RestoreQuarantine {
                 .toList();
     }
 
-    /** Returns true if {@code entry} is in quarantine now. */
     public boolean contains(Entry entry) {
         return !endTimes.isEmpty() && contains(mark(entry));
     }
@@ -147,7 +146,6 @@ public final class RestoreQuarantine {
         return Files.deleteIfExists(directory.resolve(mark));
     }
 
-    /** A restore or trial that is under way. */
     @FunctionalInterface
     public interface Restore extends AutoCloseable {
         /** Ends the restore, which the process survived. */
@@ -201,7 +199,6 @@ public final class RestoreQuarantine {
         return id.hex() + "-" + content.hex();
     }
 
-    /** Returns the marks of a session. */
     static Set<String> marks(Path session) throws IOException {
         return FileTrees.list(session.resolve(MARKS)).stream()
                 .map(file -> file.getFileName().toString().replaceFirst("\\.[0-9]+$", ""))

@@ -27,7 +27,6 @@ public final class UploadOutbox {
     private final Path directory;
     private final byte[] head; // of its notes, before the id; no name of a bucket contains a zero
 
-    /** Opens the outbox of {@code session} for {@code bucket}. */
     public UploadOutbox(ProcessSession session, String bucket) throws IOException {
         this.directory = session.subdirectory(DIRECTORY);
         this.head = (bucket + "\0").getBytes(StandardCharsets.UTF_8);

@@ -56,7 +56,6 @@ public enum EventKind {
 
     private record Registered(EventFactory factory, List<Field> fields) {}
 
-    /** A field: a text, or a number. */
     private record Field(ValueDescriptor descriptor, Function<Object, @Nullable Object> value) {}
 
     private final Class<? extends GranaryEvent> type;

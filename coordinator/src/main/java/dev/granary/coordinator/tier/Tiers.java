@@ -54,7 +54,6 @@ public record Tiers(
         CompileTimes compileTimes,
         Duration layerWait)
         implements AutoCloseable {
-    /** The name of the local tier. */
     public static final String LOCAL = "local";
 
     /**
@@ -275,12 +274,10 @@ public record Tiers(
             return tier.name();
         }
 
-        /** Returns an entry of this layer. */
         public Found.Stored stored(Entry entry) {
             return new Found.Stored(entry, tier, OptionalInt.of(position));
         }
 
-        /** Returns a snapshot of the counters. */
         public LayerStatistics statistics() {
             Map<Counter, Long> counted = new EnumMap<>(tier.counted());
             Optional<BucketTierStatistics> sent = bucket.map(BucketTier::statistics);

@@ -107,7 +107,6 @@ public final class TomlTable {
                 : Optional.empty();
     }
 
-    /** Returns the file. */
     public Path file() {
         return file;
     }
@@ -145,7 +144,6 @@ public final class TomlTable {
         }
     }
 
-    /** Returns true if the table has the key. */
     public boolean has(String key) {
         return values.get(List.of(key)) != null;
     }
@@ -199,7 +197,6 @@ public final class TomlTable {
         return text;
     }
 
-    /** Returns true or false. */
     public boolean flag(String key, boolean valueIfAbsent) throws TomlException {
         return switch (value(key)) {
             case null -> valueIfAbsent;
@@ -208,7 +205,6 @@ public final class TomlTable {
         };
     }
 
-    /** Returns a whole number. */
     public int number(String key) throws TomlException {
         if (value(key) instanceof Long number
                 && number >= Integer.MIN_VALUE
@@ -286,7 +282,6 @@ public final class TomlTable {
     /** A step that a value of the file may make invalid. */
     @FunctionalInterface
     public interface Step<T> {
-        /** Runs the step. */
         T run() throws TomlException;
     }
 

@@ -196,46 +196,45 @@ final class ProcessSessionTest {
         Entry third = entries.entry(10);
         Instant now = Instant.parse("2026-01-02T00:00:00Z");
         Path dead = Files.createDirectories(directory.resolve("left"));
-        try (ProcessSession session = ProcessSession.begin(directory)) {
-            RestoreQuarantine quarantine = new RestoreQuarantine(directory, session, () -> now);
-            Path running = session.subdirectory(RestoreQuarantine.MARKS);
-            quarantine.begin(first).close();
-            RestoreQuarantine.Restore done = quarantine.begin(first);
-            RestoreQuarantine.Restore underWay = quarantine.begin(second);
-            done.close();
-            quarantine.begin(second).close(); // by another thread
-            quarantine.begin(third).close();
-            String mark = second.id().hash().hex() + "-" + second.contentHash().hex();
-            assertEquals(
-                    Set.of(mark),
-                    RestoreQuarantine.marks(Objects.requireNonNull(running.getParent())));
-            // the restore started long before it ended the process
-            Path left = Files.createDirectory(dead.resolve(RestoreQuarantine.MARKS));
-            for (Path file : list(running)) {
-                Path copy = Files.copy(file, left.resolve(file.getFileName()));
-                Files.setLastModifiedTime(copy, FileTime.from(now.minus(Duration.ofDays(2))));
-            }
-            Files.createFile(left.resolve("f".repeat(63)));
-            quarantine.inherit(dead);
-            assertTrue(quarantine.contains(second));
-            assertFalse(quarantine.contains(first));
-            assertFalse(quarantine.contains(third));
-            assertFalse(Files.exists(left));
-            quarantine.inherit(dead);
-            underWay.close();
-            assertEquals(List.of(), list(running));
-            quarantine.begin(first);
-            session.close();
-            assertFalse(Files.exists(running));
-            quarantine.begin(first).close(); // after the end: not marked, and no failure
-            assertFalse(Files.exists(running));
+        ProcessSession session = ProcessSession.begin(directory);
+        RestoreQuarantine quarantine = new RestoreQuarantine(directory, session, () -> now);
+        Path running = session.subdirectory(RestoreQuarantine.MARKS);
+        quarantine.begin(first).close();
+        RestoreQuarantine.Restore done = quarantine.begin(first);
+        RestoreQuarantine.Restore underWay = quarantine.begin(second);
+        done.close();
+        quarantine.begin(second).close(); // by another thread
+        quarantine.begin(third).close();
+        String mark = second.id().hash().hex() + "-" + second.contentHash().hex();
+        assertEquals(
+                Set.of(mark),
+                RestoreQuarantine.marks(Objects.requireNonNull(running.getParent())));
+        // the restore started long before it ended the process
+        Path left = Files.createDirectory(dead.resolve(RestoreQuarantine.MARKS));
+        for (Path file : list(running)) {
+            Path copy = Files.copy(file, left.resolve(file.getFileName()));
+            Files.setLastModifiedTime(copy, FileTime.from(now.minus(Duration.ofDays(2))));
         }
+        Files.createFile(left.resolve("f".repeat(63)));
+        quarantine.inherit(dead);
+        assertTrue(quarantine.contains(second));
+        assertFalse(quarantine.contains(first));
+        assertFalse(quarantine.contains(third));
+        assertFalse(Files.exists(left));
+        quarantine.inherit(dead);
+        underWay.close();
+        assertEquals(List.of(), list(running));
+        quarantine.begin(first);
+        session.close();
+        assertFalse(Files.exists(running));
+        quarantine.begin(first).close(); // after the end: not marked, and no failure
+        assertFalse(Files.exists(running));
         for (Duration later : List.of(Duration.ofHours(23), Duration.ofHours(25))) {
-            try (ProcessSession session = ProcessSession.begin(directory)) {
+            try (ProcessSession next = ProcessSession.begin(directory)) {
                 boolean isYoung = later.toHours() < 24;
-                RestoreQuarantine quarantine =
-                        new RestoreQuarantine(directory, session, () -> now.plus(later));
-                assertEquals(isYoung, quarantine.contains(second));
+                RestoreQuarantine afterwards =
+                        new RestoreQuarantine(directory, next, () -> now.plus(later));
+                assertEquals(isYoung, afterwards.contains(second));
                 assertEquals(isYoung ? 1 : 0, count(directory.resolve("quarantine")));
             }
         }
