@@ -535,7 +535,8 @@ class EventsTest {
             Await.holds(() -> called.get() == 1);
             // the other listener goes on, as far as it was fast enough for this loop
             Await.holds(() -> collector.of(GranaryEvent.Lookup.class).count() > lookups / 10);
-            assertTrue(granary.statistics().count(Counter.EVENTS_DROPPED) >= 2 * lookups - 8192 - 10);
+            assertTrue(
+                    granary.statistics().count(Counter.EVENTS_DROPPED) >= 2 * lookups - 8192 - 10);
         }
         Await.holds(() -> interrupted.get() == 1);
         assertEquals(1, called.get());

@@ -36,7 +36,7 @@ import java.util.stream.Collectors;
  * mark as its name and the time of its addition. Other files there are left alone. Thread-safe.
  */
 public final class RestoreQuarantine {
-    /** The subdirectory of a {@link ProcessSession} with the marks of running restores and trials. */
+    /** The subdirectory of a {@link ProcessSession} with the marks of what is under way. */
     static final String MARKS = "restoring";
 
     private static final String DIRECTORY = "quarantine";
