@@ -13,10 +13,12 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.support.Closer;
+import dev.granary.cache.support.Ticker;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
 import dev.granary.coordinator.lookup.FleetClaims;
+import dev.granary.coordinator.lookup.Lookup;
 import dev.granary.coordinator.lookup.LookupContext;
 import dev.granary.coordinator.machine.Machine;
 import dev.granary.coordinator.machine.MachineClaims;
@@ -24,12 +26,11 @@ import dev.granary.coordinator.machine.RestoreQuarantine;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.publish.UploadQueue;
+import dev.granary.coordinator.publish.UploadQueue.EntryUploader;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
-import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
-import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.SwitchedCache;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
@@ -70,9 +71,6 @@ import java.util.function.Consumer;
 public final class Granary implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Granary.class);
 
-    /** The longest wait; the deadline of a longer one would overflow. */
-    private static final Duration MAX_FLUSH = Duration.ofDays(365);
-
     private final GranaryConfig config;
     private final Tiers tiers;
     private final Machine machine;
@@ -94,7 +92,7 @@ public final class Granary implements AutoCloseable {
         try {
             this.config = TierFactory.usable(configured);
             this.events = new EventDispatcher(how.listeners, counters);
-            opened.add(() -> events.close(limited(config.flushLimit())));
+            opened.add(() -> events.close(config.flushLimit()));
             // closed after the tiers, whose last sweep counts
             Closer afterTiers = opened.add(new Closer());
             this.tiers = opened.add(Tiers.open(config, how.sources(config), events));
@@ -102,15 +100,26 @@ public final class Granary implements AutoCloseable {
                     config, tiers.target().map(Layer::name), how.local != null, how.clock);
             afterTiers.add(machine);
             this.uploads = tiers.target()
-                    .map(layer -> opened.add(UploadQueue.to(
-                            layer, tiers.local(), how.isInPacks, machine.outbox(), counters)));
+                    .map(layer -> opened.add(new UploadQueue(
+                            tiers.local(),
+                            EntryUploader.to(layer, how.isInPacks),
+                            machine.outbox(),
+                            counters,
+                            Ticker.SYSTEM,
+                            (id, result) ->
+                                    how.whenPublished.published(layer.name(), id, result))));
             machine.inherit(id -> uploads.orElseThrow().addInherited(id));
             this.writeBehind = opened.add(
                     new WriteBehindQueue(tiers, uploads, counters, how.clock, how.whenPublished));
             this.engines = config.enabled();
             Optional<MachineClaims> claims = machine.claims()
                     .map(local -> new MachineClaims(
-                            local, config.claimWait(), tiers.compileTimes(), counters, events));
+                            local::claim,
+                            config.claimWait(),
+                            tiers.compileTimes(),
+                            Ticker.SYSTEM,
+                            counters,
+                            events));
             this.context = new LookupContext(
                     how.isReading ? tiers : tiers.withoutLayers(),
                     machine::isInQuarantine,
@@ -175,9 +184,6 @@ public final class Granary implements AutoCloseable {
     public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(
             Engine<D, P> engine, D descriptor) throws CompileException {
         require(engine, descriptor);
-        if (events.observesMemoryHits()) {
-            return lookup(engine, descriptor).primitive();
-        }
         return memory.program(context, engine, descriptor);
     }
 
@@ -185,14 +191,8 @@ public final class Granary implements AutoCloseable {
     public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> lookup(
             Engine<D, P> engine, D descriptor) throws CompileException {
         require(engine, descriptor);
-        LookupResult<P> result =
-                memory.lookup(descriptor, () -> Optional.of(context.find(engine, descriptor)));
-        boolean isInMemory = result.source() == PrimitiveSource.MEMORY
-                || result.source() == PrimitiveSource.JOINED;
-        if (isInMemory && events.observesMemoryHits()) {
-            events.memoryHit(result.primitive(), result.source(), result.took().toNanos());
-        }
-        return result;
+        return memory.lookup(
+                descriptor, () -> Optional.of(new Lookup<>(context, engine, descriptor).find()));
     }
 
     /**
@@ -214,7 +214,9 @@ public final class Granary implements AutoCloseable {
             Engine<D, P> engine, D descriptor, Deadline deadline) {
         require(engine, descriptor);
         try {
-            return memory.find(descriptor, () -> context.findStored(engine, descriptor, deadline));
+            return memory.find(
+                    descriptor,
+                    () -> new Lookup<>(context, engine, descriptor).findStored(deadline));
         } catch (CompileException e) {
             return Optional.empty(); // of another thread, which this one joined
         }
@@ -230,7 +232,8 @@ public final class Granary implements AutoCloseable {
             return Optional.of(lookup(engine, descriptor)); // shared with other threads
         }
         require(engine, descriptor);
-        return memory.find(descriptor, () -> context.findUnclaimed(engine, descriptor));
+        return memory.find(
+                descriptor, () -> new Lookup<>(context, engine, descriptor).findUnclaimed());
     }
 
     /**
@@ -432,14 +435,7 @@ public final class Granary implements AutoCloseable {
         counted.putAll(tiers.local().counted());
         counted.putAll(memory.counted());
         return new GranaryStatistics(
-                tiers.layers().stream().map(this::statistics).toList(), counted);
-    }
-
-    private LayerStatistics statistics(Layer layer) {
-        LayerStatistics statistics = layer.statistics();
-        return tiers.target().equals(Optional.of(layer))
-                ? uploads.orElseThrow().addTo(statistics)
-                : statistics;
+                tiers.layers().stream().map(Layer::statistics).toList(), counted);
     }
 
     /**
@@ -455,7 +451,7 @@ public final class Granary implements AutoCloseable {
 
     private boolean flushNow(Duration limit) {
         try {
-            long deadline = System.nanoTime() + limited(limit).toNanos();
+            Deadline deadline = Deadline.after(limit);
             boolean isStored = writeBehind.flush(deadline);
             return (recorder.isEmpty() || recorder.get().flush(deadline)) && isStored;
         } catch (InterruptedException e) {
@@ -500,8 +496,7 @@ public final class Granary implements AutoCloseable {
         try {
             if (!isClosed.get()) {
                 recorder.ifPresent(KernelRecorder::finish);
-                int lost = writeBehind.flushLocal(
-                        System.nanoTime() + limited(config.flushLimit()).toNanos());
+                int lost = writeBehind.flushLocal(Deadline.after(config.flushLimit()));
                 if (lost > 0) {
                     LOG.warn(
                             "The process ends without Granary.close(): {} kernels are not stored"
@@ -527,9 +522,5 @@ public final class Granary implements AutoCloseable {
         if (!descriptor.target().equals(engine.target())) {
             engine.requireTarget(descriptor);
         }
-    }
-
-    private static Duration limited(Duration limit) {
-        return limit.compareTo(MAX_FLUSH) > 0 ? MAX_FLUSH : limit;
     }
 }

@@ -1,6 +1,7 @@
 package dev.granary.coordinator;
 
 import dev.granary.cache.PersistentCache;
+import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
@@ -147,7 +148,14 @@ public final class GranaryBuilder {
 
     /** Sets the listener of publications, instead of one that does nothing. */
     public GranaryBuilder published(PublicationListener listener) {
-        whenPublished = Objects.requireNonNull(listener, "listener");
+        Objects.requireNonNull(listener, "listener");
+        whenPublished = (layer, id, result) -> {
+            try {
+                listener.published(layer, id, result);
+            } catch (Throwable e) { // an error too: it must not end a thread of the background
+                Warnings.warn("listener", "The listener for published entries failed: " + e);
+            }
+        };
         return this;
     }
 

@@ -6,6 +6,8 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.lookup.Lookup;
+import dev.granary.coordinator.lookup.Lookup.Search;
 import dev.granary.coordinator.lookup.LookupContext;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
@@ -36,7 +38,6 @@ final class MemoryTier {
     private final Counters counters;
     private final Optional<KernelRecorder> recorder;
 
-    /** Creates an empty tier. */
     MemoryTier(
             GranaryConfig config,
             KernelProvider kernels,
@@ -58,10 +59,10 @@ final class MemoryTier {
             LookupContext context, Engine<D, P> engine, D descriptor) throws CompileException {
         // Captures three values only, so that a hit allocates no more than one of the cache alone.
         return cast(programs.get(
-                descriptor, key -> retain(context.find(engine, (D) key).primitive())));
+                descriptor,
+                key -> retain(new Lookup<>(context, engine, (D) key).find().primitive())));
     }
 
-    /** Returns the counters of both caches. */
     Map<Counter, Long> counted() {
         CompositeStatistics ofComposites = composites.statistics();
         return Map.of(
@@ -73,23 +74,17 @@ final class MemoryTier {
                 Counter.PROGRAM_MISSES, programs.misses());
     }
 
-    /** A lookup below the memory, which may find nothing. */
-    @FunctionalInterface
-    interface Below<P extends Primitive> {
-        Optional<Found<P>> find() throws CompileException;
-    }
-
     /** Returns the program of {@code descriptor}, from memory, else by a lookup that finds it. */
-    <P extends Primitive> LookupResult<P> lookup(PrimitiveDescriptor descriptor, Below<P> below)
+    <P extends Primitive> LookupResult<P> lookup(PrimitiveDescriptor descriptor, Search<P> below)
             throws CompileException {
         long start = System.nanoTime();
-        Lookup<P> lookup = new Lookup<>(below);
-        P primitive = cast(programs.get(descriptor, lookup));
-        Optional<Found<P>> found = Optional.ofNullable(lookup.found);
+        Build<P> build = new Build<>(below);
+        P primitive = cast(programs.get(descriptor, build));
+        Optional<Found<P>> found = Optional.ofNullable(build.found);
         return new LookupResult<>(
                 primitive,
                 found.map(Found::source)
-                        .orElse(lookup.isJoined ? PrimitiveSource.JOINED : PrimitiveSource.MEMORY),
+                        .orElse(build.isJoined ? PrimitiveSource.JOINED : PrimitiveSource.MEMORY),
                 found.flatMap(Found::origin).map(Found.Stored::layer).orElse(OptionalInt.empty()),
                 found.flatMap(Found::otherNamespace),
                 Duration.ofNanos(System.nanoTime() - start));
@@ -97,7 +92,7 @@ final class MemoryTier {
 
     /** Returns the program of {@code descriptor} if the memory or that lookup has it. */
     <P extends Primitive> Optional<LookupResult<P>> find(
-            PrimitiveDescriptor descriptor, Below<P> below) throws CompileException {
+            PrimitiveDescriptor descriptor, Search<P> below) throws CompileException {
         // Not within the cache: another thread that needs the program would wait for a lookup that
         // may find nothing.
         Primitive known = programs.peek(descriptor);
@@ -108,13 +103,13 @@ final class MemoryTier {
     }
 
     /** A lookup below the memory, and what it found. Used once. */
-    private final class Lookup<P extends Primitive>
+    private final class Build<P extends Primitive>
             implements PrimitiveCache.Builder<PrimitiveDescriptor, Primitive, CompileException> {
-        private final Below<P> below;
+        private final Search<P> below;
         private @Nullable Found<P> found;
         private boolean isJoined;
 
-        Lookup(Below<P> below) {
+        Build(Search<P> below) {
             this.below = below;
         }
 

@@ -27,7 +27,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 
 /** Tests of the requests and of the circuit breaker in the statistics of a layer. */
 class BucketRequestsTest {
@@ -146,30 +145,6 @@ class BucketRequestsTest {
             Await.holds(() -> sent(granary) == fleet.proxy.requests());
             assertEquals(Breaker.CLOSED, breaker(granary));
         }
-    }
-
-    @Test
-    @DisplayName("of two breakers, the state of the one that rejects more is shown")
-    void twoBreakers() {
-        LayerStatistics none = new LayerStatistics(
-                "kernels", Map.of(), Optional.empty(), Duration.ZERO, Optional.empty());
-        Duration quiet = Duration.ofSeconds(1);
-        LayerStatistics sum = new LayerStatistics(
-                "kernels",
-                Map.of(
-                        Counter.BUCKET_REQUESTS, 12L,
-                        Counter.BUCKET_RETRIES, 4L,
-                        Counter.BREAKER_OPENINGS, 3L),
-                Optional.empty(),
-                quiet,
-                Optional.of(Breaker.OPEN));
-        assertEquals(
-                List.of(sum, sum),
-                List.of(
-                        none.plus(5, 1, 2, Breaker.HALF_OPEN, quiet)
-                                .plus(7, 3, 1, Breaker.OPEN, Duration.ZERO),
-                        none.plus(7, 3, 1, Breaker.OPEN, Duration.ZERO)
-                                .plus(5, 1, 2, Breaker.HALF_OPEN, quiet)));
     }
 
     @Test

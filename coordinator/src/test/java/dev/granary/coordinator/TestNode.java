@@ -84,15 +84,11 @@ public final class TestNode {
                 .claimWait(claimWait);
     }
 
-    /** Returns the complete files of all sessions in that subdirectory. */
+    /** Returns the files of all sessions in that subdirectory. */
     public List<Path> sessionFiles(String subdirectory) throws IOException {
         List<Path> files = new ArrayList<>();
         for (Path session : children(directory.resolve("sessions"))) {
-            for (Path file : children(session.resolve(subdirectory))) {
-                if (!file.toString().endsWith(".part")) {
-                    files.add(file);
-                }
-            }
+            files.addAll(children(session.resolve(subdirectory)));
         }
         return files;
     }

@@ -34,8 +34,10 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -73,6 +75,7 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     private final BucketEntryLoader loader;
     private final EntryPublisher publisher;
     private final ExpiringSet<Sha256> absent;
+    private final List<BulkBucket> packed = new CopyOnWriteArrayList<>(); // for statistics
     private final AtomicBoolean closed = new AtomicBoolean();
     private final RandomGenerator random;
 
@@ -235,7 +238,9 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      * Opens the same bucket for transfers of whole packs; the caller closes it. Sends nothing yet.
      */
     public BulkBucket packed() {
-        return BulkBucket.open(config);
+        BulkBucket opened = BulkBucket.open(config);
+        packed.add(opened);
+        return opened;
     }
 
     /**
@@ -271,9 +276,21 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
         return store.traffic();
     }
 
-    /** Returns the counters and the state of this tier. Sends nothing. */
+    /** Returns the counters and the state of this tier, with {@link #packed}. Sends nothing. */
     public BucketTierStatistics statistics() {
-        return store.statistics();
+        return packed.stream()
+                .map(BulkBucket::statistics)
+                .reduce(store.statistics(), BucketTierStatistics::plus);
+    }
+
+    /**
+     * Returns the time since this tier or {@link #packed} received anything; zero if no request is
+     * in progress.
+     */
+    public Duration quiet() {
+        return packed.stream()
+                .map(bulk -> bulk.traffic().quiet())
+                .reduce(store.traffic().quiet(), (a, b) -> a.compareTo(b) >= 0 ? a : b);
     }
 
     /**

@@ -1,5 +1,7 @@
 package dev.granary.cache.support;
 
+import dev.granary.cache.Deadline;
+
 import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -82,18 +84,16 @@ public final class TaskQueue implements AutoCloseable {
     }
 
     /**
-     * Waits until no task is queued or runs, until the queue is closed, or until
-     * {@code System.nanoTime()} reaches {@code deadline}.
+     * Waits until no task is queued or runs, until the queue is closed, or until the deadline.
      *
      * @return true if no task is queued or runs
      */
-    public synchronized boolean awaitIdle(long deadline) throws InterruptedException {
+    public synchronized boolean awaitIdle(Deadline deadline) throws InterruptedException {
         while (open > 0 && !executor.isShutdown()) {
-            long remaining = deadline - System.nanoTime();
-            if (remaining <= 0) {
+            if (deadline.isOver()) {
                 return false;
             }
-            TimeUnit.NANOSECONDS.timedWait(this, remaining);
+            TimeUnit.NANOSECONDS.timedWait(this, deadline.left());
         }
         return open == 0;
     }

@@ -4,8 +4,8 @@ import dev.granary.cache.Backend;
 import dev.granary.cache.Target;
 import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
 import dev.granary.coordinator.recording.RecordedId;
+import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
-import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.coordinator.toml.TomlTable;
 import dev.granary.gpu.BuildOptions;
 import dev.granary.gpu.Geometry;
@@ -142,7 +142,7 @@ final class KernelInputs {
             String place = relative(header, "path", header.textOrEmpty("path"));
             if (headers.put(place, header.path("file", header.required("file"))) != null) {
                 throw header.error(
-                        "path", "the header '" + TomlFile.harmless(place) + "' is listed twice");
+                        "path", "the header '" + SafeText.ofFile(place) + "' is listed twice");
             }
         }
         for (String directory : table.texts("include-directory")) {
@@ -175,12 +175,12 @@ final class KernelInputs {
         String hash = target.required("id");
         if (!ID.matcher(hash).matches()) {
             throw target.error(
-                    "id", "the id '" + TomlFile.harmless(hash) + "' has not 64 hexadecimal digits");
+                    "id", "the id '" + SafeText.ofFile(hash) + "' has not 64 hexadecimal digits");
         }
         String backend = target.required("backend");
         Backend known = Backend.ofPath(backend)
                 .orElseThrow(() -> target.error(
-                        "backend", "there is no backend '" + TomlFile.harmless(backend) + "'"));
+                        "backend", "there is no backend '" + SafeText.ofFile(backend) + "'"));
         NavigableMap<String, String> environment = new TreeMap<>();
         Optional<TomlTable> variables = target.table("environment", "{ NAME = \"...\" }");
         if (variables.isPresent()) {
@@ -203,7 +203,7 @@ final class KernelInputs {
         if (path.isEmpty() || path.startsWith("/") || path.indexOf('\0') >= 0) {
             throw table.error(
                     key,
-                    key + " must be relative to the source, not '" + TomlFile.harmless(path) + "'");
+                    key + " must be relative to the source, not '" + SafeText.ofFile(path) + "'");
         }
         return path;
     }

@@ -1,8 +1,8 @@
 package dev.granary.cli.manifest;
 
 import dev.granary.cli.manifest.KernelSpec.RecordedInputs;
+import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
-import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.coordinator.toml.TomlTable;
 
 import java.io.IOException;
@@ -80,7 +80,7 @@ public final class KernelManifest {
             if (!FILE_KEYS.contains(key)) {
                 throw top.error(
                         key,
-                        "unknown key '" + TomlFile.harmless(key)
+                        "unknown key '" + SafeText.ofFile(key)
                                 + "'; a manifest consists of [[kernel]] tables, [defaults] and "
                                 + INCLUDE_MANIFESTS);
             }
@@ -127,7 +127,7 @@ public final class KernelManifest {
         if (!manifests.add(identity(file))) {
             throw top.error(
                     INCLUDE_MANIFESTS,
-                    "the manifest " + TomlFile.harmless(file.toString())
+                    "the manifest " + SafeText.ofFile(file.toString())
                             + " is included twice, or includes itself");
         }
         if (manifests.size() > MAX_MANIFESTS) {
@@ -137,13 +137,13 @@ public final class KernelManifest {
         try {
             if (Files.exists(file) && !Files.isRegularFile(file)) { // a pipe would block
                 throw top.error(
-                        INCLUDE_MANIFESTS, TomlFile.harmless(file.toString()) + " is not a file");
+                        INCLUDE_MANIFESTS, SafeText.ofFile(file.toString()) + " is not a file");
             }
             readFile(file);
         } catch (IOException e) {
             throw top.error(
                     INCLUDE_MANIFESTS,
-                    "the manifest " + TomlFile.harmless(file.toString()) + " cannot be read: "
+                    "the manifest " + SafeText.ofFile(file.toString()) + " cannot be read: "
                             + TomlException.reason(e));
         }
     }
@@ -178,7 +178,7 @@ public final class KernelManifest {
 
     private void add(TomlTable table, KernelSpec kernel) throws TomlException {
         if (names.putIfAbsent(kernel.name(), table.file()) != null) {
-            throw table.error("the name '" + TomlFile.harmless(kernel.name())
+            throw table.error("the name '" + SafeText.ofFile(kernel.name())
                     + "' is used twice; names must differ");
         }
         kernels.add(kernel);

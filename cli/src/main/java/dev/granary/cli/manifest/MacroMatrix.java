@@ -1,7 +1,7 @@
 package dev.granary.cli.manifest;
 
+import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
-import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.coordinator.toml.TomlTable;
 
 import org.jspecify.annotations.Nullable;
@@ -55,7 +55,7 @@ record MacroMatrix(Map<String, List<Variant>> macros) {
             if (!NAME.matcher(name).matches()) {
                 throw define.error(
                         name,
-                        "'" + TomlFile.harmless(name) + "' is not the name of a macro; write other"
+                        "'" + SafeText.ofFile(name) + "' is not the name of a macro; write other"
                                 + " definitions in options");
             }
             macros.put(name, variants(define, name));
@@ -78,7 +78,7 @@ record MacroMatrix(Map<String, List<Variant>> macros) {
             String text = text(define, name, item);
             if (!texts.add(text)) {
                 throw define.error(
-                        name, name + " has the value '" + TomlFile.harmless(text) + "' twice");
+                        name, name + " has the value '" + SafeText.ofFile(text) + "' twice");
             }
             List<String> options = item instanceof Boolean isDefined
                     ? isDefined ? List.of("-D" + name) : List.of()

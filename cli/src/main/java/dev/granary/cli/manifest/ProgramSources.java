@@ -1,7 +1,7 @@
 package dev.granary.cli.manifest;
 
+import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
-import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.coordinator.toml.TomlTable;
 
 import org.jspecify.annotations.Nullable;
@@ -61,7 +61,7 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
         return switch (source) {
             case String text
             when !text.isBlank() -> List.of(new Program(name, List.of(table.path(SOURCE, text))));
-            case List<?> _ -> List.of(new Program(name, listed(TomlFile.harmless(name))));
+            case List<?> _ -> List.of(new Program(name, listed(SafeText.ofFile(name))));
             case null, default -> {
                 if (source != null && !(source instanceof String)) {
                     throw table.error(
@@ -69,7 +69,7 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
                             "source must be a string or a list of strings, such as source = "
                                     + "\"...\"");
                 }
-                throw table.error("kernel '" + TomlFile.harmless(name)
+                throw table.error("kernel '" + SafeText.ofFile(name)
                         + "' has no source; add: source = \"path/to/file.cl\"");
             }
         };
@@ -153,12 +153,12 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
                 }
             }
         } catch (InvalidPathException e) {
-            throw table.error(SOURCE, "source is not a path: " + TomlFile.harmless(text));
+            throw table.error(SOURCE, "source is not a path: " + SafeText.ofFile(text));
         } catch (PatternSyntaxException e) {
             throw table.error(
                     SOURCE,
-                    "the pattern '" + TomlFile.harmless(text) + "' is wrong: "
-                            + TomlFile.harmless(String.valueOf(e.getDescription())));
+                    "the pattern '" + SafeText.ofFile(text) + "' is wrong: "
+                            + SafeText.ofFile(String.valueOf(e.getDescription())));
         }
         if (parts.getLast().text().equals(ANY_DEPTH)) {
             parts.add(Part.of("*")); // every file at any depth
@@ -174,10 +174,10 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
         } catch (IOException e) {
             throw table.error(
                     SOURCE,
-                    "a directory of the pattern '" + TomlFile.harmless(pattern.text())
-                            + "' cannot be read: " + TomlFile.harmless(e.toString()));
+                    "a directory of the pattern '" + SafeText.ofFile(pattern.text())
+                            + "' cannot be read: " + SafeText.ofFile(e.toString()));
         }
-        String below = " below " + TomlFile.harmless(pattern.base().toString());
+        String below = " below " + SafeText.ofFile(pattern.base().toString());
         if (filesLeft.get() < 0) {
             throw table.error(
                     SOURCE,
@@ -186,7 +186,7 @@ record ProgramSources(TomlTable table, AtomicInteger filesLeft) {
         }
         if (files.isEmpty()) {
             throw table.error(
-                    SOURCE, "no file matches '" + TomlFile.harmless(pattern.text()) + "'" + below);
+                    SOURCE, "no file matches '" + SafeText.ofFile(pattern.text()) + "'" + below);
         }
         return files;
     }

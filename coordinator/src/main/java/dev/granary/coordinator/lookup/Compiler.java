@@ -12,8 +12,8 @@ import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.machine.MachineClaims.Claim;
 import dev.granary.coordinator.machine.RestoreQuarantine;
 import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventDispatcher.Span;
 import dev.granary.coordinator.observe.EventKind;
-import dev.granary.coordinator.observe.EventSpan;
 import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.Found;
@@ -30,11 +30,10 @@ import java.util.Optional;
  * primitive to {@link WriteBehindQueue}. Used by one thread.
  */
 record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
-        LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
+        LookupContext context, Engine<D, P> engine, D descriptor, Lookup.Step step) {
     /** A compile that has succeeded, and its counted time in nanoseconds. */
     private record Compiled<P>(P primitive, long nanos) {}
 
-    /** A way to create the primitive from its source. */
     @FunctionalInterface
     private interface Creation<P> {
         P create() throws CompileException;
@@ -67,21 +66,20 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
     }
 
     private Compiled<P> measure(Creation<P> creation) throws CompileException {
-        EventSpan span = context.events().begin(EventKind.COMPILE);
+        Span span = context.events().begin(EventKind.COMPILE);
         try {
             P primitive = creation.create();
-            span.stop();
             long nanos = primitive.compileTime().toNanos(); // without lookups of earlier steps
             context.counters().add(Counter.COMPILE_TIME, nanos);
             context.counters()
                     .increment(
-                            step == LookupContext.Step.LAST
+                            step == Lookup.Step.LAST
                                     ? Counter.COMPILED
                                     : Counter.INTERMEDIATE_COMPILED);
             end(span, Optional.empty());
             return new Compiled<>(primitive, nanos);
         } catch (CompileException e) {
-            if (step == LookupContext.Step.LAST) {
+            if (step == Lookup.Step.LAST) {
                 context.counters().increment(Counter.COMPILE_FAILURES);
                 Warnings.warn(
                         "compile",
@@ -96,7 +94,7 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
         }
     }
 
-    private void end(EventSpan span, Optional<String> failure) {
+    private void end(Span span, Optional<String> failure) {
         span.end(took -> new GranaryEvent.Compile(
                 EventDispatcher.digest(descriptor.getId()), engine.target(), failure, took));
     }
@@ -121,7 +119,8 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
         @Override
         public <D extends PrimitiveDescriptor, P extends Primitive> P lookup(
                 Engine<D, P> engine, D descriptor) throws CompileException {
-            Found<P> found = context.find(engine, descriptor, LookupContext.Step.EARLIER);
+            Found<P> found =
+                    new Lookup<>(context, engine, descriptor, Lookup.Step.EARLIER).find();
             found.origin().ifPresent(stored -> {
                 restored.put(stored.entry().id(), stored);
                 marks.push(context.beginRestore().apply(stored.entry()));

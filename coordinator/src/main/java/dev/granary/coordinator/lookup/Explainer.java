@@ -94,7 +94,6 @@ public final class Explainer {
             Optional<String> quarantine,
             Optional<String> failure) {}
 
-    /** Explains a lookup that a process would make now. */
     public static Explanation explain(
             GranaryConfig config, SpirvCompiler compiler, InstantSource clock, Request request)
             throws ConfigException {
@@ -117,7 +116,10 @@ public final class Explainer {
                     counters,
                     events,
                     _ -> isEnabled(request));
-            entry = context.find(new Reader(request), request).origin().map(Found.Stored::entry);
+            entry = new Lookup<>(context, new Reader(request), request)
+                    .find()
+                    .origin()
+                    .map(Found.Stored::entry);
         } catch (CompileException e) {
             failure = Optional.of(String.valueOf(e.getMessage()));
         } finally {

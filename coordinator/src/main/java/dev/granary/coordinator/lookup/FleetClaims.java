@@ -7,8 +7,8 @@ import dev.granary.cache.support.Ticker;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventDispatcher.Span;
 import dev.granary.coordinator.observe.EventKind;
-import dev.granary.coordinator.observe.EventSpan;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.Found;
@@ -61,7 +61,6 @@ public final class FleetClaims {
     private final EventDispatcher events;
     private volatile long roundTripNanos = MAX_ROUND_TRIP_NANOS; // the shortest so far
 
-    /** Creates the claims in a bucket. */
     public FleetClaims(
             Layer layer,
             BucketTier bucket,
@@ -155,8 +154,7 @@ public final class FleetClaims {
         Deadline end =
                 Deadline.after(age.compareTo(longest) < 0 ? longest.minus(age) : Duration.ZERO);
         long pause = Math.clamp(expected / 8, MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
-        EventSpan span = events.begin(EventKind.WAIT);
-        long start = System.nanoTime();
+        Span span = events.begin(EventKind.WAIT);
         counters.increment(Counter.FLEET_WAITS);
         Optional<Entry> entry = Optional.empty();
         for (int polls = 1; !Thread.currentThread().isInterrupted(); polls++) {
@@ -176,8 +174,7 @@ public final class FleetClaims {
         GranaryEvent.Wait.Outcome outcome = entry.isPresent()
                 ? GranaryEvent.Wait.Outcome.STORED
                 : GranaryEvent.Wait.Outcome.GIVEN_UP;
-        span.end(_ -> new GranaryEvent.Wait(
-                EventDispatcher.digest(id), outcome, Duration.ofNanos(System.nanoTime() - start)));
+        span.end(took -> new GranaryEvent.Wait(EventDispatcher.digest(id), outcome, took));
         return entry;
     }
 

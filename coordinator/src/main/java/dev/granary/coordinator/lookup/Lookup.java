@@ -9,9 +9,14 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Target;
+import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.machine.MachineClaims.Claim;
 import dev.granary.coordinator.machine.MachineClaims.Outcome;
+import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventDispatcher.Span;
+import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
 
@@ -26,14 +31,31 @@ import java.util.OptionalInt;
  * nothing: a failure is a counted miss. The lookup has the claim of its machine until write-behind
  * gets it. Used once, by one thread.
  */
-final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
+public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
     private final LookupContext context;
     private final Engine<D, P> engine;
     private final D descriptor;
     private final Restorer<D, P> restorer;
     private final Compiler<D, P> compiler;
 
-    Lookup(LookupContext context, Engine<D, P> engine, D descriptor, LookupContext.Step step) {
+    /** The place of a lookup in a compile of several steps. */
+    enum Step {
+        /** The lookup of a caller. */
+        LAST,
+        /** A lookup within the compile of another one, which counts failures. */
+        EARLIER
+    }
+
+    /**
+     * Creates a lookup.
+     *
+     * @throws IllegalArgumentException if the descriptor is for another target than the engine's
+     */
+    public Lookup(LookupContext context, Engine<D, P> engine, D descriptor) {
+        this(context, engine, descriptor, Step.LAST);
+    }
+
+    Lookup(LookupContext context, Engine<D, P> engine, D descriptor, Step step) {
         engine.requireTarget(descriptor);
         this.context = context;
         this.engine = engine;
@@ -42,8 +64,57 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
         this.compiler = new Compiler<>(context, engine, descriptor, step);
     }
 
+    /**
+     * Returns the primitive, from the tiers or compiled.
+     *
+     * @throws CompileException if no tier had the primitive and its source does not compile
+     */
+    public Found<P> find() throws CompileException {
+        return reported(() -> find(true)).orElseThrow();
+    }
+
+    /**
+     * Returns the same as {@link #find()}; empty if another machine is compiling the primitive and
+     * its entry is not there yet.
+     */
+    public Optional<Found<P>> findUnclaimed() throws CompileException {
+        return reported(() -> find(false));
+    }
+
+    /** Returns the primitive if a tier has it in time; never compiles. */
+    public Optional<Found<P>> findStored(Deadline deadline) throws CompileException {
+        return reported(() -> stored(deadline));
+    }
+
+    /** A search that may find nothing. */
+    @FunctionalInterface
+    public interface Search<P extends Primitive> {
+        Optional<Found<P>> find() throws CompileException;
+    }
+
+    /** Searches, and dispatches the event of this lookup. */
+    private Optional<Found<P>> reported(Search<P> search) throws CompileException {
+        Span span = context.events().begin(EventKind.LOOKUP);
+        Optional<Found<P>> found = Optional.empty();
+        try {
+            found = search.find();
+            return found;
+        } finally {
+            Optional<PrimitiveSource> source = found.map(Found::source);
+            Optional<Found.Stored> origin = found.flatMap(Found::origin);
+            span.end(took -> new GranaryEvent.Lookup(
+                    EventDispatcher.digest(descriptor.getId()),
+                    engine.target(),
+                    source,
+                    origin.filter(stored -> stored.layer().isPresent())
+                            .map(stored -> stored.tier().name()),
+                    origin.map(stored -> stored.entry().binaries().byteSize()).orElse(0L),
+                    took));
+        }
+    }
+
     /** Returns the primitive from a tier, without a claim; empty if none has it in time. */
-    Optional<Found<P>> findStored(Deadline deadline) {
+    private Optional<Found<P>> stored(Deadline deadline) {
         Id id = descriptor.getId();
         if (id.isEmpty() || !context.isEnabled().test(engine)) {
             return Optional.empty();
@@ -63,7 +134,7 @@ final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
      *
      * @param waits whether to wait for another machine that compiles it; else the result is empty
      */
-    Optional<Found<P>> find(boolean waits) throws CompileException {
+    private Optional<Found<P>> find(boolean waits) throws CompileException {
         Id id = descriptor.getId();
         if (id.isEmpty()) {
             return Optional.of(compiler.withoutTiers(Counter.NOT_CACHEABLE));

@@ -12,8 +12,8 @@ import dev.granary.coordinator.event.GranaryEvent.Restore.Outcome;
 import dev.granary.coordinator.machine.RestoreQuarantine;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventDispatcher.Span;
 import dev.granary.coordinator.observe.EventKind;
-import dev.granary.coordinator.observe.EventSpan;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.Found;
@@ -35,7 +35,7 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
         LookupContext context,
         Engine<D, P> engine,
         D descriptor,
-        LookupContext.Step step,
+        Lookup.Step step,
         long start) {
     /**
      * Restores an entry; empty if it is in quarantine, is for another device, or the driver rejects
@@ -43,7 +43,7 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
      * compiled entry replaces it; else it is sound, and other descriptors with this id use it.
      */
     Optional<Found<P>> restore(Found.Stored stored) {
-        EventSpan span = context.events().begin(EventKind.RESTORE);
+        Span span = context.events().begin(EventKind.RESTORE);
         Entry entry = stored.entry();
         if (context.isInQuarantine().test(entry)) { // it stays: after its time it is tried again
             context.counters().increment(Counter.RESTORES_QUARANTINED);
@@ -58,7 +58,6 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
         }
         try (RestoreQuarantine.Restore _ = context.beginRestore().apply(entry)) {
             P primitive = create(entry);
-            span.stop();
             Found<P> found = new Found<>(primitive, Optional.of(stored));
             count(found);
             end(
@@ -98,7 +97,7 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
         Counters counters = context.counters();
         long saved = CompileTimes.stated(stored.entry()) - (System.nanoTime() - start);
         counters.add(Counter.SAVED_TIME, Math.max(0, saved));
-        if (step == LookupContext.Step.EARLIER) {
+        if (step == Lookup.Step.EARLIER) {
             counters.increment(Counter.INTERMEDIATE_HITS);
         }
         if (found.primitive().origin() == Primitive.Origin.RECOMPILED) {
@@ -112,7 +111,7 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
     }
 
     private void reject(
-            Found.Stored stored, Outcome outcome, Counter counter, String reason, EventSpan span) {
+            Found.Stored stored, Outcome outcome, Counter counter, String reason, Span span) {
         context.counters().increment(counter);
         end(span, stored, outcome, Optional.of(reason));
         Warnings.warn(
@@ -130,7 +129,7 @@ record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
     }
 
     private static void end(
-            EventSpan span, Found.Stored stored, Outcome outcome, Optional<String> cause) {
+            Span span, Found.Stored stored, Outcome outcome, Optional<String> cause) {
         boolean isCalled = outcome != Outcome.QUARANTINED && outcome != Outcome.INCOMPATIBLE;
         span.end(took -> new GranaryEvent.Restore(
                 EventDispatcher.digest(stored.entry().id()),

@@ -14,8 +14,6 @@ import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -27,10 +25,11 @@ public final class FileTurn implements AutoCloseable {
     private static final Duration PAUSE = Duration.ofMillis(2);
 
     /**
-     * The turns of this process, by real path. The system releases a process's lock on a file when
-     * any of its channels on that file is closed, so only one may be open.
+     * The turn of this process for all files: turns are short and rare. The system releases a
+     * process's lock on a file when any of its channels on that file is closed, so only one may be
+     * open.
      */
-    private static final Map<Path, ReentrantLock> TURNS = new ConcurrentHashMap<>();
+    private static final ReentrantLock TURN = new ReentrantLock();
 
     private final Closer held; // the turn and the lock
 
@@ -46,14 +45,11 @@ public final class FileTurn implements AutoCloseable {
      *     interrupted, or the file cannot be opened
      */
     public static FileTurn await(Path lockFile, Duration limit) throws IOException {
-        Path directory = lockFile.toAbsolutePath().resolveSibling(".").toRealPath();
-        ReentrantLock turn = TURNS.computeIfAbsent(
-                directory.resolve(lockFile.getFileName()), _ -> new ReentrantLock());
         Deadline deadline = Deadline.after(limit);
         Closer held = new Closer();
         try {
-            if (turn.tryLock(limit.toNanos(), TimeUnit.NANOSECONDS)) {
-                held.add(turn::unlock);
+            if (TURN.tryLock(limit.toNanos(), TimeUnit.NANOSECONDS)) {
+                held.add(TURN::unlock);
                 FileChannel channel = held.add(FileChannel.open(
                         lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE));
                 do {

@@ -79,7 +79,6 @@ public record Machine(
                         + " cannot be written, so uploads do not survive this process: " + e);
     }
 
-    /** Returns true if an entry must not be restored. */
     public boolean isInQuarantine(Entry entry) {
         return quarantine.isPresent() && quarantine.get().contains(entry);
     }
@@ -124,7 +123,6 @@ public record Machine(
     public void close() {
         try (Closer all = new Closer()) {
             session.ifPresent(all::add);
-            quarantine.ifPresent(all::add);
             claims.ifPresent(all::add);
         }
     }

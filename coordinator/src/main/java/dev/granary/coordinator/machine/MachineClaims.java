@@ -8,20 +8,17 @@ import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventDispatcher.Span;
 import dev.granary.coordinator.observe.EventKind;
-import dev.granary.coordinator.observe.EventSpan;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.TimeBudget;
 import dev.granary.local.ClaimResult;
-import dev.granary.local.LocalClaims;
 
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -52,52 +49,27 @@ public final class MachineClaims {
     private final Counters counters;
     private final EventDispatcher events;
     private final TimeBudget waitBudget;
-    private final Executor graceTimer;
     // those whose primitives await their first launch, which may never come
     private final Map<Id, LaunchClaim> awaitingLaunch = new ConcurrentHashMap<>();
 
     private final class Wait {
         private final long start = time.nanos();
-        private final EventSpan span = events.begin(EventKind.WAIT);
+        private final Span span = events.begin(EventKind.WAIT);
         private long pause = MIN_PAUSE_NANOS;
     }
 
-    /**
-     * Creates claims for tests.
-     *
-     * @param graceTimer runs a task after {@link #LAUNCH_GRACE}
-     */
-    MachineClaims(
+    public MachineClaims(
             Function<Id, ClaimResult> claims,
             Duration limit,
             CompileTimes compileTimes,
             Ticker time,
-            Executor graceTimer,
             Counters counters,
             EventDispatcher events) {
         this.claims = claims;
         this.time = time;
-        this.graceTimer = graceTimer;
         this.counters = counters;
         this.events = events;
         this.waitBudget = new TimeBudget(compileTimes, limit);
-    }
-
-    /** Creates the claims of lookups, with a budget of waits. */
-    public MachineClaims(
-            LocalClaims claims,
-            Duration limit,
-            CompileTimes compileTimes,
-            Counters counters,
-            EventDispatcher events) {
-        this(
-                claims::claim,
-                limit,
-                compileTimes,
-                Ticker.SYSTEM,
-                CompletableFuture.delayedExecutor(LAUNCH_GRACE.toNanos(), TimeUnit.NANOSECONDS),
-                counters,
-                events);
     }
 
     /**
@@ -108,7 +80,6 @@ public final class MachineClaims {
         /** The lookup goes on without a claim. */
         public static final Outcome UNCLAIMED = new Outcome(Optional.empty(), Claim.NONE);
 
-        /** Returns the outcome of an entry in the local tier. */
         public static Outcome of(Entry entry) {
             return new Outcome(Optional.of(entry), Claim.NONE);
         }
@@ -243,7 +214,7 @@ public final class MachineClaims {
         @Override
         public void awaitLaunch() {
             awaitingLaunch.put(id, this);
-            graceTimer.execute(this::closeUnlessLaunched);
+            time.after(LAUNCH_GRACE, this::closeUnlessLaunched);
         }
 
         @Override

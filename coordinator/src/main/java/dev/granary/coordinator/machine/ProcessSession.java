@@ -55,7 +55,6 @@ public final class ProcessSession implements AutoCloseable {
         this.channel = channel;
     }
 
-    /** Begins a session under {@code localDirectory}. */
     public static ProcessSession begin(Path localDirectory) throws IOException {
         Path sessions = localDirectory.resolve("sessions");
         Files.createDirectories(sessions); // permissions as for the local directory
@@ -77,12 +76,6 @@ public final class ProcessSession implements AutoCloseable {
         }
     }
 
-    /** Returns the file {@code name} of this session, which may be absent. */
-    Path file(String name) {
-        return directory.resolve(name);
-    }
-
-    /** Creates a subdirectory of this session if it is absent, and returns it. */
     Path subdirectory(String name) throws IOException {
         return Files.createDirectories(directory.resolve(name));
     }
@@ -115,20 +108,18 @@ public final class ProcessSession implements AutoCloseable {
 
     private static void inheritIfDead(Path session, DeadSessionHandler handler, Instant now)
             throws IOException {
-        synchronized (INHERITANCE_LOCK) {
-            if (Files.notExists(lockFile(session))) { // false for an I/O error
-                if (isBefore(session, now.minus(MAX_UNLOCKED_AGE))) { // else it may just begin
-                    deleteAll(session);
-                }
-            } else {
-                ifEnded(session, dead -> {
-                    handler.inherit(dead);
-                    if (!hasNoteSince(dead, now.minus(MAX_DEAD_AGE))) {
-                        // otherwise it has uploads for a bucket that is not configured here
-                        deleteAll(dead);
-                    }
-                });
+        if (Files.notExists(lockFile(session))) { // false for an I/O error
+            if (isBefore(session, now.minus(MAX_UNLOCKED_AGE))) { // else it may just begin
+                deleteAll(session);
             }
+        } else {
+            ifEnded(session, dead -> {
+                handler.inherit(dead);
+                if (!hasNoteSince(dead, now.minus(MAX_DEAD_AGE))) {
+                    // otherwise it has uploads for a bucket that is not configured here
+                    deleteAll(dead);
+                }
+            });
         }
     }
 
@@ -187,11 +178,9 @@ public final class ProcessSession implements AutoCloseable {
     @Override
     public void close() {
         try (channel) {
+            FileTrees.delete(directory.resolve(RestoreQuarantine.MARKS));
             if (FileTrees.list(directory.resolve(UploadOutbox.DIRECTORY)).isEmpty()) {
-                Files.deleteIfExists(directory.resolve(UploadOutbox.DIRECTORY));
-                Files.deleteIfExists(directory.resolve(RestoreQuarantine.MARKS_FILE));
-                Files.deleteIfExists(lockFile(directory));
-                Files.deleteIfExists(directory);
+                deleteAll(directory);
             }
         } catch (IOException e) {
             // The rest is a dead session, which the next process removes.

@@ -25,7 +25,6 @@ public final class Totals {
     private final Path file;
     private final Path lock;
 
-    /** Creates the totals of {@code localDirectory}; reads nothing yet. */
     public Totals(Path localDirectory) {
         this.file = localDirectory.resolve("statistics.txt");
         this.lock = localDirectory.resolve("statistics.lock");

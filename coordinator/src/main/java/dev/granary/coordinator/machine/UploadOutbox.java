@@ -4,17 +4,14 @@ import dev.granary.cache.Id;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.cache.support.Warnings;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
-import java.io.EOFException;
 import java.io.IOException;
-import java.io.UTFDataFormatException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -27,21 +24,19 @@ public final class UploadOutbox {
     /** The name of its subdirectory in a {@link ProcessSession}. */
     public static final String DIRECTORY = "outbox";
 
-    private static final String TEMP_SUFFIX = ".part";
-
     private final Path directory;
-    private final String bucket;
+    private final byte[] head; // of its notes, before the id; no name of a bucket contains a zero
 
-    /** Opens the outbox of {@code session} for {@code bucket}. */
     public UploadOutbox(ProcessSession session, String bucket) throws IOException {
         this.directory = session.subdirectory(DIRECTORY);
-        this.bucket = bucket;
+        this.head = (bucket + "\0").getBytes(StandardCharsets.UTF_8);
     }
 
     /** Adds the upload of {@code id}; returns false, and logs the cause, if that fails. */
     public boolean add(Id id) {
-        try {
-            write(id);
+        try (OutputStream out = Files.newOutputStream(file(id))) {
+            out.write(head);
+            out.write(id.bytes());
             return true;
         } catch (IOException e) {
             Warnings.warn(
@@ -49,17 +44,6 @@ public final class UploadOutbox {
                     "The outbox cannot be written, so uploads do not survive this process: " + e);
             return false;
         }
-    }
-
-    private void write(Id id) throws IOException {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (DataOutputStream out = new DataOutputStream(bytes)) {
-            out.writeUTF(bucket);
-            out.write(id.bytes());
-        }
-        Path temporary = directory.resolve(id.hash().hex() + TEMP_SUFFIX);
-        Files.write(temporary, bytes.toByteArray());
-        Files.move(temporary, file(id), StandardCopyOption.ATOMIC_MOVE);
     }
 
     private Path file(Id id) {
@@ -79,40 +63,25 @@ public final class UploadOutbox {
 
     /**
      * Moves the uploads of a dead session to the same bucket into this outbox, and passes each id
-     * to {@code inherited}.
+     * to {@code inherited}. All other files stay for a process with their bucket, if any.
      */
     public void inherit(Path deadSession, Consumer<Id> inherited) throws IOException {
         for (Path file : FileTrees.list(deadSession.resolve(DIRECTORY))) {
-            if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)
+                    || Files.size(file) > Id.MAX_BYTES) {
                 continue; // no version writes one, and opening a pipe would block
             }
-            Optional<Note> note = read(file);
-            if (note.isPresent() && !note.get().bucket().equals(bucket)) {
-                continue; // left for a process with that bucket
+            byte[] note = Files.readAllBytes(file);
+            if (Arrays.mismatch(head, note) == head.length) {
+                Optional<Id> id = Id.parse(Arrays.copyOfRange(note, head.length, note.length))
+                        .filter(parsed -> file.endsWith(parsed.hash().hex()));
+                if (id.isPresent()) {
+                    Files.move(file, file(id.get()), StandardCopyOption.ATOMIC_MOVE);
+                    inherited.accept(id.get());
+                } else { // a process was killed while it wrote the note
+                    Files.delete(file);
+                }
             }
-            Optional<Id> id = note.flatMap(Note::id)
-                    .filter(parsed -> file.endsWith(parsed.hash().hex()));
-            if (id.isPresent()) {
-                Files.move(file, file(id.get()), StandardCopyOption.ATOMIC_MOVE);
-                inherited.accept(id.get());
-            } else {
-                Files.delete(file);
-            }
-        }
-    }
-
-    private record Note(String bucket, Optional<Id> id) {}
-
-    /** Returns the content of a file; empty if it is incomplete or damaged. */
-    private static Optional<Note> read(Path file) throws IOException {
-        if (file.toString().endsWith(TEMP_SUFFIX) || Files.size(file) > Id.MAX_BYTES) {
-            return Optional.empty();
-        }
-        try (DataInputStream in =
-                new DataInputStream(new ByteArrayInputStream(Files.readAllBytes(file)))) {
-            return Optional.of(new Note(in.readUTF(), Id.parse(in.readAllBytes())));
-        } catch (EOFException | UTFDataFormatException e) {
-            return Optional.empty();
         }
     }
 }

@@ -13,17 +13,14 @@ import java.util.concurrent.atomic.LongAdder;
 public final class Counters {
     private final Map<Counter, LongAdder> adders = new EnumMap<>(Counter.class);
 
-    /** Creates all counters, each 0. */
     public Counters() {
         this(EnumSet.allOf(Counter.class));
     }
 
-    /** Creates these counters, each 0. */
     public Counters(Set<Counter> counted) {
         counted.forEach(counter -> adders.put(counter, new LongAdder()));
     }
 
-    /** Counts one event. */
     public void increment(Counter counter) {
         add(counter, 1);
     }
@@ -33,12 +30,10 @@ public final class Counters {
         adder(counter).add(amount);
     }
 
-    /** Returns the counted events or nanoseconds. */
     public long sum(Counter counter) {
         return adder(counter).sum();
     }
 
-    /** Returns the current values, in events or nanoseconds. */
     public Map<Counter, Long> snapshot() {
         Map<Counter, Long> values = new EnumMap<>(Counter.class);
         adders.forEach((counter, adder) -> values.put(counter, adder.sum()));

@@ -10,7 +10,6 @@ import jdk.jfr.AnnotationElement;
 import jdk.jfr.Category;
 import jdk.jfr.DataAmount;
 import jdk.jfr.Description;
-import jdk.jfr.Enabled;
 import jdk.jfr.Event;
 import jdk.jfr.EventFactory;
 import jdk.jfr.FlightRecorder;
@@ -38,8 +37,6 @@ import java.util.function.Function;
  */
 public enum EventKind {
     LOOKUP(GranaryEvent.Lookup.class, "A lookup of a program that was not in memory", true),
-    // programs look up at each launch, hence disabled by default
-    MEMORY_HIT(GranaryEvent.Lookup.class, "A lookup of a program that was in memory", true),
     LOAD(GranaryEvent.Load.class, "A lookup in the local tier or in a layer", false),
     RESTORE(
             GranaryEvent.Restore.class,
@@ -59,7 +56,6 @@ public enum EventKind {
 
     private record Registered(EventFactory factory, List<Field> fields) {}
 
-    /** A field: a text, or a number. */
     private record Field(ValueDescriptor descriptor, Function<Object, @Nullable Object> value) {}
 
     private final Class<? extends GranaryEvent> type;
@@ -72,39 +68,31 @@ public enum EventKind {
      * @param hasStackTrace whether the stack of the thread that ends an event tells its cause
      */
     EventKind(Class<? extends GranaryEvent> type, String description, boolean hasStackTrace) {
-        boolean isMemoryHit = name().equals("MEMORY_HIT");
-        String name = isMemoryHit ? "MemoryHit" : type.getSimpleName();
+        String name = type.getSimpleName();
         this.type = type;
         this.annotations = List.of(
                 new AnnotationElement(Name.class, "granary." + name),
                 new AnnotationElement(Label.class, name),
                 new AnnotationElement(Category.class, new String[] {"Granary"}),
                 new AnnotationElement(Description.class, description),
-                new AnnotationElement(StackTrace.class, hasStackTrace),
-                new AnnotationElement(Enabled.class, !isMemoryHit));
-    }
-
-    /** Returns true if a recording has this kind. */
-    boolean isEnabled() {
-        try {
-            // registering starts the recorder, which takes some 100 ms
-            return FlightRecorder.isInitialized()
-                    && registered.get().factory().getEventType().isEnabled();
-        } catch (Throwable e) { // an error too: the JVM generates a class
-            Warnings.warn("events", "The flight recorder does not get an event: " + e);
-            return false;
-        }
+                new AnnotationElement(StackTrace.class, hasStackTrace));
     }
 
     /** Returns an event that has begun; null if no recording has this kind. */
     @Nullable
     Event begin() {
-        if (!isEnabled()) {
-            return null;
+        try {
+            // registering starts the recorder, which takes some 100 ms
+            if (FlightRecorder.isInitialized()
+                    && registered.get().factory().getEventType().isEnabled()) {
+                Event event = registered.get().factory().newEvent();
+                event.begin();
+                return event;
+            }
+        } catch (Throwable e) { // an error too: the JVM generates a class
+            Warnings.warn("events", "The flight recorder does not get an event: " + e);
         }
-        Event event = registered.get().factory().newEvent();
-        event.begin();
-        return event;
+        return null;
     }
 
     /** Commits an event of {@link #begin} with the values of {@code event}. */

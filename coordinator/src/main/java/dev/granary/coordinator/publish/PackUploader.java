@@ -6,12 +6,10 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.publish.UploadQueue.EntryUploader;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
-import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics.Breaker;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.pack.PackPublisher;
-import dev.granary.s3.statistics.BucketTierStatistics;
 
 import org.jspecify.annotations.Nullable;
 
@@ -90,17 +88,6 @@ public final class PackUploader implements EntryUploader {
         if (failure != null) {
             throw new IllegalStateException(failure.toString(), failure);
         }
-    }
-
-    @Override
-    public LayerStatistics addTo(LayerStatistics layer) {
-        BucketTierStatistics sent = packed.statistics();
-        return layer.plus(
-                sent.requests().total(),
-                sent.retries(),
-                sent.breakerOpenings(),
-                Breaker.valueOf(sent.breaker().name()),
-                packed.traffic().quiet());
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.granary.coordinator.publish;
 
+import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
@@ -10,41 +11,37 @@ import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.machine.UploadOutbox;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Tiers.Layer;
 
 import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.SequencedMap;
-import java.util.SplittableRandom;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
-import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 
 /**
  * Queue of uploads to one bucket, sent by a few threads off the callers' path. Thread-safe.
  *
  * <p>Queued entries are kept in memory up to a limit in bytes. Beyond it only their ids are queued,
- * and the entry is read from the local tier later. An id is queued once; all its listeners receive
- * the same result.
+ * and the entry is read from the local tier later. An id is queued once, and has one result.
  *
  * <p>Each upload is noted in the {@link UploadOutbox}, if there is one. The note is removed when
  * the bucket has the entry, or refuses it for itself, such as one that is too large. Any other
  * failure may pass (rights, clock, region), so the note stays for the next process.
  *
- * <p>After such a failure, which its listeners receive, the upload waits for another attempt. One
- * upload is tried at a time, after half a minute to 16 minutes: the pause doubles with each
- * failure, and has a random part. When one succeeds, all others are due at once. So an outage costs
- * one attempt in each pause, however many uploads wait. If the bucket refuses any write, uploads of
- * further entries have the same result until the pause ends, without a request.
+ * <p>After such a failure, which the listener receives, the upload waits for another attempt. All
+ * that have failed are tried again after half a minute to 16 minutes: the pause doubles with each
+ * failure, and has a random part. If the bucket refuses any write, uploads have the same result
+ * until the pause ends, without a request.
  */
 public final class UploadQueue implements AutoCloseable {
     private static final int MAX_CONCURRENT = 8;
@@ -57,75 +54,56 @@ public final class UploadQueue implements AutoCloseable {
     private final Optional<UploadOutbox> outbox;
     private final Counters counters;
     private final Ticker ticker;
-    private final RandomGenerator random;
+    private final BiConsumer<Id, StoreResult> whenDone;
     private final TaskQueue tasks =
             new TaskQueue("granary-upload", MAX_CONCURRENT, Integer.MAX_VALUE);
 
     // Guarded by this, as all that follows. Waits for a thread, is sent, or buffered by the
     // uploader. A note in the outbox changes together with it, else an upload could be lost.
     private final Map<Id, Upload> pending = new LinkedHashMap<>();
-    private final SequencedMap<Id, Upload> failed = new LinkedHashMap<>(); // in order of attempts
-    private @Nullable Upload trial; // the attempt after a pause
-    private int failures; // of attempts after a pause
-    private long pauseStart;
-    private long pauseNanos;
+    private final Map<Id, Upload> failed = new HashMap<>(); // wait for the end of the pause
+    private boolean isPaused;
     private @Nullable StoreResult refusal; // of the bucket, for any entry
     private long bytesInMemory;
-    private boolean isFinishing;
     private boolean isClosed;
 
+    /**
+     * Creates an empty queue.
+     *
+     * @param whenDone receives the result of the first attempt of each added entry; may not throw
+     */
     public UploadQueue(
             CountedTier local,
             EntryUploader uploader,
             Optional<UploadOutbox> outbox,
             Counters counters,
             Ticker ticker,
-            RandomGenerator random) {
+            BiConsumer<Id, StoreResult> whenDone) {
         this.local = local;
         this.uploader = uploader;
         this.outbox = outbox;
         this.counters = counters;
         this.ticker = ticker;
-        this.random = random;
-    }
-
-    /**
-     * Creates the queue of the uploads to a layer. A tier of another implementation than a bucket
-     * has no packs.
-     */
-    public static UploadQueue to(
-            Layer layer,
-            CountedTier local,
-            boolean isInPacks,
-            Optional<UploadOutbox> outbox,
-            Counters counters) {
-        return new UploadQueue(
-                local,
-                layer.bucket()
-                        .filter(_ -> isInPacks)
-                        .<EntryUploader>map(bucket -> new PackUploader(bucket, layer.tier()))
-                        .orElseGet(() -> EntryUploader.unpacked(layer.tier())),
-                outbox,
-                counters,
-                Ticker.SYSTEM,
-                new SplittableRandom());
+        this.whenDone = whenDone;
     }
 
     /** One upload without a result so far, or between two attempts. Guarded by the queue. */
     private static final class Upload {
         final Id id;
-        final List<BiConsumer<Id, StoreResult>> listeners = new ArrayList<>();
+        final int attempts; // before this one
 
         @Nullable
         Entry entry; // null if it is read from the local tier, and once it is sent
 
+        boolean isAwaited; // by the listener
         boolean isReadable; // in the local tier
         boolean isNoted; // in the outbox
         boolean isSubmitted; // a thread has it, or will
         boolean isSent; // the uploader has it
 
-        Upload(Id id) {
+        Upload(Id id, int attempts) {
             this.id = id;
+            this.attempts = attempts;
         }
     }
 
@@ -134,8 +112,8 @@ public final class UploadQueue implements AutoCloseable {
      *
      * @param inLocalTier the result of storing it in the local tier
      */
-    public void add(Entry entry, StoreResult inLocalTier, BiConsumer<Id, StoreResult> whenDone) {
-        if (!accept(entry, inLocalTier, whenDone)) {
+    public void add(Entry entry, StoreResult inLocalTier) {
+        if (!accept(entry, inLocalTier)) {
             whenDone.accept(
                     entry.id(),
                     new StoreResult.Failed("the upload queue is closed, or full without the entry"
@@ -144,8 +122,7 @@ public final class UploadQueue implements AutoCloseable {
     }
 
     /** Returns false if the queue is full or closed. */
-    private synchronized boolean accept(
-            Entry entry, StoreResult inLocalTier, BiConsumer<Id, StoreResult> whenDone) {
+    private synchronized boolean accept(Entry entry, StoreResult inLocalTier) {
         boolean isReadable = inLocalTier instanceof StoreResult.Stored
                 || inLocalTier instanceof StoreResult.Duplicate;
         boolean isNoted = isReadable && outbox.isPresent() && outbox.get().add(entry.id());
@@ -167,7 +144,7 @@ public final class UploadQueue implements AutoCloseable {
         }
         upload.isReadable |= isReadable;
         upload.isNoted |= isNoted;
-        upload.listeners.add(whenDone);
+        upload.isAwaited = true;
         submit(upload);
         return true;
     }
@@ -185,7 +162,7 @@ public final class UploadQueue implements AutoCloseable {
     /** Returns the upload that waits for another attempt, else a new one. Lock held. */
     private Upload waiting(Id id) {
         Upload upload = failed.remove(id);
-        return upload == null ? new Upload(id) : upload;
+        return upload == null ? new Upload(id, 0) : upload;
     }
 
     /** Submits an upload, once. Without a thread it stays pending, until a flush. Lock held. */
@@ -203,7 +180,7 @@ public final class UploadQueue implements AutoCloseable {
             synchronized (this) {
                 kept = upload.entry;
                 bytesInMemory -= kept == null ? 0 : kept.binaries().byteSize();
-                refused = upload != trial && isPaused() ? refusal : null;
+                refused = refusal;
             }
             if (refused != null) {
                 complete(upload, refused);
@@ -222,7 +199,7 @@ public final class UploadQueue implements AutoCloseable {
                 case LoadResult.Unavailable(String cause) ->
                     complete(upload, new StoreResult.Failed(cause));
             }
-        } catch (Throwable e) { // a broken contract or an error: the listeners are notified
+        } catch (Throwable e) { // a broken contract or an error: the listener is notified
             Warnings.warn("upload", "An upload failed: " + e);
             complete(upload, new StoreResult.Failed(e.toString()));
         } finally {
@@ -233,12 +210,12 @@ public final class UploadQueue implements AutoCloseable {
         }
     }
 
-    /** Completes an upload and notifies its listeners; only the first result has an effect. */
+    /** Completes an upload and notifies the listener; only the first result has an effect. */
     private void complete(Upload upload, StoreResult result) {
-        tasks.begin(); // a flush waits for the listeners
+        tasks.begin(); // a flush waits for the listener
         try {
-            if (end(upload, result)) {
-                notifyListeners(upload, result);
+            if (end(upload, result) && upload.isAwaited) {
+                whenDone.accept(upload.id, result);
             }
         } finally {
             tasks.end();
@@ -246,7 +223,7 @@ public final class UploadQueue implements AutoCloseable {
     }
 
     private synchronized boolean end(Upload upload, StoreResult result) {
-        if (!upload.isSubmitted || !pending.remove(upload.id, upload)) {
+        if (!pending.remove(upload.id, upload)) {
             return false;
         }
         boolean isSettled =
@@ -256,73 +233,56 @@ public final class UploadQueue implements AutoCloseable {
                     case StoreResult.Refused refused -> refused.scope() == StoreResult.Scope.ENTRY;
                     case StoreResult.Failed _, StoreResult.Unknown _ -> false;
                 };
-        if (isSettled && upload.isNoted) {
-            outbox.ifPresent(notes -> notes.remove(upload.id));
+        if (isSettled) {
+            refusal = null;
+            if (upload.isNoted) {
+                outbox.ifPresent(notes -> notes.remove(upload.id));
+            }
+            if (result instanceof StoreResult.Refused) {
+                counters.increment(Counter.STORES_DROPPED);
+            }
+            return true;
         }
-        if (isSettled && result instanceof StoreResult.Refused) {
-            counters.increment(Counter.STORES_DROPPED);
+        if (result instanceof StoreResult.Refused) {
+            refusal = result;
         }
-        if (isSettled || result instanceof StoreResult.Refused) {
-            refusal = isSettled ? null : result;
-        }
-        if (!isSettled && upload.isReadable) {
-            keep(upload);
-        } else if (!isSettled) {
+        pause(upload.attempts);
+        if (upload.isReadable) {
+            Upload again = new Upload(upload.id, Math.min(upload.attempts + 1, MAX_DOUBLINGS));
+            again.isReadable = true;
+            again.isNoted = upload.isNoted;
+            failed.put(upload.id, again);
+        } else {
             countUndone(upload.isNoted);
-        } else if (upload == trial) {
-            trial = null;
-            List<Upload> due = List.copyOf(failed.values());
-            failed.clear();
-            due.forEach(this::submit);
         }
         return true;
     }
 
-    /** Keeps a failed upload for another attempt, after all others that wait. Lock held. */
-    private void keep(Upload upload) {
-        if (upload == trial || (failed.isEmpty() && trial == null)) {
-            failures = upload == trial ? Math.min(failures + 1, MAX_DOUBLINGS) : 0;
-            trial = null;
-            long longest = MIN_PAUSE_NANOS << failures;
-            pauseStart = ticker.nanos();
-            pauseNanos = longest - random.nextLong(longest / 2);
-            ticker.after(Duration.ofNanos(pauseNanos), this::retryDue);
-        }
-        Upload again = new Upload(upload.id);
-        again.isReadable = true;
-        again.isNoted = upload.isNoted;
-        failed.put(upload.id, again);
-    }
-
-    /** Submits the upload that failed first, if the pause is over. */
-    private synchronized void retryDue() {
-        if (!isClosed && trial == null && !failed.isEmpty() && !isPaused()) {
-            trial = failed.pollFirstEntry().getValue();
-            submit(trial);
+    /** Begins a pause, unless one has begun, after which what has failed is tried again. */
+    private void pause(int doublings) {
+        if (!isPaused) {
+            isPaused = true;
+            long longest = MIN_PAUSE_NANOS << doublings;
+            long pause = longest - ThreadLocalRandom.current().nextLong(longest / 2);
+            ticker.after(Duration.ofNanos(pause), this::tryAgain);
         }
     }
 
-    private boolean isPaused() {
-        return ticker.nanos() - pauseStart < pauseNanos;
-    }
-
-    private static void notifyListeners(Upload upload, StoreResult result) {
-        for (BiConsumer<Id, StoreResult> listener : upload.listeners) {
-            try {
-                listener.accept(upload.id, result);
-            } catch (Throwable e) { // does not concern the others
-                Warnings.warn("listener", "The listener for published entries failed: " + e);
-            }
-        }
+    private synchronized void tryAgain() {
+        isPaused = false;
+        refusal = null;
+        List<Upload> due = List.copyOf(failed.values());
+        failed.clear();
+        due.forEach(this::submit);
     }
 
     /**
-     * Waits until idle or closed, or until {@code System.nanoTime()} reaches {@code deadline}. An
-     * upload that waits for another attempt was tried, and is not waited for.
+     * Waits until idle or closed, or until the deadline. An upload that waits for another attempt
+     * was tried, and is not waited for.
      *
      * @return true if the queue was idle
      */
-    public boolean awaitIdle(long deadline) throws InterruptedException {
+    public boolean awaitIdle(Deadline deadline) throws InterruptedException {
         while (tasks.awaitIdle(deadline)) {
             synchronized (this) {
                 if (pending.isEmpty()) {
@@ -330,8 +290,7 @@ public final class UploadQueue implements AutoCloseable {
                 }
                 // what had no thread so far, and what the uploader has buffered
                 pending.values().forEach(this::submit);
-                isFinishing = isFinishing || tasks.submit(this::finish);
-                if (!isFinishing) { // no thread
+                if (!tasks.submit(this::finish)) { // no thread
                     return false;
                 }
             }
@@ -357,14 +316,6 @@ public final class UploadQueue implements AutoCloseable {
         }
         StoreResult lost = new StoreResult.Failed(cause);
         buffered.forEach(each -> complete(each, lost)); // no effect if it has a result
-        synchronized (this) {
-            isFinishing = false;
-        }
-    }
-
-    /** Adds the requests over connections of the uploader, if it has some of its own. */
-    public LayerStatistics addTo(LayerStatistics layer) {
-        return uploader.addTo(layer);
     }
 
     /** Returns the number of uploads without success so far. */
@@ -373,7 +324,7 @@ public final class UploadQueue implements AutoCloseable {
     }
 
     /**
-     * Closes the queue; uploads that were not completed stay in the outbox, and their listeners are
+     * Closes the queue; uploads that were not completed stay in the outbox, and the listener is
      * notified. Uploads in progress count as left, even if they still succeed.
      */
     @Override
@@ -384,20 +335,20 @@ public final class UploadQueue implements AutoCloseable {
                 return;
             }
             isClosed = true;
-            left = List.copyOf(pending.values());
+            left = Stream.concat(pending.values().stream(), failed.values().stream())
+                    .toList();
             left.forEach(upload -> countUndone(upload.isNoted));
-            failed.values().forEach(upload -> countUndone(upload.isNoted));
             pending.clear();
             failed.clear();
         }
         tasks.drain();
         for (Upload upload : left) {
-            notifyListeners(
-                    upload,
-                    new StoreResult.Failed(
-                            upload.isNoted
-                                    ? "the cache was closed; the next process uploads the entry"
-                                    : "the cache was closed before the upload"));
+            if (upload.isAwaited) {
+                String later = upload.isNoted
+                        ? "the cache was closed; the next process uploads the entry"
+                        : "the cache was closed before the upload";
+                whenDone.accept(upload.id, new StoreResult.Failed(later));
+            }
         }
         uploader.close();
     }
@@ -421,13 +372,16 @@ public final class UploadQueue implements AutoCloseable {
         /** Sends all buffered entries, if it buffers some. */
         default void finish() {}
 
-        /** Adds the requests over connections of its own; none if it uses those of the tier. */
-        default LayerStatistics addTo(LayerStatistics layer) {
-            return layer;
-        }
-
         @Override
         default void close() {}
+
+        /** Returns the uploader to a layer. A tier that is no bucket has no packs. */
+        static EntryUploader to(Layer layer, boolean isInPacks) {
+            return layer.bucket()
+                    .filter(_ -> isInPacks)
+                    .<EntryUploader>map(bucket -> new PackUploader(bucket, layer.tier()))
+                    .orElseGet(() -> unpacked(layer.tier()));
+        }
 
         /** Returns an uploader that sends each entry at once, unpacked. */
         static EntryUploader unpacked(CountedTier bucket) {

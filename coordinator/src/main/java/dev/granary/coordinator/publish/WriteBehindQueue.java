@@ -148,7 +148,7 @@ public final class WriteBehindQueue implements AutoCloseable {
             compiled.claim.close();
             counters.increment(Counter.WITHOUT_BINARIES);
             Warnings.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
-            notify(compiled.id(), e.toString());
+            notStored(compiled.id(), e.toString());
         }
     }
 
@@ -164,15 +164,16 @@ public final class WriteBehindQueue implements AutoCloseable {
     }
 
     private void publishStored(Id id) {
+        UploadQueue target = uploads.orElseThrow();
         if (local.read(id) instanceof LoadResult.Hit(Entry entry)) {
-            upload(entry, StoreResult.DUPLICATE);
+            target.add(entry, StoreResult.DUPLICATE);
             return;
         }
-        StoreResult absent = new StoreResult.Failed("no tier has returned the entry");
+        String absent = "no tier has returned the entry";
         tiers.search(List.of(id), Deadline.NONE, Optional::of)
                 .ifPresentOrElse(
-                        stored -> upload(stored.entry(), absent),
-                        () -> whenPublished.published(Tiers.LOCAL, id, absent));
+                        stored -> target.add(stored.entry(), new StoreResult.Failed(absent)),
+                        () -> notStored(id, absent));
     }
 
     /**
@@ -181,7 +182,7 @@ public final class WriteBehindQueue implements AutoCloseable {
      *
      * @return true if nothing is left to do
      */
-    public boolean flush(long deadline) throws InterruptedException {
+    public boolean flush(Deadline deadline) throws InterruptedException {
         allIncomplete().forEach(this::takeBinaries);
         do {
             if (!tasks.awaitIdle(deadline)
@@ -198,7 +199,7 @@ public final class WriteBehindQueue implements AutoCloseable {
      *
      * @return the number of entries that are not stored
      */
-    public int flushLocal(long deadline) throws InterruptedException {
+    public int flushLocal(Deadline deadline) throws InterruptedException {
         allIncomplete().forEach(this::takeBinaries);
         tasks.awaitIdle(deadline);
         return tasks.size();
@@ -211,7 +212,7 @@ public final class WriteBehindQueue implements AutoCloseable {
         tasks.drain().forEach(unstarted -> ((Task) unstarted).drop(cause));
         for (Compiled compiled : allIncomplete()) {
             compiled.claim.close();
-            notify(compiled.id(), cause);
+            notStored(compiled.id(), cause);
         }
     }
 
@@ -233,7 +234,7 @@ public final class WriteBehindQueue implements AutoCloseable {
 
     private void takeAndStore(Compiled compiled) {
         Primitive primitive = compiled.primitive;
-        KernelBinaries binaries = binaries(primitive);
+        KernelBinaries binaries = primitive.getBinaries(BinaryKind.KERNEL);
         Id id = compiled.id();
         if (compiled.knownCompileTime.isEmpty()) {
             counters.add(
@@ -242,8 +243,7 @@ public final class WriteBehindQueue implements AutoCloseable {
         }
         if (binaries.isEmpty()) {
             counters.increment(Counter.WITHOUT_BINARIES);
-            whenPublished.published(
-                    Tiers.LOCAL, id, new StoreResult.Failed("the driver returned no binaries"));
+            notStored(id, "the driver returned no binaries");
             return;
         }
         Entry entry = Entry.of(
@@ -260,19 +260,10 @@ public final class WriteBehindQueue implements AutoCloseable {
         StoreResult inLocalTier = local.store(entry);
         compiled.claim.close(); // other processes need not wait for the upload
         if (compiled.isUploaded && uploads.isPresent()) {
-            upload(entry, inLocalTier);
+            uploads.get().add(entry, inLocalTier);
         } else {
             whenPublished.published(Tiers.LOCAL, id, inLocalTier);
         }
-    }
-
-    private void upload(Entry entry, StoreResult inLocalTier) {
-        String layer = tiers.target().orElseThrow().name();
-        uploads.orElseThrow()
-                .add(
-                        entry,
-                        inLocalTier,
-                        (id, result) -> whenPublished.published(layer, id, result));
     }
 
     private static String host() {
@@ -284,15 +275,6 @@ public final class WriteBehindQueue implements AutoCloseable {
             return InetAddress.getLocalHost().getHostName();
         } catch (UnknownHostException e) {
             return "unknown";
-        }
-    }
-
-    private static KernelBinaries binaries(Primitive primitive) {
-        try {
-            return primitive.getBinaries(BinaryKind.KERNEL);
-        } catch (RuntimeException e) {
-            Warnings.warn("binaries", "The binaries of a primitive cannot be taken: " + e);
-            return KernelBinaries.none();
         }
     }
 
@@ -319,7 +301,7 @@ public final class WriteBehindQueue implements AutoCloseable {
         void drop(String cause) {
             claim.close();
             queue.counters.increment(Counter.STORES_DROPPED);
-            id.ifPresent(known -> queue.notify(known, cause));
+            id.ifPresent(known -> queue.notStored(known, cause));
         }
     }
 
@@ -329,11 +311,7 @@ public final class WriteBehindQueue implements AutoCloseable {
         }
     }
 
-    private void notify(Id id, String cause) {
-        try {
-            whenPublished.published(Tiers.LOCAL, id, new StoreResult.Failed(cause));
-        } catch (Throwable e) {
-            Warnings.warn("listener", "The listener for published entries failed: " + e);
-        }
+    private void notStored(Id id, String cause) {
+        whenPublished.published(Tiers.LOCAL, id, new StoreResult.Failed(cause));
     }
 }

@@ -1,5 +1,6 @@
 package dev.granary.coordinator.recording;
 
+import dev.granary.cache.Deadline;
 import dev.granary.cache.Id;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.support.TaskQueue;
@@ -127,12 +128,11 @@ public final class KernelRecorder implements AutoCloseable {
     }
 
     /**
-     * Waits until all kernels are written or the last write has failed, or until
-     * {@code System.nanoTime()} reaches {@code deadline}.
+     * Waits until all kernels are written or the last write has failed, or until the deadline.
      *
      * @return true if no write is in progress
      */
-    public boolean flush(long deadline) throws InterruptedException {
+    public boolean flush(Deadline deadline) throws InterruptedException {
         return writes.awaitIdle(deadline);
     }
 
@@ -142,7 +142,7 @@ public final class KernelRecorder implements AutoCloseable {
             if (!unwritten.isEmpty()) { // the last write failed, or is in progress
                 scheduleWrite();
             }
-            flush(System.nanoTime() + CLOSE_LIMIT.toNanos());
+            flush(Deadline.after(CLOSE_LIMIT));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

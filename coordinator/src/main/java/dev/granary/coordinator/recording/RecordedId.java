@@ -27,7 +27,6 @@ public record RecordedId(String hash, Target target, NavigableMap<String, String
                 descriptor.compilerVariables());
     }
 
-    /** Returns the id as a table in one line. */
     String toToml() {
         String variables = environment.entrySet().stream()
                 .map(variable -> TomlText.string(variable.getKey()) + " = "

@@ -3,7 +3,7 @@ package dev.granary.coordinator.recording;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.coordinator.machine.FileTurn;
-import dev.granary.coordinator.toml.TomlFile;
+import dev.granary.coordinator.toml.TomlTable;
 import dev.granary.gpu.KernelDescriptor;
 
 import java.io.IOException;
@@ -70,7 +70,6 @@ public final class RecordingFile {
         Files.createDirectories(directory);
         SourceDirectory files = new SourceDirectory(directory);
         try (FileTurn _ = FileTurn.await(directory.resolve("lock"), LOCK_LIMIT)) {
-            files.removeUnfinished();
             String before = read();
             RecordingText text = new RecordingText(before, String.valueOf(directory.getFileName()));
             int added = 0;
@@ -79,8 +78,8 @@ public final class RecordingFile {
             }
             comments.forEach(text::comment);
             byte[] after = text.toString().getBytes(UTF_8);
-            if (after.length > TomlFile.MAX_BYTES) {
-                throw new IOException(file + " would have more than " + (TomlFile.MAX_BYTES >> 20)
+            if (after.length > TomlTable.MAX_BYTES) {
+                throw new IOException(file + " would have more than " + (TomlTable.MAX_BYTES >> 20)
                         + " MiB; record to another file");
             }
             if (!text.toString().equals(before)) {

@@ -176,7 +176,6 @@ final class RecordingText {
         return lines;
     }
 
-    /** Returns the paragraph with this id at the head of its list. */
     private static String withId(String paragraph, String id) {
         String head = "\n" + IDS + "\n";
         int list = paragraph.indexOf(head);

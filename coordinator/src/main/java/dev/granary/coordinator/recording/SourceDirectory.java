@@ -17,7 +17,7 @@ import java.util.Map;
  * programs with equal sources share it, and is never changed. Used under the lock of the recording.
  */
 final class SourceDirectory {
-    private static final String UNFINISHED = ".tmp";
+    private static final String UNFINISHED = "recording.tmp"; // the next write replaces it
 
     private static final int NAME_DIGITS = 32;
 
@@ -68,22 +68,12 @@ final class SourceDirectory {
 
     /** Writes a file atomically: a reader, also after a crash, sees all of it or nothing. */
     void write(Path file, byte[] content) throws IOException {
-        Path unfinished =
-                directory.resolve("recording-" + ProcessHandle.current().pid() + UNFINISHED);
+        Path unfinished = directory.resolve(UNFINISHED);
         Files.write(unfinished, content);
         Files.move(
                 unfinished,
                 file,
                 StandardCopyOption.ATOMIC_MOVE,
                 StandardCopyOption.REPLACE_EXISTING);
-    }
-
-    /** Removes the files that a killed process left. */
-    void removeUnfinished() throws IOException {
-        try (var unfinished = Files.newDirectoryStream(directory, "*" + UNFINISHED)) {
-            for (Path file : unfinished) {
-                Files.deleteIfExists(file);
-            }
-        }
     }
 }

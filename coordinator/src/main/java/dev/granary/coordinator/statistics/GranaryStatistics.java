@@ -3,7 +3,6 @@ package dev.granary.coordinator.statistics;
 import dev.granary.coordinator.Granary;
 
 import java.time.Duration;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -110,27 +109,6 @@ public record GranaryStatistics(List<LayerStatistics> layers, Map<Counter, Long>
         /** Returns the part of this layer in a counter, in its unit; 0 if it has none. */
         public long count(Counter counter) {
             return counter.inUnit(counted.getOrDefault(counter, 0L));
-        }
-
-        /**
-         * Returns the same with further connections to the bucket. Lookups have some, and
-         * publishing in packs has others with a breaker of their own: numbers are sums, and the
-         * state is that of the breaker that rejects more.
-         */
-        public LayerStatistics plus(
-                long requests, long retries, long openings, Breaker state, Duration quietOfMore) {
-            Map<Counter, Long> sums = new EnumMap<>(Counter.class);
-            sums.putAll(counted);
-            sums.merge(Counter.BUCKET_REQUESTS, requests, Long::sum);
-            sums.merge(Counter.BUCKET_RETRIES, retries, Long::sum);
-            sums.merge(Counter.BREAKER_OPENINGS, openings, Long::sum);
-            return new LayerStatistics(
-                    name,
-                    sums,
-                    failure,
-                    quiet.compareTo(quietOfMore) >= 0 ? quiet : quietOfMore,
-                    Optional.of(
-                            breaker.filter(known -> known.compareTo(state) > 0).orElse(state)));
         }
     }
 }

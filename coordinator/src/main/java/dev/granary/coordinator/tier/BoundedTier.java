@@ -17,7 +17,6 @@ import org.slf4j.LoggerFactory;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
@@ -134,25 +133,20 @@ public final class BoundedTier extends CacheTier {
 
     /** Loads on a thread of this tier. The answer counts even if it is late. */
     private LoadResult loadNow(List<Id> ids, Deadline deadline) {
-        try {
-            LoadResult result = super.load(ids, deadline);
-            failure = result instanceof LoadResult.Unavailable(String cause) ? cause : null;
-            return result;
-        } catch (Throwable e) { // a broken contract or an error
-            failed(e);
-            throw e;
-        }
+        LoadResult result = super.load(ids, deadline);
+        failure = result instanceof LoadResult.Unavailable(String cause) ? cause : null;
+        return result;
     }
 
-    /** Loads on the thread of the caller, to open the first connection. A failure is logged. */
+    /** Loads to open the first connection. What that finds is left to the lookups. */
     void connect(Id unknown) {
-        try {
-            super.load(List.of(unknown), Deadline.after(Tiers.LAYER_WAIT));
-        } catch (Throwable e) { // left to the lookups
-            Warnings.warn(
-                    "connect",
-                    "The first connection to " + name() + " failed: " + SafeText.inOneLine(e));
-        }
+        Deadline deadline = Deadline.after(Tiers.LAYER_WAIT);
+        LoadResult ignored = call(
+                () -> super.load(List.of(unknown), deadline),
+                deadline,
+                1,
+                true,
+                LoadResult.Unavailable::new);
     }
 
     /** Loads in the background to find out whether the lookup would have saved time. */
@@ -171,7 +165,8 @@ public final class BoundedTier extends CacheTier {
                             instanceof LoadResult.Hit(Entry entry)
                     ? CompileTimes.stated(entry) - (System.nanoTime() - start)
                     : 0;
-        } catch (Throwable e) { // recorded; uncaught, it would be printed to the user
+        } catch (Throwable e) { // uncaught, it would be printed to the user
+            failed(e);
             return 0;
         }
     }
@@ -265,8 +260,8 @@ public final class BoundedTier extends CacheTier {
                 if (!answer.isDone()) {
                     answer.complete(action.call());
                 }
-            } catch (Throwable e) { // a broken contract or an error: for the caller
-                answer.completeExceptionally(e);
+            } catch (Throwable e) { // a broken contract or an error
+                answer.complete(lost.apply(failed(e)));
             }
         };
         int callsLeft = calls;
@@ -296,8 +291,8 @@ public final class BoundedTier extends CacheTier {
                     }
                     return lost.apply(
                             "no answer within " + Duration.ofNanos(limitNanos).toMillis() + " ms");
-                } catch (ExecutionException e) {
-                    return lost.apply(failed(Objects.requireNonNull(e.getCause())));
+                } catch (ExecutionException e) { // it completes with a value only
+                    throw new IllegalStateException(e);
                 }
             }
         } catch (RejectedExecutionException e) {

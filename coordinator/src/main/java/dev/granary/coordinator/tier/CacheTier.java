@@ -53,14 +53,12 @@ public class CacheTier implements AutoCloseable {
                         StoreResult.Scope.STORE, name + " is configured as read-only");
     }
 
-    /** Removes an entry that was loaded here and proved unusable. */
     void discard(Entry entry) {
         if (isWritable) {
             cache.discard(entry);
         }
     }
 
-    /** Records that an entry of this tier was used, and saved a compile. */
     void used(Entry entry) {}
 
     @Override

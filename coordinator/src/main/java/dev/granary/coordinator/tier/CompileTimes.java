@@ -29,7 +29,6 @@ public final class CompileTimes {
         return Math.min(entry.compileTime().toNanos(), MAX_NANOS);
     }
 
-    /** Records the compile time of a stored entry. */
     public void observe(Entry entry) {
         observe(stated(entry));
     }

@@ -8,8 +8,8 @@ import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
+import dev.granary.coordinator.observe.EventDispatcher.Span;
 import dev.granary.coordinator.observe.EventKind;
-import dev.granary.coordinator.observe.EventSpan;
 import dev.granary.coordinator.statistics.Counter;
 
 import java.time.Duration;
@@ -60,7 +60,7 @@ public final class CountedTier implements AutoCloseable {
      * @return the hit, else the failure that ended the search, else the miss of the first id
      */
     public LoadResult load(List<Id> ids, Deadline deadline) {
-        EventSpan span = events.begin(EventKind.LOAD);
+        Span span = events.begin(EventKind.LOAD);
         long start = System.nanoTime();
         LoadResult result = tier.load(ids, deadline);
         return counted(ids.getFirst(), result, System.nanoTime() - start, span);
@@ -68,7 +68,7 @@ public final class CountedTier implements AutoCloseable {
 
     /** Repeats a load during a wait for another process: only a hit counts. */
     public LoadResult poll(List<Id> ids) {
-        EventSpan span = events.begin(EventKind.LOAD);
+        Span span = events.begin(EventKind.LOAD);
         long start = System.nanoTime();
         LoadResult result = tier.load(ids, Deadline.NONE);
         return result instanceof LoadResult.Hit
@@ -81,7 +81,7 @@ public final class CountedTier implements AutoCloseable {
         return tier.load(List.of(id), Deadline.NONE);
     }
 
-    private LoadResult counted(Id id, LoadResult result, long nanos, EventSpan span) {
+    private LoadResult counted(Id id, LoadResult result, long nanos, Span span) {
         long bytes =
                 result instanceof LoadResult.Hit(Entry entry) ? entry.binaries().byteSize() : 0;
         if (result == BoundedTier.SKIPPED) {
@@ -139,7 +139,7 @@ public final class CountedTier implements AutoCloseable {
     public UnaryOperator<StoreResult> begin(Entry entry) {
         String id = EventDispatcher.digest(entry.id());
         long bytes = entry.binaries().byteSize();
-        EventSpan span = events.begin(storeKind);
+        Span span = events.begin(storeKind);
         return result -> {
             if (result instanceof StoreResult.Stored(long stored)) {
                 count(Counter.LOCAL_STORED, Counter.LAYER_STORED, 1);

@@ -2,11 +2,12 @@ package dev.granary.coordinator.tier;
 
 import dev.granary.cache.Deadline;
 import dev.granary.cache.support.DaemonThreads;
+import dev.granary.cache.support.Lazy;
 import dev.granary.coordinator.toml.SafeText;
 
+import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -20,16 +21,21 @@ import java.util.function.Supplier;
  */
 final class LayerStart {
     private static final long LEAST_WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
-
-    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(30);
+    private static final Duration PAUSE = Duration.ofSeconds(30);
 
     private final Supplier<Optional<String>> action;
-    private final long waitNanos;
+    private final Duration wait;
     private final LongSupplier nanos;
     private volatile Attempt last; // written under this
-    private OptionalLong firstWait = OptionalLong.empty(); // for the last attempt; guarded by this
 
-    private record Attempt(long beginning, CompletableFuture<Optional<String>> result) {}
+    /**
+     * An attempt to start.
+     *
+     * @param lookups the wait of all lookups: a start that hangs would otherwise delay each
+     * @param pause the time before another attempt
+     */
+    private record Attempt(
+            CompletableFuture<Optional<String>> result, Lazy<Deadline> lookups, Deadline pause) {}
 
     /**
      * Begins the start.
@@ -39,7 +45,7 @@ final class LayerStart {
      */
     LayerStart(Supplier<Optional<String>> action, long waitNanos, LongSupplier nanos) {
         this.action = action;
-        this.waitNanos = Math.max(waitNanos, LEAST_WAIT_NANOS);
+        this.wait = Duration.ofNanos(Math.max(waitNanos, LEAST_WAIT_NANOS));
         this.nanos = nanos;
         this.last = begin();
     }
@@ -57,23 +63,15 @@ final class LayerStart {
         } catch (Throwable e) { // no thread: the first lookup does it
             result = CompletableFuture.completedFuture(Optional.empty());
         }
-        return new Attempt(nanos.getAsLong(), result);
+        return new Attempt(
+                result,
+                new Lazy<>(() -> Deadline.after(wait, nanos)),
+                Deadline.after(PAUSE, nanos));
     }
 
-    /**
-     * Returns the reason why a lookup cannot use the layer now. The wait is one for all lookups: a
-     * start that hangs would otherwise delay each of them.
-     */
+    /** Returns the reason why a lookup cannot use the layer now. */
     Optional<String> lookupObstacle(Deadline deadline) {
-        return obstacle(deadline.within(waitLeft()));
-    }
-
-    private synchronized long waitLeft() {
-        long now = nanos.getAsLong();
-        if (firstWait.isEmpty()) {
-            firstWait = OptionalLong.of(now);
-        }
-        return Math.max(0, waitNanos - (now - firstWait.getAsLong()));
+        return obstacle(deadline.within(last.lookups().get().left()));
     }
 
     /** Returns the reason why the layer cannot be used now, after a wait for its start. */
@@ -95,9 +93,8 @@ final class LayerStart {
     }
 
     private synchronized void retryLater() {
-        if (last.result().isDone() && nanos.getAsLong() - last.beginning() >= RETRY_NANOS) {
+        if (last.result().isDone() && last.pause().isOver()) {
             last = begin();
-            firstWait = OptionalLong.empty();
         }
     }
 }

@@ -8,7 +8,7 @@ import dev.granary.cache.PersistentCache;
 import dev.granary.cache.StoreResult;
 import dev.granary.local.LocalTier;
 
-import org.jspecify.annotations.Nullable;
+import java.util.Optional;
 
 /**
  * The local tier with a capacity that changes at run time. With the capacity 0 this process neither
@@ -18,52 +18,53 @@ import org.jspecify.annotations.Nullable;
 public final class SwitchedCache implements PersistentCache {
     private static final String CAUSE = "the local tier is switched off: its capacity is 0";
 
-    private final @Nullable LocalTier directory;
+    private final Optional<LocalTier> directory;
     private final boolean recordsUse;
     private volatile boolean isOff;
 
     /**
      * Creates the local tier of a directory.
      *
-     * @param directory the directory; null for a tier that stays off
+     * @param directory the directory; empty for a tier that stays off
      * @param recordsUse false for loads that change nothing
      */
-    SwitchedCache(@Nullable LocalTier directory, boolean recordsUse) {
+    SwitchedCache(Optional<LocalTier> directory, boolean recordsUse) {
         this.directory = directory;
         this.recordsUse = recordsUse;
+    }
+
+    private Optional<LocalTier> used() {
+        return isOff ? Optional.empty() : directory;
     }
 
     /** Loads an entry; unavailable if switched off, so that its upload, if any, stays pending. */
     @Override
     public LoadResult load(Id id) {
-        if (directory == null) {
-            return LoadResult.ABSENT;
-        }
         if (isOff) {
             return new LoadResult.Unavailable(CAUSE);
         }
-        return recordsUse
-                ? directory.load(id)
-                : directory.read(new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0));
+        return directory
+                .map(tier -> recordsUse
+                        ? tier.load(id)
+                        : tier.read(
+                                new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0)))
+                .orElse(LoadResult.ABSENT);
     }
 
     @Override
     public StoreResult store(Entry entry) {
-        return directory == null || isOff
-                ? new StoreResult.Refused(StoreResult.Scope.STORE, CAUSE)
-                : directory.store(entry);
+        return used().map(tier -> tier.store(entry))
+                .orElseGet(() -> new StoreResult.Refused(StoreResult.Scope.STORE, CAUSE));
     }
 
     @Override
     public void discard(Entry entry) {
-        if (directory != null && !isOff) {
-            directory.discard(entry);
-        }
+        used().ifPresent(tier -> tier.discard(entry));
     }
 
     /** Returns the capacity in bytes; 0 if switched off. */
     public long capacity() {
-        return directory == null || isOff ? 0 : directory.capacityBytes();
+        return used().map(LocalTier::capacityBytes).orElse(0L);
     }
 
     /** Changes the capacity, as {@code Granary.setLocalCapacity} states. */
@@ -73,20 +74,17 @@ public final class SwitchedCache implements PersistentCache {
                     "The capacity of the local tier is " + bytes + ", but should be 0 or more");
         }
         if (bytes > 0) {
-            if (directory == null) {
-                throw new IllegalStateException("There is no local tier, since this cache was"
-                        + " opened with the capacity 0, or its directory cannot be used; open"
-                        + " another one with a capacity");
-            }
-            directory.setCapacity(bytes);
+            directory
+                    .orElseThrow(() -> new IllegalStateException("There is no local tier, since"
+                            + " this cache was opened with the capacity 0, or its directory cannot"
+                            + " be used; open another one with a capacity"))
+                    .setCapacity(bytes);
         }
         isOff = bytes == 0;
     }
 
     @Override
     public void close() {
-        if (directory != null) {
-            directory.close();
-        }
+        directory.ifPresent(LocalTier::close);
     }
 }

@@ -23,16 +23,18 @@ import dev.granary.local.SharedDirectory;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.statistics.BucketTierStatistics;
 
-import org.jspecify.annotations.Nullable;
 
 import java.nio.file.Files;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.Executors;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -52,7 +54,6 @@ public record Tiers(
         CompileTimes compileTimes,
         Duration layerWait)
         implements AutoCloseable {
-    /** The name of the local tier. */
     public static final String LOCAL = "local";
 
     /**
@@ -185,20 +186,18 @@ public record Tiers(
 
     private static SwitchedCache openDirectory(
             GranaryConfig config, InstantSource clock, boolean isReadOnly, EventDispatcher events) {
-        boolean isOff =
-                config.capacityBytes() == 0 || (isReadOnly && Files.notExists(config.directory()));
-        @Nullable LocalTier opened = null;
+        if (config.capacityBytes() == 0 || (isReadOnly && Files.notExists(config.directory()))) {
+            return new SwitchedCache(Optional.empty(), !isReadOnly);
+        }
         try {
-            if (!isOff) {
-                opened = TierFactory.local(
-                        config, isReadOnly ? Long.MAX_VALUE : config.capacityBytes(), clock);
-                opened.setEvictionListener(
-                        () -> events.beginEviction(LOCAL, Counter.LOCAL_EVICTED));
-            }
+            LocalTier opened = TierFactory.local(
+                    config, isReadOnly ? Long.MAX_VALUE : config.capacityBytes(), clock);
+            opened.setEvictionListener(() -> events.beginEviction(LOCAL, Counter.LOCAL_EVICTED));
+            return new SwitchedCache(Optional.of(opened), !isReadOnly);
         } catch (LocalDirectoryException e) { // since TierFactory.usable has seen it
             Warnings.warn("directory " + e.getMessage(), String.valueOf(e.getMessage()));
+            return new SwitchedCache(Optional.empty(), !isReadOnly);
         }
-        return new SwitchedCache(opened, !isReadOnly);
     }
 
     /**
@@ -238,16 +237,10 @@ public record Tiers(
 
     /** Opens a connection to each layer, and logs failures. */
     public void connect() {
-        List<Thread> threads = layers.stream() // a silent bucket must not delay the others
-                .map(layer -> Thread.startVirtualThread(() -> layer.bounds().connect(UNKNOWN_ID)))
-                .toList();
-        Deadline deadline = Deadline.after(layerWait);
-        try {
-            for (Thread thread : threads) {
-                thread.join(Duration.ofNanos(deadline.left()));
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            // a silent bucket must not delay the others
+            layers.forEach(
+                    layer -> threads.execute(() -> layer.bounds().connect(UNKNOWN_ID)));
         }
     }
 
@@ -281,25 +274,24 @@ public record Tiers(
             return tier.name();
         }
 
-        /** Returns an entry of this layer. */
         public Found.Stored stored(Entry entry) {
             return new Found.Stored(entry, tier, OptionalInt.of(position));
         }
 
-        /** Returns a snapshot of the counters, without the requests of uploads in packs. */
         public LayerStatistics statistics() {
-            LayerStatistics results = new LayerStatistics(
-                    name(), tier.counted(), bounds.failure(), Duration.ZERO, Optional.empty());
-            if (bucket.isEmpty()) {
-                return results;
-            }
-            BucketTierStatistics sent = bucket.get().statistics();
-            return results.plus(
-                    sent.requests().total(),
-                    sent.retries(),
-                    sent.breakerOpenings(),
-                    Breaker.valueOf(sent.breaker().name()),
-                    bucket.get().traffic().quiet());
+            Map<Counter, Long> counted = new EnumMap<>(tier.counted());
+            Optional<BucketTierStatistics> sent = bucket.map(BucketTier::statistics);
+            sent.ifPresent(requests -> {
+                counted.put(Counter.BUCKET_REQUESTS, requests.requests().total());
+                counted.put(Counter.BUCKET_RETRIES, requests.retries());
+                counted.put(Counter.BREAKER_OPENINGS, requests.breakerOpenings());
+            });
+            return new LayerStatistics(
+                    name(),
+                    counted,
+                    bounds.failure(),
+                    bucket.map(BucketTier::quiet).orElse(Duration.ZERO),
+                    sent.map(requests -> Breaker.valueOf(requests.breaker().name())));
         }
     }
 }

@@ -30,6 +30,13 @@ public final class SafeText {
         return inOneLine(VALUE.matcher(withoutUser(text)).replaceAll("$1" + HIDDEN));
     }
 
+    /**
+     * Returns a text of a file for messages: without user information, in one line, and short.
+     */
+    public static String ofFile(String text) {
+        return inOneLine(withoutCredentials(text));
+    }
+
     /** Returns the text in one line, and short; for texts without secrets. */
     public static String inOneLine(String text) {
         String plain = CONTROL.matcher(text).replaceAll(" ");
@@ -61,5 +68,17 @@ public final class SafeText {
         // otherwise the question mark may be part of the password
         boolean isInQuery = query >= 0 && query < at;
         return before + HIDDEN + (isInQuery ? "" : text.substring(at));
+    }
+
+    /**
+     * Removes user and password, which stand between a scheme and an @. A regular expression would
+     * restart at each slash of a long run.
+     */
+    private static String withoutCredentials(String text) {
+        int slashes = text.indexOf("//");
+        int position = text.lastIndexOf('@');
+        return slashes >= 0 && position >= slashes + 2
+                ? text.substring(0, slashes) + "//...@" + text.substring(position + 1)
+                : text;
     }
 }

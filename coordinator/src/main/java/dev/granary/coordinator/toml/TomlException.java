@@ -12,7 +12,6 @@ import java.nio.file.Path;
 public final class TomlException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /** Creates an exception with a message for the user. */
     public TomlException(String message) {
         super(message);
     }

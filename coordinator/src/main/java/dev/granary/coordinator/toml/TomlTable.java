@@ -1,10 +1,16 @@
 package dev.granary.coordinator.toml;
 
 import org.jspecify.annotations.Nullable;
+import org.tomlj.Toml;
 import org.tomlj.TomlArray;
+import org.tomlj.TomlParseError;
+import org.tomlj.TomlParseResult;
 import org.tomlj.TomlPosition;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,6 +27,9 @@ import java.util.stream.Collectors;
  * Immutable.
  */
 public final class TomlTable {
+    /** The longest file that is read, in bytes. */
+    public static final int MAX_BYTES = 4 << 20;
+
     private final Path file;
     private final org.tomlj.TomlTable values;
     private final @Nullable TomlPosition position;
@@ -45,7 +54,41 @@ public final class TomlTable {
      * @throws TomlException if it is not TOML
      */
     public static TomlTable read(Path file) throws IOException, TomlException {
-        return new TomlTable(file, TomlFile.read(file), null, Map.of());
+        return new TomlTable(file, parse(file), null, Map.of());
+    }
+
+    private static TomlParseResult parse(Path file) throws IOException, TomlException {
+        byte[] bytes;
+        try (var in = Files.newInputStream(file)) {
+            bytes = in.readNBytes(MAX_BYTES + 1);
+        }
+        if (bytes.length > MAX_BYTES) {
+            throw notToml(file.toString(), "the file has more than " + (MAX_BYTES >> 20) + " MiB");
+        }
+        String text = StandardCharsets.UTF_8
+                .newDecoder()
+                .decode(ByteBuffer.wrap(bytes))
+                .toString();
+        TomlParseError mistake;
+        try {
+            TomlParseResult result = Toml.parse(text);
+            if (!result.hasErrors()) {
+                return result;
+            }
+            mistake = result.errors().getFirst();
+        } catch (TomlParseError e) {
+            mistake = e;
+        } catch (RuntimeException | AssertionError | StackOverflowError e) {
+            throw notToml(file.toString(), "a value cannot be read, or is nested too deep");
+        }
+        throw notToml(
+                file + ":" + mistake.position().line() + ":"
+                        + mistake.position().column(),
+                SafeText.ofFile(String.valueOf(mistake.getMessage())));
+    }
+
+    private static TomlException notToml(String place, String cause) {
+        return new TomlException(place + ": this is not TOML: " + cause + ".");
     }
 
     /**
@@ -64,7 +107,6 @@ public final class TomlTable {
                 : Optional.empty();
     }
 
-    /** Returns the file. */
     public Path file() {
         return file;
     }
@@ -94,7 +136,7 @@ public final class TomlTable {
             if (!allowedKeys.contains(key)) {
                 throw error(
                         key,
-                        "unknown key '" + TomlFile.harmless(key) + "'; " + owner + " has "
+                        "unknown key '" + SafeText.ofFile(key) + "'; " + owner + " has "
                                 + String.join(
                                         ", ", allowedKeys.stream().sorted().toList())
                                 + NearestName.hint(key, allowedKeys));
@@ -102,7 +144,6 @@ public final class TomlTable {
         }
     }
 
-    /** Returns true if the table has the key. */
     public boolean has(String key) {
         return values.get(List.of(key)) != null;
     }
@@ -156,7 +197,6 @@ public final class TomlTable {
         return text;
     }
 
-    /** Returns true or false. */
     public boolean flag(String key, boolean valueIfAbsent) throws TomlException {
         return switch (value(key)) {
             case null -> valueIfAbsent;
@@ -165,7 +205,6 @@ public final class TomlTable {
         };
     }
 
-    /** Returns a whole number. */
     public int number(String key) throws TomlException {
         if (value(key) instanceof Long number
                 && number >= Integer.MIN_VALUE
@@ -232,7 +271,7 @@ public final class TomlTable {
         try {
             return file.toAbsolutePath().resolveSibling(text).normalize();
         } catch (InvalidPathException e) {
-            throw error(key, key + " is not a path: " + TomlFile.harmless(text));
+            throw error(key, key + " is not a path: " + SafeText.ofFile(text));
         }
     }
 
@@ -243,7 +282,6 @@ public final class TomlTable {
     /** A step that a value of the file may make invalid. */
     @FunctionalInterface
     public interface Step<T> {
-        /** Runs the step. */
         T run() throws TomlException;
     }
 
@@ -252,7 +290,7 @@ public final class TomlTable {
         try {
             return step.run();
         } catch (IllegalArgumentException e) {
-            throw error(key, TomlFile.harmless(String.valueOf(e.getMessage())));
+            throw error(key, SafeText.ofFile(String.valueOf(e.getMessage())));
         } catch (ArithmeticException e) {
             throw error(key, "a size or a product of sizes is too large; choose a smaller one");
         }

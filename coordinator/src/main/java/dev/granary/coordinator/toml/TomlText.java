@@ -30,7 +30,6 @@ public final class TomlText {
         return quoted.append('"').toString();
     }
 
-    /** Returns {@code texts} as an array of basic strings. */
     public static String strings(List<String> texts) {
         return texts.stream().map(TomlText::string).collect(Collectors.joining(", ", "[", "]"));
     }

@@ -15,9 +15,9 @@ import dev.granary.coordinator.FakeClaims;
 import dev.granary.coordinator.machine.MachineClaims.Claim;
 import dev.granary.coordinator.machine.MachineClaims.Outcome;
 import dev.granary.coordinator.observe.Counters;
-import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CompileTimes;
+import dev.granary.coordinator.tier.TestTiers;
 import dev.granary.local.ClaimResult;
 import dev.granary.testing.TestTicker;
 
@@ -25,7 +25,6 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -38,7 +37,6 @@ class MachineClaimsTest {
 
     private final FakeClaims claims = new FakeClaims();
     private final TestTicker time = new TestTicker();
-    private final List<Runnable> graceTasks = new ArrayList<>();
     private final CompileTimes compileTimes = new CompileTimes();
     private final Counters counters = new Counters();
     private final MachineClaims machine = new MachineClaims(
@@ -46,9 +44,8 @@ class MachineClaimsTest {
             LIMIT,
             compileTimes,
             time,
-            graceTasks::add,
             counters,
-            EventDispatcher.NO_LISTENERS);
+            TestTiers.NO_LISTENERS);
 
     private LoadResult stored = LoadResult.ABSENT;
     private int lookups;
@@ -181,7 +178,7 @@ class MachineClaimsTest {
         assertEquals(Duration.ZERO, took(() -> assertEquals(Outcome.UNCLAIMED, claim())));
         assertCounted(0, 0, 0);
         assertFalse(claims.mine.isClosed);
-        graceTasks.forEach(Runnable::run);
+        time.pass(MachineClaims.LAUNCH_GRACE);
         assertTrue(claims.mine.isClosed);
         assertEquals(LIMIT, took(this::claim), "of another process from now on");
     }
@@ -208,7 +205,7 @@ class MachineClaimsTest {
         claim.awaitLaunch();
         claim.launched();
         machine.claim(TestEntries.id("c"), () -> LoadResult.ABSENT);
-        graceTasks.forEach(Runnable::run);
+        time.pass(MachineClaims.LAUNCH_GRACE);
         assertFalse(claims.mine.isClosed);
         claim.close();
         assertTrue(claims.mine.isClosed);

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
@@ -25,7 +26,6 @@ import dev.granary.coordinator.publish.UploadQueue.EntryUploader;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.TestTiers;
 import dev.granary.testing.Await;
-import dev.granary.testing.TestSeed;
 import dev.granary.testing.TestTicker;
 
 import org.junit.jupiter.api.DisplayName;
@@ -41,7 +41,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -49,7 +48,6 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
@@ -68,22 +66,22 @@ class UploadQueueTest {
             Optional.empty(),
             counters,
             Ticker.SYSTEM,
-            new SplittableRandom());
+            results::put);
 
     private static Entry large(String name) {
         return TestEntries.entry(TestEntries.id(name), KernelBinaries.ofSegments(List.of(LARGE)));
     }
 
     private void add(Entry entry) {
-        add(queue, entry, results::put);
+        add(queue, entry);
     }
 
-    private void add(UploadQueue queue, Entry entry, BiConsumer<Id, StoreResult> listener) {
-        queue.add(entry, local.store(entry), listener);
+    private void add(UploadQueue queue, Entry entry) {
+        queue.add(entry, local.store(entry));
     }
 
     private void addUnstored(Entry entry) {
-        queue.add(entry, new StoreResult.Failed("the disk is full"), results::put);
+        queue.add(entry, new StoreResult.Failed("the disk is full"));
     }
 
     /** Occupies all workers with uploads that hang, and fills the memory of the queue. */
@@ -108,7 +106,7 @@ class UploadQueueTest {
             add(large("on disk"));
             assertEquals(0, local.loads.get());
             bucket.released.countDown();
-            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            assertTrue(queue.awaitIdle(Deadline.after(TestNode.LONG)));
             assertEquals(1, local.loads.get());
             assertEquals(WORKERS + 4, bucket.entries.size());
         }
@@ -121,15 +119,15 @@ class UploadQueueTest {
         try (queue) {
             fillMemory();
             Entry lost = large("nowhere");
-            queue.add(lost, new StoreResult.Failed("the disk is full"), results::put);
+            addUnstored(lost);
             assertEquals(1, counters.sum(Counter.STORES_DROPPED));
             assertThat(results.get(lost.id())).isFailed();
             bucket.released.countDown();
-            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            assertTrue(queue.awaitIdle(Deadline.after(TestNode.LONG)));
             assertEquals(WORKERS + 3, bucket.entries.size());
         }
         Entry late = large("late");
-        add(queue, late, results::put);
+        add(queue, late);
         assertEquals(
                 2, counters.sum(Counter.STORES_DROPPED), "it is neither uploaded nor in an outbox");
     }
@@ -144,10 +142,10 @@ class UploadQueueTest {
                     add(small("refused " + i));
                 }
                 add(entry);
-                assertFalse(queue.awaitIdle(System.nanoTime()));
+                assertFalse(queue.awaitIdle(Deadline.after(Duration.ZERO)));
             }
             assertEquals(0, bucket.entries.size());
-            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            assertTrue(queue.awaitIdle(Deadline.after(TestNode.LONG)));
             assertEquals(WORKERS + 2, bucket.entries.size());
             assertThat(results.get(entry.id())).isStored();
         }
@@ -180,13 +178,13 @@ class UploadQueueTest {
                         Optional.of(outbox),
                         counters,
                         Ticker.SYSTEM,
-                        new SplittableRandom())) {
+                        (_, result) -> received.add(result))) {
                     queue.addInherited(entry.id());
-                    add(queue, entry, (_, result) -> received.add(result));
-                    add(queue, entry, (_, result) -> received.add(result));
-                    assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+                    add(queue, entry);
+                    add(queue, entry);
+                    assertTrue(queue.awaitIdle(Deadline.after(TestNode.LONG)));
                 }
-                assertEquals(List.of(answer, answer), received);
+                assertEquals(List.of(answer), received);
                 assertEquals(
                         answer instanceof StoreResult.Stored ? 0 : 1,
                         node.sessionFiles(UploadOutbox.DIRECTORY).size());
@@ -204,7 +202,7 @@ class UploadQueueTest {
                     outboxFilesAfter(
                             directory.resolve(scope.name()),
                             new StoreResult.Refused(scope, "413: too large"),
-                            queue -> add(queue, small("a"), results::put)));
+                            queue -> add(queue, small("a"))));
         }
         assertEquals(
                 List.of(1L, 1L),
@@ -240,21 +238,18 @@ class UploadQueueTest {
                 Optional.empty(),
                 counters,
                 Ticker.SYSTEM,
-                new SplittableRandom())) {
-            add(queue, small("at once"), (id, result) -> {
-                results.put(id, result);
-                throw new StackOverflowError("of a listener");
-            });
-            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+                results::put)) {
+            add(queue, small("at once"));
+            assertTrue(queue.awaitIdle(Deadline.after(TestNode.LONG)));
             uploader.nextResult = () -> {
                 throw thrown.get();
             };
-            add(queue, small("when it finishes"), results::put);
-            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            add(queue, small("when it finishes"));
+            assertTrue(queue.awaitIdle(Deadline.after(TestNode.LONG)));
             uploader.nextResult = () -> new StoreResult.Stored(1);
             uploader.isSilent = true;
-            add(queue, small("never"), results::put);
-            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            add(queue, small("never"));
+            assertTrue(queue.awaitIdle(Deadline.after(TestNode.LONG)));
             assertEquals(
                     3,
                     results.values().stream()
@@ -262,8 +257,8 @@ class UploadQueueTest {
                             .count(),
                     results::toString);
             uploader.isSilent = false;
-            add(queue, small("later"), results::put);
-            assertTrue(queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos()));
+            add(queue, small("later"));
+            assertTrue(queue.awaitIdle(Deadline.after(TestNode.LONG)));
             assertThat(results.get(small("later").id())).isStored();
             assertEquals(0, counters.sum(Counter.STORES_DROPPED), "they wait");
         }
@@ -272,7 +267,7 @@ class UploadQueueTest {
 
     @Test
     @DisplayName("uploads that failed for a passing reason are tried again by the same"
-            + " process: one after a pause of minutes, and after its success all others")
+            + " process: all after a pause, which doubles with each failure")
     void triedAgain(@TempDir Path directory) throws Exception {
         TestTicker ticker = new TestTicker();
         bucket.behavior = FakeBucket.Behavior.IS_DOWN;
@@ -283,20 +278,20 @@ class UploadQueueTest {
                     Optional.of(new UploadOutbox(session, "s3://test")),
                     counters,
                     ticker,
-                    TestSeed.random("UploadQueueTest"))) {
+                    results::put)) {
                 for (int i = 0; i < 5; i++) {
                     Entry entry = small("outage " + i);
-                    queue.add(entry, local.store(entry), results::put);
+                    queue.add(entry, local.store(entry));
                 }
                 assertTrue(isIdleSoon(queue));
                 results.values().forEach(result -> assertThat(result).isFailed());
                 assertEquals(5, bucket.stores.get());
                 assertAttempts(0, queue, ticker, Duration.ofSeconds(29));
-                assertAttempts(1, queue, ticker, Duration.ofSeconds(31));
+                assertAttempts(5, queue, ticker, Duration.ofSeconds(31));
                 assertAttempts(0, queue, ticker, Duration.ofSeconds(59));
-                assertAttempts(1, queue, ticker, Duration.ofSeconds(61));
+                assertAttempts(5, queue, ticker, Duration.ofSeconds(61));
                 for (int i = 0; i < 10; i++) {
-                    assertAttempts(1, queue, ticker, Duration.ofMinutes(16));
+                    assertAttempts(5, queue, ticker, Duration.ofMinutes(16));
                     assertAttempts(0, queue, ticker, Duration.ofMinutes(1));
                 }
                 bucket.behavior = FakeBucket.Behavior.WORKS;
@@ -331,9 +326,9 @@ class UploadQueueTest {
                 Optional.empty(),
                 counters,
                 ticker,
-                TestSeed.random("refusedStore"))) {
+                results::put)) {
             for (int i = 0; i < 5; i++) {
-                add(queue, small("refused " + i), results::put);
+                add(queue, small("refused " + i));
                 assertTrue(isIdleSoon(queue));
             }
             assertEquals(1, attempts.get());
@@ -343,7 +338,7 @@ class UploadQueueTest {
             ticker.pass(Duration.ofMinutes(1));
             assertTrue(isIdleSoon(queue));
             assertEquals(6, attempts.get());
-            add(queue, small("later"), results::put);
+            add(queue, small("later"));
             assertTrue(isIdleSoon(queue));
             assertThat(results.get(small("later").id())).isStored();
         }
@@ -358,7 +353,7 @@ class UploadQueueTest {
     }
 
     private boolean isIdleSoon(UploadQueue queue) throws InterruptedException {
-        return queue.awaitIdle(System.nanoTime() + TestNode.LONG.toNanos());
+        return queue.awaitIdle(Deadline.after(TestNode.LONG));
     }
 
     @Test
@@ -422,15 +417,11 @@ class UploadQueueTest {
         try (queue) {
             fillMemory();
             Entry duplicate = large("in memory 1");
-            List<StoreResult> received = new CopyOnWriteArrayList<>();
-            queue.add(
-                    duplicate,
-                    new StoreResult.Failed("the disk is full"),
-                    (_, result) -> received.add(result));
-            assertEquals(List.of(), received);
+            addUnstored(duplicate);
+            assertFalse(results.containsKey(duplicate.id()));
             bucket.released.countDown();
             assertTrue(isIdleSoon(queue));
-            assertThat(received.getFirst()).isStored();
+            assertThat(results.get(duplicate.id())).isStored();
             assertEquals(0, counters.sum(Counter.STORES_DROPPED));
         }
     }
@@ -445,9 +436,9 @@ class UploadQueueTest {
                 Optional.empty(),
                 counters,
                 Ticker.SYSTEM,
-                new SplittableRandom())) {
+                results::put)) {
             Entry entry = small("left, too");
-            queue.add(entry, local.store(entry), results::put);
+            queue.add(entry, local.store(entry));
             Await.holds(() -> !uploader.buffered.isEmpty());
             queue.addInherited(entry.id());
             queue.addInherited(entry.id());
@@ -483,27 +474,21 @@ class UploadQueueTest {
             @Override
             public void close() {}
         };
-        List<String> received = new CopyOnWriteArrayList<>();
+        List<StoreResult> received = new CopyOnWriteArrayList<>();
         try (UploadQueue queue = new UploadQueue(
                 TestTiers.local(local),
                 twice,
                 Optional.empty(),
                 counters,
                 Ticker.SYSTEM,
-                new SplittableRandom())) {
-            for (String name : List.of("first", "second")) {
-                add(
-                        queue,
-                        small("answered twice"),
-                        (_, result) -> received.add(name + ": " + result));
+                (_, result) -> received.add(result))) {
+            for (int i = 0; i < 2; i++) {
+                add(queue, small("answered twice"));
                 assertTrue(isIdleSoon(queue));
             }
         }
         assertEquals(
-                List.of(
-                        "first: " + new StoreResult.Failed("first"),
-                        "second: " + new StoreResult.Failed("last")),
-                received);
+                List.of(new StoreResult.Failed("first"), new StoreResult.Failed("last")), received);
         assertEquals(1, counters.sum(Counter.STORES_DROPPED), "one id");
     }
 
@@ -538,7 +523,7 @@ class UploadQueueTest {
                     Optional.of(outbox),
                     counters,
                     Ticker.SYSTEM,
-                    new SplittableRandom())) {
+                    results::put)) {
                 work.accept(queue);
                 assertTrue(isIdleSoon(queue));
             }
@@ -552,7 +537,7 @@ class UploadQueueTest {
     @DisplayName("the upload leaves the outbox once the bucket has the id; it stays if the"
             + " outcome is unknown")
     void outboxAfterResult(@TempDir Path directory) throws Exception {
-        Consumer<UploadQueue> add = queue -> add(queue, small("in the outbox"), results::put);
+        Consumer<UploadQueue> add = queue -> add(queue, small("in the outbox"));
         for (StoreResult success :
                 List.of(new StoreResult.Stored(1), StoreResult.DUPLICATE, StoreResult.DIVERGENT)) {
             assertEquals(
@@ -601,7 +586,7 @@ class UploadQueueTest {
                         Optional.of(outbox),
                         counters,
                         Ticker.SYSTEM,
-                        new SplittableRandom())) {
+                        results::put)) {
                     queue.addInherited(id);
                     assertTrue(isIdleSoon(queue));
                 }
@@ -634,8 +619,7 @@ class UploadQueueTest {
                         failed,
                         queue -> queue.add(
                                 small("not in the local tier"),
-                                new StoreResult.Failed("the disk is full"),
-                                results::put)));
+                                new StoreResult.Failed("the disk is full"))));
         assertEquals(1, counters.sum(Counter.STORES_DROPPED));
         try (ProcessSession session =
                 ProcessSession.begin(directory.resolve("not in the outbox"))) {
@@ -648,8 +632,8 @@ class UploadQueueTest {
                     Optional.of(outbox),
                     counters,
                     Ticker.SYSTEM,
-                    new SplittableRandom())) {
-                add(queue, small("not in the outbox"), results::put);
+                    results::put)) {
+                add(queue, small("not in the outbox"));
                 assertTrue(isIdleSoon(queue));
             }
         }
@@ -683,13 +667,10 @@ class UploadQueueTest {
                         Optional.of(outbox),
                         counters,
                         Ticker.SYSTEM,
-                        new SplittableRandom())) {
-                    add(queue, small("buffered"), results::put);
+                        results::put)) {
+                    add(queue, small("buffered"));
                     Await.holds(() -> !uploader.buffered.isEmpty());
-                    queue.add(
-                            small("buffered"),
-                            new StoreResult.Failed("the disk is full"),
-                            results::put);
+                    queue.add(small("buffered"), new StoreResult.Failed("the disk is full"));
                     assertTrue(isIdleSoon(queue));
                 }
                 assertEquals(
@@ -742,20 +723,20 @@ class UploadQueueTest {
                 Optional.empty(),
                 counters,
                 Ticker.SYSTEM,
-                new SplittableRandom());
-        add(queue, small("buffered"), results::put);
+                results::put);
+        add(queue, small("buffered"));
         Await.holds(() -> !uploader.buffered.isEmpty());
         FutureTask<Boolean> wait = new FutureTask<>(
-                () -> queue.awaitIdle(System.nanoTime() + Duration.ofDays(1).toNanos()));
+                () -> queue.awaitIdle(Deadline.NONE));
         Thread.ofPlatform().daemon().start(wait);
         started.await();
-        assertFalse(queue.awaitIdle(System.nanoTime() + Duration.ofMillis(20).toNanos()));
+        assertFalse(queue.awaitIdle(Deadline.after(Duration.ofMillis(20))));
         queue.close();
         assertFalse(
                 wait.get(TestNode.LONG.toSeconds(), TimeUnit.SECONDS),
                 "the buffered entry has no result");
         released.countDown();
-        Await.holds(() -> queue.awaitIdle(0));
+        Await.holds(() -> queue.awaitIdle(Deadline.after(Duration.ZERO)));
         assertEquals(1, finishes.get());
     }
 
@@ -775,11 +756,7 @@ class UploadQueueTest {
         assertEquals(WORKERS + 4, results.size());
         results.values().forEach(result -> assertThat(result).isFailed());
         bucket.released.countDown();
-        long deadline = System.nanoTime() + TestNode.LONG.toNanos();
-        while (!queue.awaitIdle(0) && System.nanoTime() < deadline) {
-            Thread.onSpinWait();
-        }
-        assertTrue(queue.awaitIdle(0));
+        Await.holds(() -> queue.awaitIdle(Deadline.after(Duration.ZERO)));
         assertEquals(WORKERS, bucket.stores.get());
     }
 
@@ -800,8 +777,8 @@ class UploadQueueTest {
                 Optional.empty(),
                 counters,
                 Ticker.SYSTEM,
-                new SplittableRandom());
-        add(queue, small("buffered"), results::put);
+                results::put);
+        add(queue, small("buffered"));
         assertThrows(AssertionError.class, queue::close);
         assertThat(results.get(small("buffered").id())).isFailed();
     }

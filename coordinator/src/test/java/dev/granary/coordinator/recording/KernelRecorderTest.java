@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.granary.cache.Deadline;
 import dev.granary.cache.Id;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Target;
@@ -139,7 +140,7 @@ class KernelRecorderTest {
                             lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                     FileLock _ = channel.lock()) {
                 recorder.record(RecordedSample.kernel("first"));
-                assertFalse(recorder.flush(System.nanoTime()));
+                assertFalse(recorder.flush(Deadline.after(Duration.ZERO)));
                 assertFalse(Files.exists(file));
             }
         }
@@ -154,7 +155,7 @@ class KernelRecorderTest {
         try (KernelRecorder recorder = new KernelRecorder(file, counters)) {
             for (String name : List.of("a", "b", "c")) {
                 recorder.record(RecordedSample.kernel(name));
-                assertTrue(recorder.flush(Long.MAX_VALUE));
+                assertTrue(recorder.flush(Deadline.NONE));
             }
             assertEquals(3, counters.sum(Counter.RECORD_FAILURES));
             assertEquals(0, counters.sum(Counter.RECORDED));
@@ -174,10 +175,10 @@ class KernelRecorderTest {
                 recorder.record(new Uncacheable("waiting " + i));
             }
             recorder.record(RecordedSample.kernel("late"));
-            assertTrue(recorder.flush(Long.MAX_VALUE));
+            assertTrue(recorder.flush(Deadline.NONE));
             Files.delete(obstacle);
             recorder.record(new Uncacheable("another"));
-            assertTrue(recorder.flush(Long.MAX_VALUE));
+            assertTrue(recorder.flush(Deadline.NONE));
             recorder.record(RecordedSample.kernel("late"));
         }
         assertEquals(Set.of("late"), recorded());
@@ -203,7 +204,7 @@ class KernelRecorderTest {
     void tooLong() throws Exception {
         try (KernelRecorder recorder = new KernelRecorder(file, counters)) {
             recorder.record(RecordedSample.kernel("small"));
-            assertTrue(recorder.flush(Long.MAX_VALUE));
+            assertTrue(recorder.flush(Deadline.NONE));
             recorder.record(KernelDescriptor.builder(RecordedSample.TARGET, "large")
                     .source("kernel void k() {}")
                     .options("-DX=" + "x".repeat(5 << 20))

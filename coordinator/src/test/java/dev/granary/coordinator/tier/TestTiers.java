@@ -1,6 +1,7 @@
 package dev.granary.coordinator.tier;
 
 import dev.granary.cache.PersistentCache;
+import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
@@ -12,6 +13,10 @@ import java.util.Optional;
 
 /** Tiers over the caches of tests, without listeners. */
 public final class TestTiers {
+    /** The dispatcher without listeners. */
+    public static final EventDispatcher NO_LISTENERS =
+            new EventDispatcher(List.of(), new Counters());
+
     private TestTiers() {}
 
     /** Returns a local tier. */
@@ -19,7 +24,7 @@ public final class TestTiers {
         return new CountedTier(
                 new CacheTier(Tiers.LOCAL, cache, true),
                 EventKind.STORE,
-                EventDispatcher.NO_LISTENERS);
+                NO_LISTENERS);
     }
 
     /** Returns the only layer, with that time budget. */
@@ -27,7 +32,7 @@ public final class TestTiers {
         BoundedTier bounds = new BoundedTier("bucket", cache, true, budget, Optional.empty());
         return new Layer(
                 0,
-                new CountedTier(bounds, EventKind.UPLOAD, EventDispatcher.NO_LISTENERS),
+                new CountedTier(bounds, EventKind.UPLOAD, NO_LISTENERS),
                 bounds,
                 true,
                 Optional.empty());

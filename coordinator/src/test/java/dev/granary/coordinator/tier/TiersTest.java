@@ -21,7 +21,6 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
 import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.machine.UploadOutbox;
-import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.s3.BucketTier;
@@ -257,7 +256,7 @@ class TiersTest {
                 List.of(),
                 TestTiers.buckets(silent),
                 InstantSource.system());
-        try (Tiers opened = Tiers.open(config, sources, EventDispatcher.NO_LISTENERS)) {
+        try (Tiers opened = Tiers.open(config, sources, TestTiers.NO_LISTENERS)) {
             Tiers tiers = new Tiers(
                     opened.local(),
                     opened.directory(),

@@ -1,7 +1,7 @@
 package dev.granary.plans.file;
 
+import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
-import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.coordinator.toml.TomlTable;
 import dev.granary.plans.ArrayCache;
 import dev.granary.plans.ArrayCache.CopyStrategy;
@@ -219,7 +219,7 @@ public final class PlanFile {
         String name = table.textOrEmpty("name");
         if (!name.isEmpty() && (arrays.containsKey(name) || caches.put(name, cache) != null)) {
             throw table.error(
-                    "name", "another array or cache has the name " + TomlFile.harmless(name));
+                    "name", "another array or cache has the name " + SafeText.ofFile(name));
         }
         return table.checked("source", () -> plan.cache(cache));
     }
@@ -230,7 +230,7 @@ public final class PlanFile {
         KernelArray array = source == null ? arrays.get(name) : source.array();
         if (array == null) {
             throw table.error(
-                    "source", "there is no array or cache " + TomlFile.harmless(name) + " before");
+                    "source", "there is no array or cache " + SafeText.ofFile(name) + " before");
         }
         return new ArrayCache(
                 array,

@@ -1,7 +1,7 @@
 package dev.granary.plans.file;
 
+import dev.granary.coordinator.toml.SafeText;
 import dev.granary.coordinator.toml.TomlException;
-import dev.granary.coordinator.toml.TomlFile;
 import dev.granary.coordinator.toml.TomlTable;
 import dev.granary.plans.KernelPlan;
 import dev.granary.plans.tuning.PlanSpace;
@@ -91,15 +91,15 @@ final class PlanSpaceReader {
             if (!values.containsKey(name)) {
                 throw top.error(
                         PlanFile.SPACE,
-                        "\"$" + TomlFile.harmless(name) + "\" is no parameter of the space");
+                        "\"$" + SafeText.ofFile(name) + "\" is no parameter of the space");
             }
         }
         for (String name : values.keySet()) {
             if (!used.contains(name)) {
                 throw top.error(
                         PlanFile.SPACE,
-                        "the parameter " + TomlFile.harmless(name) + " is not used; write \"$"
-                                + TomlFile.harmless(name) + "\" in place of a value");
+                        "the parameter " + SafeText.ofFile(name) + " is not used; write \"$"
+                                + SafeText.ofFile(name) + "\" in place of a value");
             }
         }
     }
@@ -123,7 +123,7 @@ final class PlanSpaceReader {
             return new PlanFile(top.with(chosen)).plan();
         } catch (TomlException e) {
             throw new IllegalArgumentException(
-                    TomlFile.harmless(String.valueOf(e.getMessage())), e);
+                    SafeText.ofFile(String.valueOf(e.getMessage())), e);
         }
     }
 }

@@ -10,6 +10,15 @@ package dev.granary.s3.statistics;
  */
 public record BucketTierStatistics(
         Requests requests, long retries, Breaker breaker, long breakerOpenings) {
+    /** Returns the sums with other connections, and the state of the breaker that rejects more. */
+    public BucketTierStatistics plus(BucketTierStatistics other) {
+        return new BucketTierStatistics(
+                requests.plus(other.requests),
+                retries + other.retries,
+                breaker.compareTo(other.breaker) >= 0 ? breaker : other.breaker,
+                breakerOpenings + other.breakerOpenings);
+    }
+
     /**
      * Requests by kind.
      *
@@ -24,17 +33,26 @@ public record BucketTierStatistics(
         public long total() {
             return get + head + put + delete + list;
         }
+
+        private Requests plus(Requests other) {
+            return new Requests(
+                    get + other.get,
+                    head + other.head,
+                    put + other.put,
+                    delete + other.delete,
+                    list + other.list);
+        }
     }
 
-    /** The state of the circuit breaker. */
+    /** The state of the circuit breaker, in the order of how much it rejects. */
     public enum Breaker {
         /** Requests are sent. */
         CLOSED,
+        /** A few requests test whether the bucket has recovered. */
+        HALF_OPEN,
         /**
          * The bucket failed or was slow too often; for a while, every lookup is an immediate miss.
          */
-        OPEN,
-        /** A few requests test whether the bucket has recovered. */
-        HALF_OPEN
+        OPEN
     }
 }

@@ -12,7 +12,7 @@ import java.time.Duration;
 import java.util.SplittableRandom;
 
 /** Sanitized texts of files in messages. */
-class TomlFileTest {
+class SafeTextTest {
     @Test
     @DisplayName("the text from the first pair of slashes to the last @ is removed from a message")
     void credentials() {
@@ -24,9 +24,9 @@ class TomlFileTest {
             }
             assertEquals(
                     text.toString().replaceAll("//.*@", "//...@"),
-                    TomlFile.harmless(text.toString()));
+                    SafeText.ofFile(text.toString()));
         }
-        assertEquals("s3://...@x", TomlFile.harmless("s3://u:\np@y //z@x"));
+        assertEquals("s3://...@x", SafeText.ofFile("s3://u:\np@y //z@x"));
     }
 
     @Test
@@ -36,6 +36,6 @@ class TomlFileTest {
         assertTimeoutPreemptively(
                 Duration.ofMinutes(1),
                 () -> assertEquals(
-                        "/".repeat(200) + "...", TomlFile.harmless("/".repeat(1 << 20))));
+                        "/".repeat(200) + "...", SafeText.ofFile("/".repeat(1 << 20))));
     }
 }
