@@ -420,6 +420,11 @@ class PopulateTruthTest {
                 .exits(1)
                 .prints("1 local")
                 .reports("cannot connect to");
+        Cli missing = at("get", "missing", "s3://no-such-bucket/ci", fleet.endpoint())
+                .exits(0)
+                .prints("1 compiled")
+                .reports("NoSuchBucket");
+        assertEquals(1, missing.err().lines().count(), missing.err());
         at("get", "other", "s3://no-such-bucket/ci", fleet.endpoint(), "--require-bucket")
                 .exits(1)
                 .prints("1 compiled")
