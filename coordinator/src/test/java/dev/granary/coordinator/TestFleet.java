@@ -80,6 +80,10 @@ public final class TestFleet implements AutoCloseable {
                 .prefix("ci")
                 .endpoint(server.endpoint())
                 .credentials(server.accessKey(), server.secretKey())
+                // on a busy machine, the transfer of a large entry takes long
+                .requestTimeout(TestNode.LONG)
+                .stallTimeout(TestNode.LONG)
+                .loadDeadline(TestNode.LONG)
                 .build();
     }
 

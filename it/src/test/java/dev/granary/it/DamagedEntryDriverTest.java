@@ -63,15 +63,7 @@ class DamagedEntryDriverTest {
             + " replaced")
     void damagedObjects() throws Exception {
         Map<String, String> online = TestS3.server().environment();
-        assertEquals(
-                0,
-                GranaryProcess.run(
-                                with(online, "ci"),
-                                "populate",
-                                "--unpacked",
-                                "--json",
-                                TestManifests.manifest())
-                        .exitCode());
+        assertEquals(0, run(online, "ci").exitCode());
         damage(online, "/e/", TestManifests.COUNT);
         expectReplacement(online);
     }

@@ -116,13 +116,10 @@ class DeadlyEntryTest {
         }
     }
 
-    /** Runs the program on a machine: its driver ends it, and the next process compiles. */
-    private void diesAndCompiles(String machine) throws Exception {
+    /** Runs the program on a machine, whose driver ends it. */
+    private void dies(String machine) throws Exception {
         GranaryProcess.Result died = run(machine);
         assertEquals(ABORTED, died.exitCode(), died::toString);
-        GranaryProcess.Result next = run(machine);
-        assertEquals(0, next.exitCode(), next::toString);
-        assertEquals(1, next.summary("compiled"), next::toString);
     }
 
     @Test
@@ -131,8 +128,11 @@ class DeadlyEntryTest {
     void onePerMachine() throws Exception {
         Entry deadly = deadly(compiled());
         publishUnpacked(deadly);
-        diesAndCompiles("a");
-        diesAndCompiles("b");
+        dies("a");
+        GranaryProcess.Result next = run("a");
+        assertEquals(0, next.exitCode(), next::toString);
+        assertEquals(1, next.summary("compiled"), next::toString);
+        dies("b");
         assertInBucket(deadly);
     }
 }

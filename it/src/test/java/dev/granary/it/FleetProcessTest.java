@@ -8,7 +8,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.testing.Await;
-import dev.granary.testing.ChildJvm;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Tag;
@@ -51,7 +50,7 @@ class FleetProcessTest {
 
     /** Starts machines at once, and waits until all are ready. */
     private List<Machine> start(EmbeddedS3 server, int machines, int kernels, int millis)
-            throws IOException {
+            throws IOException, InterruptedException {
         List<Machine> fleet = new ArrayList<>();
         for (int i = 0; i < machines; i++) {
             fleet.add(start(server, "machine-" + i, kernels, millis));
@@ -63,18 +62,16 @@ class FleetProcessTest {
     }
 
     private Machine start(EmbeddedS3 server, String name, int kernels, int millis)
-            throws IOException {
-        Process process = ChildJvm.of(FleetProcess.class)
-                .shortLived()
-                .withoutVariables("GRANARY_", "AWS_")
-                .variables(Map.of(
-                        "GRANARY_DIR", directory.resolve(name).toString(),
-                        "GRANARY_BUCKET", "s3://kernels/fleet-" + kernels,
-                        "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
-                        "GRANARY_BUCKET_WAIT", "1h", // all share the cores of one machine
-                        "AWS_ACCESS_KEY_ID", server.accessKey(),
-                        "AWS_SECRET_ACCESS_KEY", server.secretKey(),
-                        "AWS_REGION", "us-east-1"))
+            throws IOException, InterruptedException {
+        Map<String, String> variables = Map.of(
+                "GRANARY_DIR", directory.resolve(name).toString(),
+                "GRANARY_BUCKET", "s3://kernels/fleet-" + kernels,
+                "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
+                "GRANARY_BUCKET_WAIT", "1h", // all share the cores of one machine
+                "AWS_ACCESS_KEY_ID", server.accessKey(),
+                "AWS_SECRET_ACCESS_KEY", server.secretKey(),
+                "AWS_REGION", "us-east-1");
+        Process process = GranaryProcess.jvm(FleetProcess.class, directory, variables)
                 .start(
                         directory.resolve("compiles").toString(),
                         Integer.toString(kernels),
@@ -114,9 +111,9 @@ class FleetProcessTest {
     }
 
     @Test
-    @DisplayName("6 machines that prepare 12 absent kernels at once compile each kernel once")
+    @DisplayName("4 machines that prepare 8 absent kernels at once compile each kernel once")
     void fleet() throws Exception {
-        prepare(6, 12, 3000, 12);
+        prepare(4, 8, 3000, 8);
     }
 
     @Test
@@ -128,19 +125,19 @@ class FleetProcessTest {
     }
 
     @Test
-    @DisplayName("Killed machines cost at most one more compile each; the others get all kernels")
+    @DisplayName("A killed machine costs at most one more compile; the others get all kernels")
     void killed() throws Exception {
         int kernels = 6;
-        int kills = 2;
+        int kills = 1;
         Files.createFile(directory.resolve("compiles"));
         try (EmbeddedS3 server = EmbeddedS3.start(null)) {
             server.createBucket("kernels");
-            List<Machine> fleet = start(server, 4, kernels, 3000);
+            List<Machine> fleet = start(server, 3, kernels, 3000);
             for (Machine machine : fleet.subList(0, kills)) {
                 machine.begin();
             }
-            // each compiles as many as it has processors, but those that both want only once
-            Await.holds(() -> compiles().size() >= 2);
+            // it compiles as many as it has processors
+            Await.holds(() -> !compiles().isEmpty());
             for (Machine machine : fleet.subList(kills, fleet.size())) {
                 machine.begin();
             }

@@ -72,9 +72,6 @@ class TuningFleetTest {
                         PLAN.replace("\"scale\"", '"' + name + '"'))
                 .toString();
         Map<String, String> online = TestS3.server().environment();
-        GranaryProcess.Result none = run(online, "ci", "tune", plan, "--publish");
-        assertEquals(1, none.exitCode(), none::toString);
-
         JsonObject tuned = ended(run(online, "ci", "tune", plan, "--json", "--seed", "3"));
         assertEquals("tuned", tuned.get("from").getAsString());
         assertEquals("compiled", tuned.get("kernelFrom").getAsString());

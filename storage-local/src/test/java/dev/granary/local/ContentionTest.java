@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
@@ -25,11 +26,10 @@ import java.util.List;
 /** Tests of many threads and processes that store in one directory: no store ever fails. */
 @Timeout(600)
 final class ContentionTest {
-    private static final int THREADS = 200;
     private static final int STORES = 10;
     private static final int SIZE = 10_000;
     private static final long ROOM = 1L << 30;
-    private static final long FULL = 8 << 20;
+    private static final long FULL = 1 << 20;
 
     @TempDir
     private Path temporary;
@@ -43,20 +43,32 @@ final class ContentionTest {
         StoreInvariants.check(directory());
     }
 
-    @ParameterizedTest(name = "threads, capacity {0}")
+    @ParameterizedTest(name = "64 threads, capacity {0}")
     @ValueSource(longs = {ROOM, FULL})
-    @DisplayName(
-            "200 threads of one process store at once: no store fails, all hit or are" + " evicted")
+    @DisplayName("many threads of one process store at once: no store fails, all hit or are"
+            + " evicted")
+    void someThreads(long capacity) throws Exception {
+        threads(64, capacity);
+    }
+
+    @ParameterizedTest(name = "200 threads, capacity {0}")
+    @ValueSource(longs = {ROOM, FULL})
+    @Tag("exhaustive")
+    @DisplayName("200 threads store at once: no store fails, all hit or are evicted")
     void threads(long capacity) throws Exception {
+        threads(200, capacity);
+    }
+
+    private void threads(int threads, long capacity) throws Exception {
         try (LocalTier tier = LocalTier.open(
                 LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {
             check(
                     tier,
-                    ContentionRun.run(tier, "thread", THREADS, STORES, SIZE),
-                    THREADS * STORES,
+                    ContentionRun.run(tier, "thread", threads, STORES, SIZE),
+                    threads * STORES,
                     1,
-                    THREADS);
-            for (int t = 0; capacity == ROOM && t < THREADS; t++) {
+                    threads);
+            for (int t = 0; capacity == ROOM && t < threads; t++) {
                 for (int i = 0; i < STORES; i++) {
                     Entry entry = SharedEntries.entry(ContentionRun.name("thread", t) + i, SIZE);
                     assertThat(tier.load(entry.id())).isHitOf(entry);
@@ -65,21 +77,17 @@ final class ContentionTest {
         }
     }
 
-    @ParameterizedTest(name = "8 processes, capacity {0}")
-    @ValueSource(longs = {ROOM, FULL})
-    @DisplayName("many processes store at once: no store fails, and the capacity holds")
-    void someProcesses(long capacity) throws Exception {
-        processes(8, capacity);
-    }
-
     @Test
-    @Tag("exhaustive")
-    @DisplayName("64 processes store at once: no store fails, and the capacity holds")
-    void processes() throws Exception {
-        processes(64, FULL);
+    @DisplayName("8 processes store at once: no store fails, and the capacity holds")
+    void someProcesses() throws Exception {
+        processes(8, FULL);
     }
 
-    private void processes(int count, long capacity) throws Exception {
+    @ParameterizedTest(name = "{0} processes, capacity {1}")
+    @CsvSource({"64, " + FULL, "8, " + ROOM})
+    @Tag("exhaustive")
+    @DisplayName("many processes store at once: no store fails, and the capacity holds")
+    void processes(int count, long capacity) throws Exception {
         List<InteractiveProcess> processes = new ArrayList<>();
         try (LocalTier tier = LocalTier.open(
                 LocalTierConfig.builder(directory()).capacityBytes(capacity).build())) {

@@ -11,6 +11,7 @@ import com.sun.net.httpserver.HttpServer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -185,6 +186,7 @@ abstract class CredentialSourcesContract {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("a profile of an SSO session: the token of the sign-in becomes a session")
     void sso() throws Exception {
         signIn("2100-01-01T00:00:00Z");
@@ -217,6 +219,14 @@ abstract class CredentialSourcesContract {
                         && result.contains("127.0.0.1:" + closed)
                         && result.contains("Connection refused"),
                 result);
+        assertEquals(List.of(), List.copyOf(requests));
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("the cause names an STS whose name is unknown")
+    void unknownHost() throws Exception {
+        Map<String, String> variables = new HashMap<>(webIdentity());
         variables.put("AWS_ENDPOINT_URL_STS", "http://sts.granary-test.invalid");
         String unknown = read(variables);
         assertTrue(unknown.contains("UnknownHostException: sts.granary-test.invalid"), unknown);

@@ -10,15 +10,18 @@ import dev.granary.s3.store.ObjectStore;
 import java.lang.foreign.ValueLayout;
 import java.net.URI;
 
-/** Reads an object through each client library that is present, with what the environment sets. */
+/** Reads objects through each client library that is present, with what the environment sets. */
 final class ReadingProcess {
     private ReadingProcess() {}
 
-    /** Prints a line for each library. Argument: the endpoint. */
-    public static void main(String[] args) {
-        for (S3ClientLibrary client : S3ClientLibrary.values()) {
-            if (client.isPresent()) {
-                System.out.println(client + "=" + read(client, URI.create(args[0])));
+    /** Prints a line for each endpoint and library. Arguments: the endpoints. */
+    public static void main(String[] endpoints) {
+        for (String endpoint : endpoints) {
+            for (S3ClientLibrary client : S3ClientLibrary.values()) {
+                if (client.isPresent()) {
+                    System.out.println(
+                            endpoint + " " + client + "=" + read(client, URI.create(endpoint)));
+                }
             }
         }
     }

@@ -2,7 +2,7 @@ package dev.granary.cli.compiler;
 
 /** Valid programs that bring a compiler to its end, as some programs of users do. */
 public final class HardPrograms {
-    private static final int TERMS = 400_000;
+    private static final int TERMS = 200_000;
     private static final int DOUBLINGS = 60;
 
     private HardPrograms() {}

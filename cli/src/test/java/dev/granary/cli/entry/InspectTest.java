@@ -274,7 +274,7 @@ class InspectTest {
             System.setProperty("aws.secretAccessKey", s3.secretKey());
             List<String> bucket = List.of(
                     "--bucket", "s3://kernels/ci", "--endpoint", s3.endpoint().toString());
-            Cli.run(with(bucket, "populate", manifest, "--dir", directory + "/ci"));
+            Cli.run(with(bucket, "get", manifest, "--dir", directory + "/ci"));
             long writes = s3.requests().put() + s3.requests().delete();
             assertContains(
                     flat(inspect((Object[]) with(bucket, manifest + "#add")).exits(0)),

@@ -152,6 +152,7 @@ class LevelZeroCommandsTest {
     }
 
     @Test
+    @Tag("exhaustive")
     @DisplayName("run on both backends: target and, after a cross-namespace hit, from")
     void cross() throws Exception {
         JsonObject compiled = runKernel("cross", ""); // by default OpenCL

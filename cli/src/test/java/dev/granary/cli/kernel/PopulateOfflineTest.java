@@ -105,6 +105,14 @@ class PopulateOfflineTest {
                 """).toString();
     }
 
+    /** Returns a manifest with the first kernel only: Intel's compilers take a second for each. */
+    private String ofScale() throws IOException {
+        Path both = Path.of(manifest());
+        String text = Files.readString(both);
+        String second = "[[kernel]]\nname = \"sum\"";
+        return Files.writeString(both, text.substring(0, text.indexOf(second))).toString();
+    }
+
     /** Returns a child JVM without any driver, and with the credentials of the bucket. */
     private ChildJvm withoutDriver(Class<?> main) throws IOException {
         Path none = Files.createDirectories(directory.resolve("no-vendors"));
@@ -213,20 +221,13 @@ class PopulateOfflineTest {
         }
 
         // the same entries are found again without the device
-        JsonObject again = Cli.of(withoutDriver(Main.class)
-                        .run(arguments(
-                                "populate", "ci", manifest, "--target", SIMULATED, "--json")))
+        JsonObject again = Cli.run(
+                        arguments("populate", "ci", manifest, "--target", SIMULATED, "--json"))
                 .exits(0)
                 .json();
         assertEquals(4, summary(again, "local"), again::toString);
-        JsonObject other = Cli.of(withoutDriver(Main.class)
-                        .run(arguments(
-                                "populate",
-                                "other",
-                                manifest,
-                                "--target",
-                                targets.first(),
-                                "--json")))
+        JsonObject other = Cli.run(arguments(
+                        "populate", "other", manifest, "--target", targets.first(), "--json"))
                 .exits(0)
                 .json();
         assertEquals(2, summary(other, "bucket"), other::toString);
@@ -254,15 +255,15 @@ class PopulateOfflineTest {
     void intermediate() throws Exception {
         requireOcloc();
         assumeTrue(Files.exists(INTEL_ICD), "Intel's driver, on Debian: " + INSTALL);
-        String manifest = manifest();
+        String manifest = ofScale();
         JsonObject populated = Cli.of(withoutDriver(Main.class).run(populate("ci", manifest)))
                 .exits(0)
                 .json();
-        assertEquals(4, summary(populated, "compiled"), populated::toString);
-        assertEquals(2, counter(populated, "intermediate-compiled"));
-        assertEquals(2, counter(populated, "intermediate-hits"));
-        assertEquals(6, populated.getAsJsonObject("published").get("stored").getAsInt());
-        assertEquals(6, populated.getAsJsonObject("published").get("readBack").getAsInt());
+        assertEquals(2, summary(populated, "compiled"), populated::toString);
+        assertEquals(1, counter(populated, "intermediate-compiled"));
+        assertEquals(1, counter(populated, "intermediate-hits"));
+        assertEquals(3, populated.getAsJsonObject("published").get("stored").getAsInt());
+        assertEquals(3, populated.getAsJsonObject("published").get("readBack").getAsInt());
 
         Map<String, String> skylake = Map.of(
                 "ProductFamilyOverride",
@@ -275,14 +276,12 @@ class PopulateOfflineTest {
                                 "get", "node", manifest, "--backend", "level-zero", "--json")))
                 .exits(0)
                 .json();
-        assertEquals(2, summary(run, "compiled"), run::toString);
-        assertEquals(2, counter(run, "intermediate-hits"));
+        assertEquals(1, summary(run, "compiled"), run::toString);
+        assertEquals(1, counter(run, "intermediate-hits"));
         assertEquals(0, counter(run, "intermediate-compiled"));
 
-        JsonObject again = Cli.of(withoutDriver(Main.class).run(populate("ci2", manifest)))
-                .exits(0)
-                .json();
-        assertEquals(4, summary(again, "bucket"), again::toString);
+        JsonObject again = Cli.run(populate("ci2", manifest)).exits(0).json();
+        assertEquals(2, summary(again, "bucket"), again::toString);
         assertEquals(0, counter(again, "intermediate-hits"));
 
         String namespace = IntermediateDescriptor.TARGET.path();
@@ -481,7 +480,7 @@ class PopulateOfflineTest {
         JsonObject result = Cli.run(arguments(
                         "populate",
                         "ci",
-                        manifest(),
+                        ofScale(),
                         "--device",
                         "all",
                         "--target",
@@ -489,6 +488,6 @@ class PopulateOfflineTest {
                         "--json"))
                 .exits(0)
                 .json();
-        assertTrue(summary(result, "compiled") >= 4, result::toString);
+        assertTrue(summary(result, "compiled") >= 2, result::toString);
     }
 }

@@ -13,7 +13,7 @@ final class OfflineSamples {
     static final String WITH_HEADERS = "headers";
 
     /** The sample without optimization, for which OpenCL's driver chooses other instructions. */
-    static final String UNOPTIMIZED = "sums2";
+    static final String UNOPTIMIZED = "sums1";
 
     private static final String SUMS = """
             #pragma OPENCL EXTENSION cl_khr_fp16 : enable
@@ -42,7 +42,6 @@ final class OfflineSamples {
     static Map<String, KernelDescriptor> of(Target target) {
         Map<String, KernelDescriptor> samples = new LinkedHashMap<>();
         for (String options : new String[] {
-            "-DSHIFT=1",
             "-DSHIFT=2 -cl-fast-relaxed-math",
             "-DSHIFT=1 -cl-opt-disable",
             "-DSHIFT=1 -cl-std=CL3.0 -cl-mad-enable -cl-fp32-correctly-rounded-divide-sqrt"

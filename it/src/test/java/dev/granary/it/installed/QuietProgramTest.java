@@ -44,12 +44,11 @@ class QuietProgramTest {
     @DisplayName("A program that compiles, restores, and uses a bucket has no warning of the JVM on"
             + " standard error, with either client")
     void quiet() throws Exception {
-        for (String client : List.of("aws", "minio")) {
-            Map<String, String> bucket = new HashMap<>(TestS3.server().environment());
-            bucket.put("GRANARY_S3_CLIENT", client);
-            assertPrints("COMPILED", client + "-1", bucket);
-            assertPrints("LOCAL", client + "-1", bucket);
-            assertPrints("BUCKET", client + "-2", bucket);
-        }
+        Map<String, String> bucket = new HashMap<>(TestS3.server().environment());
+        bucket.put("GRANARY_S3_CLIENT", "aws");
+        assertPrints("COMPILED", "1", bucket);
+        assertPrints("LOCAL", "1", bucket);
+        bucket.put("GRANARY_S3_CLIENT", "minio");
+        assertPrints("BUCKET", "2", bucket);
     }
 }

@@ -29,7 +29,7 @@ import java.util.Optional;
 class HistoriesTest {
     private static final int RUNS = Integer.getInteger(
             "granary.histories.runs",
-            Integer.parseInt(System.getenv().getOrDefault("GRANARY_HISTORIES_RUNS", "300")));
+            Integer.parseInt(System.getenv().getOrDefault("GRANARY_HISTORIES_RUNS", "200")));
     static final long SEED = TestSeed.VALUE;
     private static final int FIRST = Integer.getInteger("granary.histories.first", 0);
     private static final int SHOWN = 6;

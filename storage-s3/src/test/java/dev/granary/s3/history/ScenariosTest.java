@@ -25,7 +25,7 @@ import java.util.function.Consumer;
  * ledger verifies the invariants I1 to I5 after each request.
  */
 class ScenariosTest {
-    private static final int RUNS = Integer.getInteger("granary.scenarios.runs", 100);
+    private static final int RUNS = Integer.getInteger("granary.scenarios.runs", 50);
 
     private static final String PLACE = TestEntries.TARGET.path();
 
