@@ -21,6 +21,7 @@ import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
 
 import java.util.ArrayList;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -100,17 +101,21 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
             found = search.find();
             return found;
         } finally {
-            Optional<PrimitiveSource> source = found.map(Found::source);
-            Optional<Found.Stored> origin = found.flatMap(Found::origin);
-            span.end(took -> new GranaryEvent.Lookup(
-                    EventDispatcher.digest(descriptor.getId()),
-                    engine.target(),
-                    source,
-                    origin.filter(stored -> stored.layer().isPresent())
-                            .map(stored -> stored.tier().name()),
-                    origin.map(stored -> stored.entry().binaries().byteSize()).orElse(0L),
-                    took));
+            Optional<Found<P>> result = found;
+            span.end(took -> event(result, took));
         }
+    }
+
+    private GranaryEvent event(Optional<Found<P>> found, Duration took) {
+        Optional<Found.Stored> origin = found.flatMap(Found::origin);
+        return new GranaryEvent.Lookup(
+                EventDispatcher.digest(descriptor.getId()),
+                engine.target(),
+                found.map(Found::source),
+                origin.filter(stored -> stored.layer().isPresent())
+                        .map(stored -> stored.tier().name()),
+                origin.map(stored -> stored.entry().binaries().byteSize()).orElse(0L),
+                took);
     }
 
     /** Returns the primitive from a tier, without a claim; empty if none has it in time. */
