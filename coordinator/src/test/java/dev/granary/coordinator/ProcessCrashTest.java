@@ -156,8 +156,7 @@ class ProcessCrashTest {
         Path empty = Files.write(outbox.resolve("e".repeat(64)), new byte[0]);
         Path foreign = Files.createFile(
                 Files.createDirectory(outbox.resolve("directory")).resolve("foreign"));
-        Files.createFile(Files.createDirectories(outbox.resolveSibling("restoring"))
-                .resolve("not a mark"));
+        Files.writeString(outbox.resolveSibling("restoring"), "not a mark");
         Files.writeString(node.directory.resolve("sessions").resolve("a file"), "not a session");
         Path strange = Files.createDirectories(
                 node.directory.resolve("sessions").resolve("0123456789abcdef").resolve("lock"));
@@ -176,10 +175,10 @@ class ProcessCrashTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"pipe", "file"})
+    @ValueSource(strings = {"pipe", "directory"})
     @Timeout(60)
     @DisplayName("another object in the place of the marks keeps no upload from being adopted")
-    void noDirectoryOfMarks(String kind) throws Exception {
+    void noFileOfMarks(String kind) throws Exception {
         closeWithPendingUploads("s3://test", "a");
         Path marks = Objects.requireNonNull(
                         node.sessionFiles(UploadOutbox.DIRECTORY).getFirst().getParent())
@@ -188,7 +187,7 @@ class ProcessCrashTest {
         if (kind.equals("pipe")) {
             assumeTrue(SystemTool.run("mkfifo", marks.toString()), "no mkfifo");
         } else {
-            Files.createFile(marks);
+            Files.createDirectory(marks);
         }
         try (Granary next = node.open()) {
             assertTrue(next.flush(TestNode.LONG));

@@ -52,9 +52,9 @@ public final class QuarantineCommand extends OutputCommand {
     public Integer call() throws Exception {
         GranaryConfig config = local.builder().build();
         try (LocalTier tier = TierFactory.localWithoutEviction(config);
-                ProcessSession session = ProcessSession.begin(tier.directory())) {
-            RestoreQuarantine quarantine =
-                    new RestoreQuarantine(tier.directory(), session, InstantSource.system());
+                ProcessSession session = ProcessSession.begin(tier.directory());
+                RestoreQuarantine quarantine =
+                        new RestoreQuarantine(tier.directory(), session, InstantSource.system())) {
             quarantine.inheritDead();
             List<Quarantined> selected = selected(quarantine.all());
             int cleared = 0;

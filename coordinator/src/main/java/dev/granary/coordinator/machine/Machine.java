@@ -123,6 +123,7 @@ public record Machine(
     public void close() {
         try (Closer all = new Closer()) {
             session.ifPresent(all::add);
+            quarantine.ifPresent(all::add);
             claims.ifPresent(all::add);
         }
     }

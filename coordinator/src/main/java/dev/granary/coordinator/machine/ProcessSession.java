@@ -76,6 +76,11 @@ public final class ProcessSession implements AutoCloseable {
         }
     }
 
+    /** Returns the file {@code name} of this session, which may be absent. */
+    Path file(String name) {
+        return directory.resolve(name);
+    }
+
     Path subdirectory(String name) throws IOException {
         return Files.createDirectories(directory.resolve(name));
     }
@@ -178,7 +183,6 @@ public final class ProcessSession implements AutoCloseable {
     @Override
     public void close() {
         try (channel) {
-            FileTrees.delete(directory.resolve(RestoreQuarantine.MARKS));
             if (FileTrees.list(directory.resolve(UploadOutbox.DIRECTORY)).isEmpty()) {
                 deleteAll(directory);
             }

@@ -5,8 +5,12 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.support.FileTrees;
 import dev.granary.cache.support.Warnings;
 
+import org.jspecify.annotations.Nullable;
 
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
@@ -15,13 +19,13 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -30,33 +34,35 @@ import java.util.stream.Collectors;
  * Quarantine of what ended a process: entries during their restore, and plans during their trial.
  * Drivers abort the process on some binaries, even if the checksums match.
  *
- * <p>A restore or trial is marked while it runs, by an empty file in its session, named after the
- * digests of its id and its content. The next process finds the marks of dead sessions, and tries
- * none of them for a day: the quarantine is a directory with an empty file for each, which has the
- * mark as its name and the time of its addition. Other files there are left alone. Thread-safe.
+ * <p>A restore or trial is marked while it runs, by a line in a file of its session: the digests of
+ * its id and its content. The next process finds the marks of dead sessions, and tries none of them
+ * for a day: the quarantine is a directory with an empty file for each, which has the mark as its
+ * name and the time of its addition. Other files there are left alone. Thread-safe.
  */
-public final class RestoreQuarantine {
-    /** The subdirectory of a {@link ProcessSession} with the marks of what is under way. */
-    static final String MARKS = "restoring";
+public final class RestoreQuarantine implements AutoCloseable {
+    /** The file of a {@link ProcessSession} with the marks of running restores and trials. */
+    static final String MARKS_FILE = "restoring";
 
     private static final String DIRECTORY = "quarantine";
     private static final Duration TIME = Duration.ofDays(1);
+    private static final int MAX_FILE_BYTES = 1 << 20; // of another process, possibly damaged
     private static final Predicate<String> IS_MARK =
             Pattern.compile("[0-9a-f]{64}-[0-9a-f]{64}").asMatchPredicate();
 
     private final ProcessSession session;
     private final Path directory;
-    private final Path marks;
     private final InstantSource clock;
     private final Map<String, Instant> endTimes = new ConcurrentHashMap<>(); // by mark
-    private final AtomicLong begun = new AtomicLong(); // two restores may have one mark
+    private final List<String> running = new ArrayList<>(); // guarded by this
+    // guarded by this; not a channel, which an interrupt of any thread would close
+    private @Nullable RandomAccessFile marksFile;
+    private boolean isClosed; // guarded by this
 
     /** Reads the quarantine of {@code localDirectory}, and removes what is over. */
     public RestoreQuarantine(Path localDirectory, ProcessSession session, InstantSource clock)
             throws IOException {
         this.session = session;
         this.directory = localDirectory.resolve(DIRECTORY);
-        this.marks = session.subdirectory(MARKS);
         this.clock = clock;
         for (Path file : FileTrees.list(directory)) {
             String name = file.getFileName().toString();
@@ -102,7 +108,7 @@ public final class RestoreQuarantine {
                             + end.get());
         }
         for (Path session : ProcessSession.ended(localDirectory)) {
-            if (marks(session).contains(mark)) {
+            if (marks(session.resolve(MARKS_FILE)).contains(mark)) {
                 return Optional.of("a process has just ended while it restored this content; the"
                         + " next process puts it into quarantine");
             }
@@ -168,27 +174,47 @@ public final class RestoreQuarantine {
         return contains(mark) ? Optional.empty() : Optional.of(begin(mark));
     }
 
-    private Restore begin(String mark) {
-        Path file = marks.resolve(mark + "." + begun.incrementAndGet());
-        Restore restore = () -> unmark(file); // allocated first: a mark without a holder would stay
+    private synchronized Restore begin(String mark) {
+        Restore restore = () -> end(mark); // allocated first: a mark without a holder would stay
+        running.add(mark);
         try {
-            Files.createFile(file);
-            return restore;
+            writeMarks();
         } catch (IOException e) {
+            running.remove(mark);
             Warnings.warn(
                     "quarantine",
                     "Restores cannot be marked, so an entry that ends a process is not detected: "
                             + e);
             return () -> {};
         }
+        return restore;
     }
 
-    private static void unmark(Path file) {
+    private synchronized void end(String mark) {
+        running.remove(mark);
         try {
-            Files.deleteIfExists(file);
+            writeMarks();
         } catch (IOException e) {
             Warnings.warn("quarantine", "The mark of a restore could not be removed: " + e);
         }
+    }
+
+    private void writeMarks() throws IOException {
+        if (isClosed) {
+            return;
+        }
+        RandomAccessFile open = marksFile;
+        if (open == null) {
+            open = new RandomAccessFile(session.file(MARKS_FILE).toFile(), "rw");
+            marksFile = open;
+        }
+        StringBuilder lines = new StringBuilder();
+        for (String mark : running) {
+            lines.append(mark).append('\n');
+        }
+        open.seek(0);
+        open.writeBytes(lines.toString());
+        open.setLength(lines.length()); // after the write: a kill between the two loses no mark
     }
 
     private static String mark(Entry entry) {
@@ -199,16 +225,23 @@ public final class RestoreQuarantine {
         return id.hex() + "-" + content.hex();
     }
 
-    static Set<String> marks(Path session) throws IOException {
-        return FileTrees.list(session.resolve(MARKS)).stream()
-                .map(file -> file.getFileName().toString().replaceFirst("\\.[0-9]+$", ""))
-                .filter(IS_MARK)
-                .collect(Collectors.toSet());
+    /** Returns the marks in the file of another process; none if there is no such file. */
+    static Set<String> marks(Path file) throws IOException {
+        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            return Set.of(); // opening a pipe would block
+        }
+        try (InputStream in = Files.newInputStream(file)) {
+            return new String(in.readNBytes(MAX_FILE_BYTES), StandardCharsets.ISO_8859_1)
+                    .lines()
+                    .filter(IS_MARK)
+                    .collect(Collectors.toSet());
+        }
     }
 
     /** Puts what a dead session was restoring or trying into quarantine, from now on. */
     public void inherit(Path deadSession) throws IOException {
-        for (String mark : marks(deadSession)) {
+        Path deadMarks = deadSession.resolve(MARKS_FILE);
+        for (String mark : marks(deadMarks)) {
             Instant now = clock.instant();
             Files.createDirectories(directory);
             Path file = Files.write(directory.resolve(mark), new byte[0]);
@@ -220,6 +253,20 @@ public final class RestoreQuarantine {
                             + mark.substring(0, mark.indexOf('-'))
                             + "; that is not tried for a day.");
         }
-        FileTrees.delete(deadSession.resolve(MARKS));
+        Files.deleteIfExists(deadMarks);
+    }
+
+    /** Removes the marks of this process. Restores that are still under way are not marked. */
+    @Override
+    public synchronized void close() {
+        isClosed = true;
+        try {
+            if (marksFile != null) {
+                marksFile.close();
+            }
+            Files.deleteIfExists(session.file(MARKS_FILE));
+        } catch (IOException e) {
+            Warnings.warn("quarantine", "The marks of restores could not be removed: " + e);
+        }
     }
 }

@@ -256,9 +256,9 @@ class ExplainerTest {
         assertEquals(FakeEngine.DEATH, child.finish());
         String fresh = explain(A).quarantine().orElseThrow();
         assertTrue(fresh.contains("has just ended"), fresh);
-        try (ProcessSession session = ProcessSession.begin(directory)) {
-            RestoreQuarantine quarantine =
-                    new RestoreQuarantine(directory, session, InstantSource.system());
+        try (ProcessSession session = ProcessSession.begin(directory);
+                RestoreQuarantine quarantine =
+                        new RestoreQuarantine(directory, session, InstantSource.system())) {
             quarantine.inheritDead();
             assertEquals(1, quarantine.all().size());
         }

@@ -164,7 +164,7 @@ final class ProcessSessionTest {
         ProcessSession session = ProcessSession.begin(directory);
         Path outboxFile =
                 Files.createFile(session.subdirectory(UploadOutbox.DIRECTORY).resolve("note"));
-        Files.createFile(session.subdirectory(RestoreQuarantine.MARKS).resolve("mark"));
+        Files.createFile(session.file(RestoreQuarantine.MARKS_FILE));
         session.close();
         assertEquals(
                 List.of(outboxFile),
@@ -175,7 +175,7 @@ final class ProcessSessionTest {
         assertEquals(List.of(), sessions());
         ProcessSession empty = ProcessSession.begin(directory);
         empty.subdirectory(UploadOutbox.DIRECTORY);
-        Files.createFile(empty.subdirectory(RestoreQuarantine.MARKS).resolve("mark"));
+        Files.createFile(empty.file(RestoreQuarantine.MARKS_FILE));
         empty.close();
         assertEquals(List.of(), sessions());
     }
@@ -196,45 +196,42 @@ final class ProcessSessionTest {
         Entry third = entries.entry(10);
         Instant now = Instant.parse("2026-01-02T00:00:00Z");
         Path dead = Files.createDirectories(directory.resolve("left"));
-        ProcessSession session = ProcessSession.begin(directory);
-        RestoreQuarantine quarantine = new RestoreQuarantine(directory, session, () -> now);
-        Path running = session.subdirectory(RestoreQuarantine.MARKS);
-        quarantine.begin(first).close();
-        RestoreQuarantine.Restore done = quarantine.begin(first);
-        RestoreQuarantine.Restore underWay = quarantine.begin(second);
-        done.close();
-        quarantine.begin(second).close(); // by another thread
-        quarantine.begin(third).close();
-        String mark = second.id().hash().hex() + "-" + second.contentHash().hex();
-        assertEquals(
-                Set.of(mark),
-                RestoreQuarantine.marks(Objects.requireNonNull(running.getParent())));
-        // the restore started long before it ended the process
-        Path left = Files.createDirectory(dead.resolve(RestoreQuarantine.MARKS));
-        for (Path file : list(running)) {
-            Path copy = Files.copy(file, left.resolve(file.getFileName()));
-            Files.setLastModifiedTime(copy, FileTime.from(now.minus(Duration.ofDays(2))));
+        try (ProcessSession session = ProcessSession.begin(directory)) {
+            RestoreQuarantine quarantine = new RestoreQuarantine(directory, session, () -> now);
+            Path running = session.file(RestoreQuarantine.MARKS_FILE);
+            assertFalse(Files.exists(running), "no restore, no file");
+            quarantine.begin(first).close();
+            RestoreQuarantine.Restore done = quarantine.begin(first);
+            RestoreQuarantine.Restore underWay = quarantine.begin(second);
+            done.close();
+            quarantine.begin(third).close();
+            assertEquals(
+                    Set.of(second.id().hash().hex() + "-" + second.contentHash().hex()),
+                    RestoreQuarantine.marks(running));
+            // the restore started long before it ended the process
+            Path left = Files.copy(running, dead.resolve(RestoreQuarantine.MARKS_FILE));
+            Files.write(left, new byte[63], StandardOpenOption.APPEND);
+            Files.setLastModifiedTime(left, FileTime.from(now.minus(Duration.ofDays(2))));
+            quarantine.inherit(dead);
+            assertTrue(quarantine.contains(second));
+            assertFalse(quarantine.contains(first));
+            assertFalse(quarantine.contains(third));
+            assertFalse(Files.exists(left));
+            quarantine.inherit(dead);
+            underWay.close();
+            assertEquals(Set.of(), RestoreQuarantine.marks(running));
+            quarantine.begin(first);
+            quarantine.close();
+            assertFalse(Files.exists(running));
+            quarantine.begin(first).close(); // after the end: not marked, and no failure
+            assertFalse(Files.exists(running));
         }
-        Files.createFile(left.resolve("f".repeat(63)));
-        quarantine.inherit(dead);
-        assertTrue(quarantine.contains(second));
-        assertFalse(quarantine.contains(first));
-        assertFalse(quarantine.contains(third));
-        assertFalse(Files.exists(left));
-        quarantine.inherit(dead);
-        underWay.close();
-        assertEquals(List.of(), list(running));
-        quarantine.begin(first);
-        session.close();
-        assertFalse(Files.exists(running));
-        quarantine.begin(first).close(); // after the end: not marked, and no failure
-        assertFalse(Files.exists(running));
         for (Duration later : List.of(Duration.ofHours(23), Duration.ofHours(25))) {
-            try (ProcessSession next = ProcessSession.begin(directory)) {
+            try (ProcessSession session = ProcessSession.begin(directory)) {
                 boolean isYoung = later.toHours() < 24;
-                RestoreQuarantine afterwards =
-                        new RestoreQuarantine(directory, next, () -> now.plus(later));
-                assertEquals(isYoung, afterwards.contains(second));
+                RestoreQuarantine quarantine =
+                        new RestoreQuarantine(directory, session, () -> now.plus(later));
+                assertEquals(isYoung, quarantine.contains(second));
                 assertEquals(isYoung ? 1 : 0, count(directory.resolve("quarantine")));
             }
         }
