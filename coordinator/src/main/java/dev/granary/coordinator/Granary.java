@@ -31,6 +31,7 @@ import dev.granary.coordinator.publish.WriteBehindQueue;
 import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.SwitchedCache;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
@@ -184,6 +185,9 @@ public final class Granary implements AutoCloseable {
     public <D extends PrimitiveDescriptor, P extends Primitive> P primitive(
             Engine<D, P> engine, D descriptor) throws CompileException {
         require(engine, descriptor);
+        if (events.observesMemoryHits()) {
+            return lookup(engine, descriptor).primitive();
+        }
         return memory.program(context, engine, descriptor);
     }
 
@@ -191,8 +195,14 @@ public final class Granary implements AutoCloseable {
     public <D extends PrimitiveDescriptor, P extends Primitive> LookupResult<P> lookup(
             Engine<D, P> engine, D descriptor) throws CompileException {
         require(engine, descriptor);
-        return memory.lookup(
+        LookupResult<P> result = memory.lookup(
                 descriptor, () -> Optional.of(new Lookup<>(context, engine, descriptor).find()));
+        boolean isInMemory = result.source() == PrimitiveSource.MEMORY
+                || result.source() == PrimitiveSource.JOINED;
+        if (isInMemory && events.observesMemoryHits()) {
+            events.memoryHit(result.primitive(), result.source(), result.took().toNanos());
+        }
+        return result;
     }
 
     /**

@@ -77,7 +77,9 @@ class EventsPageTest {
         List<EventType> recorded;
         try (Recording recording = new Recording();
                 Granary granary = new TestNode(home.resolve("local"), new FakeBucket()).open()) {
+            recording.enable("granary.MemoryHit");
             recording.start();
+            granary.primitive(new FakeEngine("one"), FakeDescriptor.of("b"));
             granary.primitive(new FakeEngine("one"), FakeDescriptor.of("b"));
             recorded = FlightRecorder.getFlightRecorder().getEventTypes().stream()
                     .filter(type -> type.getName().startsWith("granary."))

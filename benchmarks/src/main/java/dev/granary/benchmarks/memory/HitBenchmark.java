@@ -11,7 +11,10 @@ import dev.granary.cache.RestoreException;
 import dev.granary.cache.Target;
 import dev.granary.cache.memory.PrimitiveCache;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.GranaryBuilder;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.event.GranaryEvent;
+import dev.granary.coordinator.event.GranaryListener;
 
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.AuxCounters;
@@ -144,7 +147,7 @@ public class HitBenchmark {
     @State(Scope.Benchmark)
     public static class Candidates {
         /** The candidate: another map shows the cost of the measurement. */
-        @Param({"map", "cache", "granary"})
+        @Param({"map", "cache", "granary", "listener"})
         private String candidate = "";
 
         private final Hit yardstick = map();
@@ -156,7 +159,17 @@ public class HitBenchmark {
             measured = switch (candidate) {
                 case "map" -> map();
                 case "cache" -> cache();
-                default -> granary();
+                case "granary" -> granary(_ -> {});
+                default ->
+                    granary(new GranaryListener() {
+                        @Override
+                        public boolean wantsMemoryHits() {
+                            return true;
+                        }
+
+                        @Override
+                        public void onEvent(GranaryEvent event) {}
+                    });
             };
             for (int i = 0; i < KEYS; i++) {
                 measured.get(TextDescriptor.of(i));
@@ -178,13 +191,14 @@ public class HitBenchmark {
         }
 
         /** Opens a Granary without a local tier. */
-        private static Hit granary() throws Exception {
+        private static Hit granary(GranaryListener listener) throws Exception {
             GranaryConfig config = GranaryConfig.builder()
                     .environment(Map.of("XDG_CONFIG_HOME", "/nonexistent", "HOME", "/nonexistent"))
                     .offline()
                     .capacity("0")
                     .build();
-            Granary granary = Granary.open(config); // open until its JVM ends
+            GranaryBuilder builder = Granary.builder().config(config).listener(listener);
+            Granary granary = builder.open(); // open until its JVM ends
             EmptyEngine engine = new EmptyEngine();
             return key -> granary.primitive(engine, key);
         }

@@ -45,6 +45,7 @@ public final class MemoryBenchmark extends BenchmarkCommand {
         CANDIDATES.put("map", "another map");
         CANDIDATES.put("cache", "PrimitiveCache");
         CANDIDATES.put("granary", "Granary");
+        CANDIDATES.put("listener", "with an event");
     }
 
     @Option(

@@ -16,13 +16,15 @@ public sealed interface GranaryEvent {
     Duration duration();
 
     /**
-     * End of a lookup of a program that was not in memory. Threads that wait for it have no event.
+     * End of a lookup of a program through the tiers.
      *
      * @param source where the primitive came from; empty if the lookup threw an exception, or was
-     *     not to compile and found nothing
+     *     not to compile and found nothing. A lookup that waited for the same one of another thread
+     *     has no event if that one failed
      * @param layer the name of the bucket or plugged layer; empty for other sources
      * @param bytes the length of the restored binaries in bytes; 0 for other sources
-     * @param duration the time from the miss in memory to the primitive
+     * @param duration the time from the miss in memory to the primitive; for a source in memory the
+     *     time of the call
      */
     public record Lookup(
             String id,

@@ -15,6 +15,15 @@ import dev.granary.cache.StoreResult;
 @FunctionalInterface
 public interface GranaryListener {
     /**
+     * Returns true if hits in memory are to be events, too. A hit takes some 10 ns, and its event
+     * ten times as much; the counters have the number of hits without events. Called once, when the
+     * listener is registered.
+     */
+    default boolean wantsMemoryHits() {
+        return false;
+    }
+
+    /**
      * Called for each event. A later version may have further kinds: a listener of some kinds
      * should ignore all others.
      */

@@ -2,12 +2,14 @@ package dev.granary.coordinator.observe;
 
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Id;
+import dev.granary.cache.Primitive;
 import dev.granary.cache.memory.EvictionListener;
 import dev.granary.cache.support.TaskQueue;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.event.GranaryListener;
 import dev.granary.coordinator.statistics.Counter;
+import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.toml.SafeText;
 
 import jdk.jfr.Event;
@@ -17,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
+import java.util.Optional;
 
 /**
  * Dispatcher of events to the listeners of one Granary and to the flight recorder. For a kind of
@@ -28,11 +31,14 @@ public final class EventDispatcher {
 
     private final Counters counters;
     private final List<Receiver> receivers;
+    private final boolean areMemoryHitsWanted;
 
     /** Creates a dispatcher. Dropped events are counted in {@code counters}. */
     public EventDispatcher(List<GranaryListener> listeners, Counters counters) {
         this.counters = counters;
         this.receivers = listeners.stream().map(Receiver::new).toList();
+        this.areMemoryHitsWanted =
+                receivers.stream().anyMatch(receiver -> receiver.wantsMemoryHits);
     }
 
     /** Returns the digest that events have for {@code id}; empty for the empty id. */
@@ -52,6 +58,23 @@ public final class EventDispatcher {
             counters.add(counter, entries);
             span.end(took -> new GranaryEvent.Eviction(tier, entries, bytes, took));
         };
+    }
+
+    /** Returns true if hits in memory have an observer. */
+    public boolean observesMemoryHits() {
+        return areMemoryHitsWanted || EventKind.MEMORY_HIT.isEnabled();
+    }
+
+    /** Dispatches the event of a lookup that ended in memory and took {@code nanos} nanoseconds. */
+    public void memoryHit(Primitive primitive, PrimitiveSource source, long nanos) {
+        // the cached descriptor has its id; that of the caller may have to compute it
+        begin(EventKind.MEMORY_HIT).end(_ -> new GranaryEvent.Lookup(
+                digest(primitive.descriptor().getId()),
+                primitive.descriptor().target(),
+                Optional.of(source),
+                Optional.empty(),
+                0,
+                Duration.ofNanos(nanos)));
     }
 
     /** Time of an event from its begin to its end. Ended at most once, by one thread. */
@@ -77,7 +100,9 @@ public final class EventDispatcher {
             }
             try {
                 GranaryEvent ended = event.apply(Duration.ofNanos(System.nanoTime() - start));
-                receivers.forEach(each -> each.add(ended));
+                receivers.stream()
+                        .filter(each -> kind != EventKind.MEMORY_HIT || each.wantsMemoryHits)
+                        .forEach(each -> each.add(ended));
                 if (recorded != null) {
                     kind.commit(recorded, ended);
                 }
@@ -102,11 +127,19 @@ public final class EventDispatcher {
      */
     private final class Receiver {
         private final GranaryListener listener;
+        private final boolean wantsMemoryHits;
         private volatile @Nullable Thread delivering;
         private final TaskQueue events = new TaskQueue("granary-listener", 1, QUEUE_LENGTH);
 
         Receiver(GranaryListener listener) {
             this.listener = listener;
+            boolean isWanted = false;
+            try {
+                isWanted = listener.wantsMemoryHits();
+            } catch (Throwable e) {
+                failed(e);
+            }
+            this.wantsMemoryHits = isWanted;
         }
 
         void add(GranaryEvent event) {
@@ -120,9 +153,13 @@ public final class EventDispatcher {
             try {
                 listener.onEvent(event);
             } catch (Throwable e) {
-                Warnings.warn(
-                        "event listener", "A listener of events failed: " + SafeText.inOneLine(e));
+                failed(e);
             }
+        }
+
+        private static void failed(Throwable thrown) {
+            Warnings.warn(
+                    "event listener", "A listener of events failed: " + SafeText.inOneLine(thrown));
         }
 
         /** A listener that closes its own Granary gets the rest later. */

@@ -10,6 +10,7 @@ import jdk.jfr.AnnotationElement;
 import jdk.jfr.Category;
 import jdk.jfr.DataAmount;
 import jdk.jfr.Description;
+import jdk.jfr.Enabled;
 import jdk.jfr.Event;
 import jdk.jfr.EventFactory;
 import jdk.jfr.FlightRecorder;
@@ -37,6 +38,8 @@ import java.util.function.Function;
  */
 public enum EventKind {
     LOOKUP(GranaryEvent.Lookup.class, "A lookup of a program that was not in memory", true),
+    // programs look up at each launch, hence disabled by default
+    MEMORY_HIT(GranaryEvent.Lookup.class, "A lookup of a program that was in memory", true),
     LOAD(GranaryEvent.Load.class, "A lookup in the local tier or in a layer", false),
     RESTORE(
             GranaryEvent.Restore.class,
@@ -68,31 +71,39 @@ public enum EventKind {
      * @param hasStackTrace whether the stack of the thread that ends an event tells its cause
      */
     EventKind(Class<? extends GranaryEvent> type, String description, boolean hasStackTrace) {
-        String name = type.getSimpleName();
+        boolean isMemoryHit = name().equals("MEMORY_HIT");
+        String name = isMemoryHit ? "MemoryHit" : type.getSimpleName();
         this.type = type;
         this.annotations = List.of(
                 new AnnotationElement(Name.class, "granary." + name),
                 new AnnotationElement(Label.class, name),
                 new AnnotationElement(Category.class, new String[] {"Granary"}),
                 new AnnotationElement(Description.class, description),
-                new AnnotationElement(StackTrace.class, hasStackTrace));
+                new AnnotationElement(StackTrace.class, hasStackTrace),
+                new AnnotationElement(Enabled.class, !isMemoryHit));
+    }
+
+    /** Returns true if a recording has this kind. */
+    boolean isEnabled() {
+        try {
+            // registering starts the recorder, which takes some 100 ms
+            return FlightRecorder.isInitialized()
+                    && registered.get().factory().getEventType().isEnabled();
+        } catch (Throwable e) { // an error too: the JVM generates a class
+            Warnings.warn("events", "The flight recorder does not get an event: " + e);
+            return false;
+        }
     }
 
     /** Returns an event that has begun; null if no recording has this kind. */
     @Nullable
     Event begin() {
-        try {
-            // registering starts the recorder, which takes some 100 ms
-            if (FlightRecorder.isInitialized()
-                    && registered.get().factory().getEventType().isEnabled()) {
-                Event event = registered.get().factory().newEvent();
-                event.begin();
-                return event;
-            }
-        } catch (Throwable e) { // an error too: the JVM generates a class
-            Warnings.warn("events", "The flight recorder does not get an event: " + e);
+        if (!isEnabled()) {
+            return null;
         }
-        return null;
+        Event event = registered.get().factory().newEvent();
+        event.begin();
+        return event;
     }
 
     /** Commits an event of {@link #begin} with the values of {@code event}. */

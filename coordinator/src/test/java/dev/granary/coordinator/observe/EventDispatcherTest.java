@@ -34,6 +34,7 @@ class EventDispatcherTest {
             return new GranaryEvent.Eviction("local", 0, 0, took);
         });
         assertEquals(0, made.get());
+        assertFalse(NO_LISTENERS.observesMemoryHits());
     }
 
     @Test
