@@ -70,11 +70,20 @@ class CompositeProcessTest {
 
     @Test
     @DisplayName("a process creates composite primitives, and another with an empty directory"
-            + " compiles nothing; damaged parts are compiled again, and only those")
+            + " compiles nothing")
     void otherMachine() throws Exception {
         try (TestFleet fleet = new TestFleet(directory.resolve("server"))) {
             assertEquals(List.of(PROGRAMS, 0, 0), run(fleet, "ci"));
             assertEquals(List.of(0, 0, PROGRAMS), run(fleet, "node"));
+        }
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("damaged parts come from the bucket again, and only those")
+    void damagedParts() throws Exception {
+        try (TestFleet fleet = new TestFleet(directory.resolve("server"))) {
+            assertEquals(List.of(PROGRAMS, 0, 0), run(fleet, "node"));
             List<StoredEntry> stored = StoredEntry.in(directory.resolve("node"));
             assertEquals(PROGRAMS, stored.size());
             byte[] flipped = stored.get(0).bytes();

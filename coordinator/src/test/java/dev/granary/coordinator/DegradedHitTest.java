@@ -9,9 +9,9 @@ import dev.granary.gpu.DriverProcess;
 import dev.granary.gpu.offline.Ocloc;
 
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.FieldSource;
 
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -61,11 +61,21 @@ class DegradedHitTest {
                 output);
     }
 
-    @ParameterizedTest
-    @FieldSource("dev.granary.cache.Backend#OWN")
+    @Test
     @DisplayName("a binary that Intel's driver compiles again is counted and stored anew: the"
             + " next process restores it")
-    void recompiled(Backend backend) throws Exception {
+    void recompiled() throws Exception {
+        recompiled(Backend.OPENCL);
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("the same with Level Zero")
+    void recompiledByLevelZero() throws Exception {
+        recompiled(Backend.LEVEL_ZERO);
+    }
+
+    private void recompiled(Backend backend) throws Exception {
         store(backend, "local");
         assertOutcome("LOCAL RECOMPILED 1", run("lookup", backend.path(), machine("local")));
         assertOutcome("LOCAL RESTORED 0", run("lookup", backend.path(), machine("local")));

@@ -78,9 +78,9 @@ final class ContentionTest {
     }
 
     @Test
-    @DisplayName("8 processes store at once: no store fails, and the capacity holds")
+    @DisplayName("4 processes store at once: no store fails, and the capacity holds")
     void someProcesses() throws Exception {
-        processes(8, FULL);
+        processes(4, FULL / 2);
     }
 
     @ParameterizedTest(name = "{0} processes, capacity {1}")

@@ -36,7 +36,7 @@ import java.util.SplittableRandom;
  */
 @Timeout(600)
 final class PowerCutTest {
-    private static final int IMAGES = Integer.getInteger("granary.powercut.trees", 110);
+    private static final int IMAGES = Integer.getInteger("granary.powercut.trees", 60);
     private static final int STEPS = 4; // per operation, about
     private static final int COPIES = 12;
     private static final long PLENTY = 64 << 20;
