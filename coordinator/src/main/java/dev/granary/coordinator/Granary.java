@@ -224,9 +224,8 @@ public final class Granary implements AutoCloseable {
             Engine<D, P> engine, D descriptor, Deadline deadline) {
         require(engine, descriptor);
         try {
-            return memory.find(
-                    descriptor,
-                    () -> new Lookup<>(context, engine, descriptor).findStored(deadline));
+            return memory.find(descriptor, () -> new Lookup<>(context, engine, descriptor)
+                    .findStored(deadline));
         } catch (CompileException e) {
             return Optional.empty(); // of another thread, which this one joined
         }

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics.Breaker;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.ObjectStoreFactory;

@@ -149,8 +149,8 @@ class ProcessCrashTest {
         closeWithPendingUploads("s3://test", "a");
         Path outbox = Objects.requireNonNull(
                 node.sessionFiles(UploadOutbox.DIRECTORY).getFirst().getParent());
-        byte[] note = Files.readAllBytes(
-                node.sessionFiles(UploadOutbox.DIRECTORY).getFirst());
+        byte[] note =
+                Files.readAllBytes(node.sessionFiles(UploadOutbox.DIRECTORY).getFirst());
         Files.write(outbox.resolve("f".repeat(64)), Arrays.copyOf(note, note.length - 1));
         Files.write(outbox.resolve("0".repeat(64)), note);
         Path empty = Files.write(outbox.resolve("e".repeat(64)), new byte[0]);

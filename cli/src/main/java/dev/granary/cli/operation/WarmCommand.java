@@ -27,8 +27,8 @@ import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.ObjLongConsumer;
 import java.util.Set;
+import java.util.function.ObjLongConsumer;
 import java.util.stream.Collectors;
 
 /** {@code granary warm}: fills the local tier from the buckets before its entries are needed. */
@@ -122,8 +122,8 @@ public final class WarmCommand extends OutputCommand {
     private Warming from(BucketConfig layer, String target, GranaryConfig config, LocalTier local)
             throws ConfigException, IOException, InterruptedException {
         try (ProgressLine progress = new ProgressLine(err(), "warming", 0)) {
-            ObjLongConsumer<EntryCopier> copied = (entries, of) -> progress.passing(
-                    Units.bytes(entries.copiedBytes()) + " of " + Units.bytes(of));
+            ObjLongConsumer<EntryCopier> copied = (entries, of) ->
+                    progress.passing(Units.bytes(entries.copiedBytes()) + " of " + Units.bytes(of));
             if (layer instanceof BucketConfig.Directory shared) {
                 return Warming.run(shared, local, target, copied);
             }

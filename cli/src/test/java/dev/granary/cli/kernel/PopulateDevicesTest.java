@@ -112,7 +112,6 @@ class PopulateDevicesTest {
                 "PoCL is not installed, on Debian: apt-get install pocl-opencl-icd");
         Files.writeString(directory.resolve("k.cl"), "kernel void k(global int* a) { a[0] = 1; }");
         Files.writeString(
-                directory.resolve("kernels.toml"),
-                "[[kernel]]\nname = \"k\"\nsource = \"k.cl\"\n");
+                directory.resolve("kernels.toml"), "[[kernel]]\nname = \"k\"\nsource = \"k.cl\"\n");
     }
 }

@@ -119,8 +119,7 @@ record Compiler<D extends PrimitiveDescriptor, P extends Primitive>(
         @Override
         public <D extends PrimitiveDescriptor, P extends Primitive> P lookup(
                 Engine<D, P> engine, D descriptor) throws CompileException {
-            Found<P> found =
-                    new Lookup<>(context, engine, descriptor, Lookup.Step.EARLIER).find();
+            Found<P> found = new Lookup<>(context, engine, descriptor, Lookup.Step.EARLIER).find();
             found.origin().ifPresent(stored -> {
                 restored.put(stored.entry().id(), stored);
                 marks.push(context.beginRestore().apply(stored.entry()));

@@ -16,12 +16,11 @@ import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventDispatcher.Span;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.statistics.Counter;
-import dev.granary.coordinator.statistics.PrimitiveSource;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.coordinator.tier.Found;
 
-import java.util.ArrayList;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;

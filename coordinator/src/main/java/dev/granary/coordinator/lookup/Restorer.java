@@ -32,11 +32,7 @@ import java.util.Optional;
  * @param start the {@code System.nanoTime()} from which the time of a hit counts
  */
 record Restorer<D extends PrimitiveDescriptor, P extends Primitive>(
-        LookupContext context,
-        Engine<D, P> engine,
-        D descriptor,
-        Lookup.Step step,
-        long start) {
+        LookupContext context, Engine<D, P> engine, D descriptor, Lookup.Step step, long start) {
     /**
      * Restores an entry; empty if it is in quarantine, is for another device, or the driver rejects
      * it. One that lacks a required kernel is not discarded: if the source has the kernel, the

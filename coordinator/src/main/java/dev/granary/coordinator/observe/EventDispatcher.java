@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.function.Function;
 import java.util.Optional;
+import java.util.function.Function;
 
 /**
  * Dispatcher of events to the listeners of one Granary and to the flight recorder. For a kind of
@@ -68,13 +68,14 @@ public final class EventDispatcher {
     /** Dispatches the event of a lookup that ended in memory and took {@code nanos} nanoseconds. */
     public void memoryHit(Primitive primitive, PrimitiveSource source, long nanos) {
         // the cached descriptor has its id; that of the caller may have to compute it
-        begin(EventKind.MEMORY_HIT).end(_ -> new GranaryEvent.Lookup(
-                digest(primitive.descriptor().getId()),
-                primitive.descriptor().target(),
-                Optional.of(source),
-                Optional.empty(),
-                0,
-                Duration.ofNanos(nanos)));
+        begin(EventKind.MEMORY_HIT)
+                .end(_ -> new GranaryEvent.Lookup(
+                        digest(primitive.descriptor().getId()),
+                        primitive.descriptor().target(),
+                        Optional.of(source),
+                        Optional.empty(),
+                        0,
+                        Duration.ofNanos(nanos)));
     }
 
     /** Time of an event from its begin to its end. Ended at most once, by one thread. */

@@ -5,7 +5,6 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
 import dev.granary.coordinator.publish.UploadQueue.EntryUploader;
-import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 import dev.granary.coordinator.tier.CountedTier;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;

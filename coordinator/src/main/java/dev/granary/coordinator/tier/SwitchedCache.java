@@ -46,8 +46,7 @@ public final class SwitchedCache implements PersistentCache {
         return directory
                 .map(tier -> recordsUse
                         ? tier.load(id)
-                        : tier.read(
-                                new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0)))
+                        : tier.read(new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0)))
                 .orElse(LoadResult.ABSENT);
     }
 

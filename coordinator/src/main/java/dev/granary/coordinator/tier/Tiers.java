@@ -23,7 +23,6 @@ import dev.granary.local.SharedDirectory;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.statistics.BucketTierStatistics;
 
-
 import java.nio.file.Files;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -239,8 +238,7 @@ public record Tiers(
     public void connect() {
         try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
             // a silent bucket must not delay the others
-            layers.forEach(
-                    layer -> threads.execute(() -> layer.bounds().connect(UNKNOWN_ID)));
+            layers.forEach(layer -> threads.execute(() -> layer.bounds().connect(UNKNOWN_ID)));
         }
     }
 

@@ -30,9 +30,7 @@ public final class SafeText {
         return inOneLine(VALUE.matcher(withoutUser(text)).replaceAll("$1" + HIDDEN));
     }
 
-    /**
-     * Returns a text of a file for messages: without user information, in one line, and short.
-     */
+    /** Returns a text of a file for messages: without user information, in one line, and short. */
     public static String ofFile(String text) {
         return inOneLine(withoutCredentials(text));
     }

@@ -39,13 +39,8 @@ class MachineClaimsTest {
     private final TestTicker time = new TestTicker();
     private final CompileTimes compileTimes = new CompileTimes();
     private final Counters counters = new Counters();
-    private final MachineClaims machine = new MachineClaims(
-            claims,
-            LIMIT,
-            compileTimes,
-            time,
-            counters,
-            TestTiers.NO_LISTENERS);
+    private final MachineClaims machine =
+            new MachineClaims(claims, LIMIT, compileTimes, time, counters, TestTiers.NO_LISTENERS);
 
     private LoadResult stored = LoadResult.ABSENT;
     private int lookups;

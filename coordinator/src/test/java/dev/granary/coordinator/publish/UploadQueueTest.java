@@ -726,8 +726,7 @@ class UploadQueueTest {
                 results::put);
         add(queue, small("buffered"));
         Await.holds(() -> !uploader.buffered.isEmpty());
-        FutureTask<Boolean> wait = new FutureTask<>(
-                () -> queue.awaitIdle(Deadline.NONE));
+        FutureTask<Boolean> wait = new FutureTask<>(() -> queue.awaitIdle(Deadline.NONE));
         Thread.ofPlatform().daemon().start(wait);
         started.await();
         assertFalse(queue.awaitIdle(Deadline.after(Duration.ofMillis(20))));

@@ -22,9 +22,7 @@ public final class TestTiers {
     /** Returns a local tier. */
     public static CountedTier local(PersistentCache cache) {
         return new CountedTier(
-                new CacheTier(Tiers.LOCAL, cache, true),
-                EventKind.STORE,
-                NO_LISTENERS);
+                new CacheTier(Tiers.LOCAL, cache, true), EventKind.STORE, NO_LISTENERS);
     }
 
     /** Returns the only layer, with that time budget. */

@@ -35,7 +35,6 @@ class SafeTextTest {
         // a quadratic search takes far longer
         assertTimeoutPreemptively(
                 Duration.ofMinutes(1),
-                () -> assertEquals(
-                        "/".repeat(200) + "...", SafeText.ofFile("/".repeat(1 << 20))));
+                () -> assertEquals("/".repeat(200) + "...", SafeText.ofFile("/".repeat(1 << 20))));
     }
 }

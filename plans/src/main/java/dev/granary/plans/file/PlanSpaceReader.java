@@ -122,8 +122,7 @@ final class PlanSpaceReader {
         try {
             return new PlanFile(top.with(chosen)).plan();
         } catch (TomlException e) {
-            throw new IllegalArgumentException(
-                    SafeText.ofFile(String.valueOf(e.getMessage())), e);
+            throw new IllegalArgumentException(SafeText.ofFile(String.valueOf(e.getMessage())), e);
         }
     }
 }

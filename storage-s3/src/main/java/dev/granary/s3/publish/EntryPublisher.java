@@ -12,7 +12,6 @@ import dev.granary.cache.support.Ticker;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ObjectStore;
-import dev.granary.s3.store.ServerTimestamps;
 import dev.granary.s3.store.StoreFailure;
 import dev.granary.s3.store.WriteResult;
 
@@ -59,7 +58,8 @@ public final class EntryPublisher {
 
     /**
      * The age from which a duplicate is replaced. A compaction may be about to remove it as a copy,
-     * if it was in a pack for the grace of a day; the pack may be gone since. The new version stays.
+     * if it was in a pack for the grace of a day; the pack may be gone since. The new version
+     * stays.
      */
     static final Duration OLD = Duration.ofHours(12);
 
@@ -243,11 +243,11 @@ public final class EntryPublisher {
             switch (EntryFormat.decode(found.bytes(), entry.id(), VerificationLevel.CONTENT_HASH)) {
                 case LoadResult.Hit hit
                 when hit.entry().contentHash().equals(entry.contentHash()) -> {
-                    boolean isOld =
-                            found.dates().age().filter(age -> age.compareTo(OLD) > 0).isPresent();
-                    return isOld
-                            ? replace(found.etag(), true)
-                            : Optional.of(StoreResult.DUPLICATE);
+                    boolean isOld = found.dates()
+                            .age()
+                            .filter(age -> age.compareTo(OLD) > 0)
+                            .isPresent();
+                    return isOld ? replace(found.etag(), true) : Optional.of(StoreResult.DUPLICATE);
                 }
                 case LoadResult.Hit _ -> {
                     return Optional.of(StoreResult.DIVERGENT);

@@ -28,7 +28,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.stream.Collectors;
 
 /**
  * Ledger of the entries that were acknowledged and not removed since, and of the heads. Observes

@@ -615,8 +615,8 @@ class EntryPublisherTest {
         assertThat(publish()).isStored();
         assertStored(entry);
         store.pass(Duration.ofDays(60));
-        for (Fault fault : List.of(
-                new Fault.Lost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE))) {
+        for (Fault fault :
+                List.of(new Fault.Lost(TIMEOUT), new Fault.Conflicting(Fault.Moment.BEFORE))) {
             store.forgetRequests();
             store.script(new Fault.None(), new Fault.None(), fault);
             assertThat(publish()).isDuplicate();
@@ -625,8 +625,7 @@ class EntryPublisherTest {
             store.pass(Duration.ofDays(60));
         }
         Fault lost = new Fault.Lost(TIMEOUT);
-        store.script(
-                new Fault.None(), new Fault.None(), lost, lost, lost, new Fault.None(), lost);
+        store.script(new Fault.None(), new Fault.None(), lost, lost, lost, new Fault.None(), lost);
         assertThat(publish()).isUnknown();
     }
 

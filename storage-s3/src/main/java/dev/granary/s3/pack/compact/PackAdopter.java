@@ -119,7 +119,8 @@ public final class PackAdopter {
     }
 
     /** Returns the name under which a pack was adopted; empty if it was not. */
-    private Optional<ObjectName> adopt(ObjectName name) throws CompactionException, RegisterException {
+    private Optional<ObjectName> adopt(ObjectName name)
+            throws CompactionException, RegisterException {
         GetResult read = store.get(keys.pack(name), PackInfo.MAX_BYTES);
         if (read instanceof GetResult.Unavailable unavailable) {
             throw new CompactionException(

@@ -88,8 +88,9 @@ class PackAdopterTest {
     }
 
     @Test
-    @DisplayName("the server drops the head that names an adopted pack, which it reports as written:"
-            + " the adoption fails, and the next one succeeds")
+    @DisplayName(
+            "the server drops the head that names an adopted pack, which it reports as written:"
+                    + " the adoption fails, and the next one succeeds")
     void droppedHead() throws CompactionException {
         List<Entry> all = entries(2);
         bucket.publish(bucket.pack(all));
