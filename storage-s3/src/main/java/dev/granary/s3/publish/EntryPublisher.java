@@ -31,15 +31,17 @@ import java.util.random.RandomGenerator;
  * <table>
  * <caption>The requests</caption>
  * <tr><th>request</th><th>response</th><th>next</th></tr>
- * <tr><td>PUT, if absent or if it matches the version to be replaced</td><td>done</td><td>stored</td></tr>
+ * <tr><td>PUT, if absent or if it matches the version to be replaced</td><td>done</td>
+ *     <td>stored; duplicate, if an old one was replaced</td></tr>
  * <tr><td></td><td>precondition failed</td><td>read</td></tr>
  * <tr><td></td><td>conflict</td><td>the same after a pause, at most 3 times</td></tr>
  * <tr><td></td><td>unknown</td><td>the same after a pause, at most twice; then read</td></tr>
  * <tr><td></td><td>not supported</td><td>read, and write without conditions from then on</td></tr>
  * <tr><td></td><td>not allowed</td>
- *     <td>refused, or unknown after an ambiguous attempt; writes are suspended</td></tr>
+ *     <td>refused, or unknown after an ambiguous attempt</td></tr>
  * <tr><td>GET</td><td>our bytes</td><td>stored</td></tr>
- * <tr><td></td><td>the same content</td><td>duplicate; PUT that replaces an old one</td></tr>
+ * <tr><td></td><td>the same content</td>
+ *     <td>duplicate; PUT that replaces it if it is old</td></tr>
  * <tr><td></td><td>another content, or a newer format</td>
  *     <td>divergent: a newer Granary reads it, and would replace ours in turn</td></tr>
  * <tr><td></td><td>damaged, too large</td><td>PUT that replaces this version</td></tr>
