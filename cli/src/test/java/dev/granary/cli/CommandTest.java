@@ -452,7 +452,6 @@ class CommandTest {
                         .getAsJsonArray("entries")
                         .size());
         process("conquer").exits(2).reports("conquer");
-        process("inspect", "--dir", local, "0".repeat(64)).exits(1).reports("no entry");
     }
 
     private static Cli process(String... arguments) throws IOException, InterruptedException {
