@@ -49,9 +49,13 @@ class HangingDirectoryTest {
         }
 
         @Override
-        public void close() throws InterruptedException {
-            server.destroyForcibly().waitFor(); // which ends what waits for it
-            SystemTool.run("umount", "-l", path.toString());
+        public void close() {
+            server.destroyForcibly().onExit().join(); // which ends what waits for it
+            try {
+                SystemTool.run("umount", "-l", path.toString());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
