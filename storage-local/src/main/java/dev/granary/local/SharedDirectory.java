@@ -122,6 +122,9 @@ public final class SharedDirectory implements PersistentCache {
     /** Waits up to 10 s for any answer of the file system; without one, each file may hang. */
     public Optional<Problem> silence() {
         FutureTask<Boolean> listing = new FutureTask<>(() -> {
+            if (!Files.isDirectory(directory)) {
+                return false; // opening a pipe would block
+            }
             try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
                 return entries.iterator().hasNext();
             }
@@ -155,6 +158,9 @@ public final class SharedDirectory implements PersistentCache {
         boolean isMissing = !existing.equals(directory);
         if (isMissing && !isWritable) {
             return problem("it does not exist");
+        }
+        if (!Files.isDirectory(existing)) {
+            return problem(existing + " is not a directory");
         }
         try (DirectoryStream<Path> _ = Files.newDirectoryStream(existing)) {
             if (isWritable && !Files.isWritable(existing)) {

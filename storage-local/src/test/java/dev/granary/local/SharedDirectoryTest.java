@@ -15,12 +15,15 @@ import dev.granary.cache.contract.StoredEntry;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.support.CheckResult;
 import dev.granary.testing.InteractiveProcess;
+import dev.granary.testing.SystemTool;
 
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -28,6 +31,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 
 /** Tests of a directory that machines share. */
 @Timeout(300)
@@ -109,6 +113,25 @@ class SharedDirectoryTest {
         assertEquals(LoadResult.ABSENT, shared.load(entry.id()));
         assertInstanceOf(StoreResult.Stored.class, shared.store(entry));
         assertThat(shared.load(entry.id())).isHitOf(entry);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"pipe", "file"})
+    @Timeout(60) // opening a pipe blocks
+    @DisplayName("A check says that a pipe or a file is not a directory")
+    void noDirectory(String kind) throws Exception {
+        Files.createDirectories(directory.getParent());
+        if (kind.equals("pipe")) {
+            Assumptions.assumeTrue(SystemTool.run("mkfifo", directory.toString()), "no mkfifo");
+        } else {
+            Files.createFile(directory);
+        }
+        for (SharedDirectory each : List.of(shared, seed())) {
+            assertEquals(Optional.empty(), each.silence());
+            CheckResult.Problem problem =
+                    assertInstanceOf(CheckResult.Problem.class, each.check(false));
+            assertTrue(problem.cause().contains("is not a directory"), problem::cause);
+        }
     }
 
     @Test
