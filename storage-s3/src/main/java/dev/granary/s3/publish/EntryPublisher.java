@@ -59,9 +59,8 @@ public final class EntryPublisher {
     private static final Duration FIRST_PAUSE = Duration.ofMillis(50);
 
     /**
-     * The age from which a duplicate is replaced. A compaction may be about to remove it as a copy,
-     * if it was in a pack for the grace of a day; the pack may be gone since. The new version
-     * stays.
+     * The age from which a duplicate is replaced: half the grace of a compaction. A suspended one
+     * may be about to remove that version as the copy of an entry in a pack, which may be gone.
      */
     static final Duration OLD = Duration.ofHours(12);
 
@@ -109,7 +108,7 @@ public final class EntryPublisher {
         private final String key;
         private final byte[] body;
         private Optional<String> replaced = Optional.empty(); // the version to be replaced
-        private boolean isDuplicate; // that version
+        private boolean isDuplicate; // that version has the content of the entry
         private boolean isConditional = true;
         private int conflicts;
         private int unknowns;
