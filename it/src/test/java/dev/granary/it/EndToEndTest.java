@@ -238,7 +238,9 @@ class EndToEndTest {
             // both may store: then each entry is in two packs, until these are compacted
             assertEquals(
                     TestManifests.COUNT,
-                    published(each, "stored") + published(each, "present"),
+                    published(each, "stored")
+                            + published(each, "present")
+                            + published(each, "divergent"),
                     each::toString);
         }
         assertEquals(0, published(one, "failed") + published(two, "failed"));

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 
 /**
  * The entries that {@code populate} should have published: those of the kernels, and of the
@@ -23,6 +24,7 @@ final class Population {
     private final List<KernelResult> obtained;
     private final Set<Id> expected = new LinkedHashSet<>();
     private final Set<Id> confirmed = new LinkedHashSet<>(); // acknowledged, or found there
+    private final long present;
     private final long pending;
     private Map<Id, String> unreadable = Map.of();
 
@@ -39,11 +41,13 @@ final class Population {
         expected.addAll(published.intermediate());
         expected.stream().filter(published::isConfirmed).forEach(confirmed::add);
         // an entry from the bucket was not published by this process; it is only read back
-        obtained.stream()
+        Set<Id> found = obtained.stream()
                 .filter(result -> result.layer().orElse(-1) == position)
                 .flatMap(result -> result.entry().stream())
                 .filter(id -> !published.isAnswered(id))
-                .forEach(confirmed::add);
+                .collect(Collectors.toSet());
+        confirmed.addAll(found);
+        this.present = published.present() + found.size();
         this.pending = expected.stream()
                 .filter(id -> !confirmed.contains(id) && !published.isAnswered(id))
                 .count();
@@ -97,14 +101,14 @@ final class Population {
                 "published",
                 Map.of(
                         "stored", published.stored(),
-                        "present", published.present(),
+                        "present", present,
                         "divergent", published.divergent(),
                         "failed", published.failed(),
                         "pending", pending,
                         "unreadable", unreadable.size(),
                         "readBack", confirmed.size() - unreadable.size()));
         report.line(target.address() + ": " + published.stored() + " published, "
-                + published.present() + " there already, " + published.failed() + " failed"
+                + present + " there already, " + published.failed() + " failed"
                 + (published.divergent() == 0
                         ? ""
                         : ", " + published.divergent() + " there with other binaries")

@@ -270,7 +270,15 @@ class PopulateTruthTest {
         run("warm", "meanwhile")
                 .exits(1)
                 .prints("1 entry (", "installed", "a pack cannot be read: it is not there");
-        run("populate", "ci").exits(0).prints("0 published, 1 there already");
+        // PoCL's second compile may have other bytes, which count as divergent
+        JsonObject published =
+                run("populate", "ci", "--json").exits(0).json().getAsJsonObject("published");
+        assertEquals(0, published.get("stored").getAsInt(), published::toString);
+        assertEquals(
+                1,
+                published.get("present").getAsInt()
+                        + published.get("divergent").getAsInt(),
+                published::toString);
         run("warm", "node").exits(1).prints("a pack cannot be read: it is not there");
         compactLoss();
         run("warm", "other")
@@ -321,7 +329,7 @@ class PopulateTruthTest {
                 .prints("1 bucket");
         populateTeam("--capacity", "0")
                 .exits(0)
-                .prints("0 compiled", "0 published, 0 there already, 0 failed", "1 bucket");
+                .prints("0 compiled", "0 published, 1 there already, 0 failed", "1 bucket");
     }
 
     private static JsonObject bucket(Cli json) {
