@@ -40,6 +40,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedDeque;
@@ -63,6 +64,7 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
     private static final int MAX_PROGRAMS = 64;
 
     private final Path directory;
+    private final Map<String, String> variables;
     private final List<String> arguments = new ArrayList<>();
     private final Duration openLimit;
     private final Duration limit;
@@ -77,17 +79,20 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
      * @param openLimit the longest time until a process has opened the device
      * @param limit the longest time of one compile
      * @param directory the directory for files of the processes, which the caller deletes
+     * @param variables environment variables of the processes, beside those of this one
      */
     public CompilerProcesses(
             DeviceSelection device,
             Collection<Geometry> geometries,
             Duration openLimit,
             Duration limit,
-            Path directory)
+            Path directory,
+            Map<String, String> variables)
             throws CommandFailedException, ConfigException, InterruptedException {
         this.openLimit = openLimit;
         this.limit = limit;
         this.directory = directory;
+        this.variables = variables;
         arguments.add(device.backend().map(Backend::path).orElse(""));
         arguments.add(device.device());
         geometries.forEach(geometry -> arguments.add(geometry.toString()));
@@ -321,7 +326,9 @@ public final class CompilerProcesses implements Engine<KernelDescriptor, Compile
                     token,
                     own.toString()));
             command.addAll(arguments);
-            this.process = new ProcessBuilder(command).redirectErrorStream(true).start();
+            ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+            builder.environment().putAll(variables);
+            this.process = builder.start();
             this.requests = process.outputWriter(UTF_8);
             Thread.ofPlatform().daemon().name("granary-compiler-output").start(this::readOutput);
         }

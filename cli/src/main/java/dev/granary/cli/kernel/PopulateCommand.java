@@ -28,6 +28,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -145,7 +146,8 @@ public final class PopulateCommand extends KernelsCommand {
         try (PopulateEngines engines = selection.open(
                         KernelRunner.geometries(kernels),
                         Duration.ofSeconds(compileLimit),
-                        temporary);
+                        temporary,
+                        Map.of());
                 Granary granary = builder.open()) {
             List<KernelResult> obtained = new ArrayList<>();
             Pulse pulse = new Pulse(

@@ -24,6 +24,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -89,15 +90,20 @@ final class PopulateEngines implements AutoCloseable {
     /**
      * Opens the engines. Devices of one target have one engine.
      *
+     * @param variables environment variables of the compilers' processes
      * @return these engines, which are closed if one cannot be opened
      */
-    PopulateEngines open(Collection<Geometry> geometries, Duration limit, Path directory)
+    PopulateEngines open(
+            Collection<Geometry> geometries,
+            Duration limit,
+            Path directory,
+            Map<String, String> variables)
             throws CommandFailedException, ConfigException, InterruptedException {
         Set<Target> targets = new HashSet<>();
         try {
             for (DeviceSelection selected : devices) {
-                CompilerProcesses engine =
-                        new CompilerProcesses(selected, geometries, OPEN_LIMIT, limit, directory);
+                CompilerProcesses engine = new CompilerProcesses(
+                        selected, geometries, OPEN_LIMIT, limit, directory, variables);
                 if (targets.add(engine.target())) {
                     engines.add(engine);
                 } else {

@@ -1,6 +1,7 @@
 package dev.granary.cli.operation;
 
 import dev.granary.cache.EntryCatalog;
+import dev.granary.cli.kernel.Recompilation;
 import dev.granary.cli.option.OutputCommand;
 import dev.granary.cli.option.PlaceOptions;
 import dev.granary.cli.option.SelectionOptions;
@@ -41,8 +42,19 @@ public final class VerifyCommand extends OutputCommand {
             description = "remove damaged entries; they are compiled again when they are needed")
     private boolean isRepairing;
 
+    @Mixin
+    private Recompilation recompilation = new Recompilation();
+
     @Override
     public Integer call() throws Exception {
+        if (recompilation.isRequested()) {
+            try (Place stored = place.open()) {
+                Report report = report();
+                boolean isSound = recompilation.check(stored, report, err());
+                report.print();
+                return isSound ? 0 : 1;
+            }
+        }
         try (Place from = isRepairing
                 ? place.openToRemove("--repair works on directories; in a bucket, publish the"
                         + " kernels again by granary populate")

@@ -39,6 +39,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -64,7 +65,8 @@ class CompilerProcessesTest {
                 List.of(Geometry.of(1024).local(64)),
                 LIMIT,
                 LIMIT,
-                directory());
+                directory(),
+                Map.of());
     }
 
     /** Returns a directory that is deleted when this process ends. */
@@ -211,7 +213,12 @@ class CompilerProcessesTest {
     @DisplayName("A compiler that hangs is killed after the limit")
     void hang() throws Exception {
         try (CompilerProcesses engine = new CompilerProcesses(
-                DeviceSelection.ANY, List.of(), LIMIT, Duration.ofSeconds(1), directory())) {
+                DeviceSelection.ANY,
+                List.of(),
+                LIMIT,
+                Duration.ofSeconds(1),
+                directory(),
+                Map.of())) {
             CompileException failure = assertThrows(
                     CompileException.class,
                     () -> engine.create(program(engine, HardPrograms.endless()).build()));
@@ -235,7 +242,8 @@ class CompilerProcessesTest {
                         List.of(),
                         LIMIT,
                         LIMIT,
-                        directory()));
+                        directory(),
+                        Map.of()));
         assertTrue(failure.toString().contains("no device name contains 'abacus'"));
     }
 
@@ -247,7 +255,12 @@ class CompilerProcessesTest {
                 CommandFailedException.class,
                 // less than a JVM takes to start
                 () -> new CompilerProcesses(
-                        DeviceSelection.ANY, List.of(), Duration.ofMillis(1), LIMIT, directory()));
+                        DeviceSelection.ANY,
+                        List.of(),
+                        Duration.ofMillis(1),
+                        LIMIT,
+                        directory(),
+                        Map.of()));
         assertEquals(
                 "the device cannot be opened, nothing was compiled: the driver did not open the"
                         + " device within 0 s and was killed",

@@ -1,16 +1,23 @@
 package dev.granary.cli.kernel;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 
+import dev.granary.cache.Entry;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.KernelBinaries;
+import dev.granary.cache.LoadResult;
 import dev.granary.cli.Cli;
 import dev.granary.cli.Main;
 import dev.granary.gpu.binary.SampleBinaries;
 import dev.granary.gpu.spirv.SpirvCompiler;
+import dev.granary.local.EntryFiles;
+import dev.granary.local.PrivateSubdirectory;
 import dev.granary.s3.embedded.EmbeddedS3;
 import dev.granary.testing.ChildJvm;
 
@@ -298,5 +305,42 @@ class LevelZeroCommandsTest {
                 result(run("offline-node", "offline", "get", moduleManifest, "--json"))
                         .get("outcome")
                         .getAsString());
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("verify --recompile: a stored binary that the compiler makes again is equal, and"
+            + " another one in its place is different, with 1")
+    void recompiled() throws Exception {
+        runKernel("recompiled", "");
+        String[] verify = {
+            "verify", directory.resolve("recompiled").toString(),
+            "--recompile", "3", "--manifest", manifest, "--backend", "opencl", "--json"
+        };
+        JsonObject equal = run("any", "", verify).exits(0).json();
+        assertEquals("equal", verdict(equal));
+        EntryFiles files = EntryFiles.in(PrivateSubdirectory.resolve(
+                directory.resolve("recompiled")));
+        List<EntryCatalog.Listed> listed = new ArrayList<>();
+        files.list(listed::add);
+        Entry entry = assertInstanceOf(LoadResult.Hit.class, files.read(listed.getFirst()))
+                .entry();
+        assertTrue(files.remove(listed.getFirst()));
+        files.store(Entry.of(
+                entry.id(),
+                KernelBinaries.of(new byte[] {1, 2, 3}),
+                entry.compileTime(),
+                entry.metadata().orElseThrow()));
+        Cli forged = run("any", "", verify).exits(1);
+        assertEquals("different", verdict(forged.json()));
+        forged.reports("the compiler does not make the stored binaries");
+    }
+
+    private static String verdict(JsonObject report) {
+        return report.getAsJsonArray("recompiled")
+                .get(0)
+                .getAsJsonObject()
+                .get("result")
+                .getAsString();
     }
 }

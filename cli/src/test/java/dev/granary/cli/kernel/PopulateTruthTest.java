@@ -286,6 +286,31 @@ class PopulateTruthTest {
                 .prints("installed  1 entry (", "present    0", "skipped    0");
     }
 
+    @Test
+    @DisplayName("verify --recompile compiles those kernels of a manifest again that a place has;"
+            + " without a manifest it is a mistake")
+    void recompile() throws Exception {
+        Path store = directory.resolve("store");
+        Cli.run("get", "--dir", store.toString(), manifest).exits(0);
+        String[] verify = {
+            "verify", store.toString(), "--recompile", "5", "--manifest", manifest, "--json"
+        };
+        JsonObject again = Cli.run(verify).exits(0).json();
+        JsonObject add = again.getAsJsonArray("recompiled").get(0).getAsJsonObject();
+        assertEquals("add", add.get("name").getAsString());
+        // PoCL makes another binary each time if its own cache is empty
+        assertTrue(
+                List.of("equal", "not-reproducible").contains(add.get("result").getAsString()),
+                again::toString);
+        Cli.run("verify", store.toString(), "--recompile", "5").exits(2).reports("--manifest");
+        Files.writeString(
+                directory.resolve("add.cl"),
+                "__kernel void add(__global float *a) { a[get_global_id(0)] += 2.0f; }\n");
+        Cli.run("verify", store.toString(), "--recompile", "5", "--manifest", manifest)
+                .exits(0)
+                .prints("PLACE has none of the manifest's");
+    }
+
     /** Compacts, which reports a lost pack, drops it, and ends with 1. */
     private void compactLoss() {
         run("compact", "ci").exits(1).prints("1 entry lost: missing or damaged in their pack");

@@ -1,0 +1,281 @@
+package dev.granary.cli.kernel;
+
+import dev.granary.cache.Engine;
+import dev.granary.cache.EntryCatalog;
+import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
+import dev.granary.cache.Sha256;
+import dev.granary.cache.Target;
+import dev.granary.cli.compiler.TemporaryDirectory;
+import dev.granary.cli.manifest.KernelManifest;
+import dev.granary.cli.manifest.KernelSpec;
+import dev.granary.cli.option.DeviceOption;
+import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.ReportTable;
+import dev.granary.cli.output.Units;
+import dev.granary.cli.place.Place;
+import dev.granary.cli.source.KernelSourceResolver;
+import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.config.ConfigException;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.gpu.KernelDescriptor;
+import dev.granary.local.EntryFiles;
+import dev.granary.local.PrivateSubdirectory;
+
+import org.jspecify.annotations.Nullable;
+
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * Check of stored entries by compiling their kernels again: a compiler that makes the same binary
+ * twice has made the stored one, too, unless somebody else did. Not thread-safe.
+ */
+public final class Recompilation {
+    private static final Duration COMPILE_LIMIT = Duration.ofMinutes(10);
+
+    @Option(
+            names = "--recompile",
+            paramLabel = "N",
+            description = "compile up to N kernels of --manifest that PLACE has again, and compare"
+                    + " their binaries with the stored ones, instead of reading all entries")
+    private @Nullable Integer sample;
+
+    @Option(
+            names = "--manifest",
+            paramLabel = "FILE",
+            description = "the kernel manifest or recording for --recompile")
+    private @Nullable Path manifest;
+
+    @Mixin
+    private DeviceOption device = new DeviceOption();
+
+    /** What compiling again shows of an entry. */
+    private enum Verdict {
+        /** The compiler made the stored binary again. */
+        EQUAL,
+        /** The compiler makes one binary, which is not the stored one. */
+        DIFFERENT,
+        /** The compiler makes another binary each time. */
+        NOT_REPRODUCIBLE,
+        FAILED;
+
+        @Override
+        public String toString() {
+            return name().toLowerCase(Locale.ROOT).replace('_', '-');
+        }
+    }
+
+    /** An entry of the sample. */
+    private record Sampled(KernelSpec kernel, Id id, Sha256 stored) {}
+
+    /** Returns true if it was requested. */
+    public boolean isRequested() throws ConfigException {
+        if ((sample == null) != (manifest == null) || (sample == null && device.isGiven())) {
+            throw new ConfigException("--recompile N and --manifest FILE need each other, and"
+                    + " --device needs both");
+        }
+        if (sample != null && sample <= 0) {
+            throw new ConfigException("--recompile must be a positive number, not " + sample);
+        }
+        return sample != null;
+    }
+
+    /**
+     * Compiles the sample, and adds what differs to the report.
+     *
+     * @return whether each kernel compiles, to the stored binary if its compiler is reproducible
+     */
+    public boolean check(Place place, Report report, PrintWriter err) throws Exception {
+        List<KernelSpec> kernels = new ArrayList<>(KernelManifest.read(manifest));
+        Collections.shuffle(kernels);
+        Map<Id, Sampled> sampled = new LinkedHashMap<>();
+        Map<Id, String> failures = new HashMap<>();
+        Map<Id, Sha256> once;
+        Map<Id, Sha256> twice = Map.of();
+        try (TemporaryDirectory temporary = new TemporaryDirectory("granary-verify-")) {
+            once = compile(
+                    target -> sample(place, kernels, target, sampled),
+                    temporary.path().resolve("first"),
+                    failures,
+                    err);
+            List<Sampled> others = sampled.values().stream()
+                    .filter(each -> once.containsKey(each.id)
+                            && !each.stored.equals(once.get(each.id)))
+                    .toList();
+            if (!others.isEmpty()) {
+                twice = compile(
+                        target -> others.stream()
+                                .filter(each -> each.id.target().equals(target))
+                                .toList(),
+                        temporary.path().resolve("second"),
+                        failures,
+                        err);
+            }
+        }
+        Map<Verdict, Integer> counts = new TreeMap<>();
+        Map<String, int[]> byOption = new TreeMap<>(); // equal, other
+        report.field("place", place.name());
+        ReportTable table = report.table(
+                "recompiled", "=target", "~kernel:name", "<result", "<options", "<id", "-error");
+        for (Sampled each : sampled.values()) {
+            Verdict verdict = verdict(each.stored, once.get(each.id), twice.get(each.id));
+            counts.merge(verdict, 1, Integer::sum);
+            table.row(
+                    each.id.target().path(),
+                    each.kernel.name(),
+                    verdict,
+                    String.join(" ", each.kernel.options()),
+                    each.id.hash(),
+                    Optional.ofNullable(failures.get(each.id)));
+            for (String option : each.kernel.options()) {
+                byOption.computeIfAbsent(option, _ -> new int[2])[
+                        verdict == Verdict.EQUAL ? 0 : 1]++;
+            }
+        }
+        failures.forEach((id, text) -> report.error("FAILED " + id + ": " + text));
+        addSummary(counts, byOption, report);
+        return !counts.containsKey(Verdict.DIFFERENT) && !counts.containsKey(Verdict.FAILED);
+    }
+
+    private static Verdict verdict(
+            Sha256 stored, @Nullable Sha256 once, @Nullable Sha256 twice) {
+        if (stored.equals(once)) {
+            return Verdict.EQUAL;
+        }
+        if (once == null || twice == null) {
+            return Verdict.FAILED;
+        }
+        return once.equals(twice) ? Verdict.DIFFERENT : Verdict.NOT_REPRODUCIBLE;
+    }
+
+    /** Returns kernels that the place has, with the hashes of their stored content. */
+    private List<Sampled> sample(
+            Place place, List<KernelSpec> kernels, Target target, Map<Id, Sampled> all)
+            throws ConfigException {
+        List<Sampled> sampled = new ArrayList<>();
+        for (KernelSpec kernel : kernels) {
+            if (sampled.size() == sample) {
+                break;
+            }
+            try {
+                Id id = KernelSourceResolver.descriptor(kernel, target).getId();
+                if (!id.isEmpty()
+                        && !all.containsKey(id)
+                        && content(place.catalog(), id) instanceof Sha256 stored) {
+                    Sampled added = new Sampled(kernel, id, stored);
+                    sampled.add(added);
+                    all.put(id, added);
+                }
+            } catch (IOException e) {
+                throw new ConfigException(kernel.name() + ": " + e.getMessage());
+            }
+        }
+        return sampled;
+    }
+
+    /** Returns the hash of the content of an entry; null without a sound one. */
+    private static @Nullable Sha256 content(EntryCatalog catalog, Id id) {
+        LoadResult read =
+                catalog.read(new EntryCatalog.Listed(id.target().path(), id.hash(), 0, 0));
+        return read instanceof LoadResult.Hit(var entry) ? entry.contentHash() : null;
+    }
+
+    /** The kernels to compile for a target. */
+    @FunctionalInterface
+    private interface Selection {
+        List<Sampled> of(Target target) throws ConfigException;
+    }
+
+    /**
+     * Compiles kernels into an empty directory, without the caches of drivers, and returns the
+     * hashes of their content.
+     */
+    private Map<Id, Sha256> compile(
+            Selection selection, Path directory, Map<Id, String> failures, PrintWriter err)
+            throws Exception {
+        Files.createDirectory(directory);
+        Map<String, String> variables = Map.of(
+                "POCL_CACHE_DIR",
+                Files.createDirectory(directory.resolve("pocl")).toString(),
+                "NEO_CACHE_PERSISTENT",
+                "0",
+                "CUDA_CACHE_DISABLE",
+                "1");
+        Map<Id, Sha256> contents = new HashMap<>();
+        try (PopulateEngines engines = new PopulateEngines(device, List.of())
+                .open(
+                        KernelRunner.geometries(KernelManifest.read(manifest)),
+                        COMPILE_LIMIT,
+                        directory,
+                        variables)) {
+            Path store = directory.resolve("entries");
+            GranaryConfig config =
+                    GranaryConfig.builder().directory(store).offline().build();
+            for (Engine<KernelDescriptor, ?> engine : engines.all()) {
+                List<Sampled> sampled = selection.of(engine.target());
+                List<KernelResult> results;
+                try (Granary granary = Granary.builder().config(config).open();
+                        ProgressLine progress =
+                                new ProgressLine(err, "compiling again", sampled.size())) {
+                    results = new KernelRunner(granary, engine)
+                            .runAll(
+                                    sampled.stream().map(Sampled::kernel).toList(),
+                                    Runtime.getRuntime().availableProcessors(),
+                                    progress,
+                                    _ -> {});
+                }
+                EntryFiles compiled = EntryFiles.in(PrivateSubdirectory.resolve(store));
+                for (int i = 0; i < results.size(); i++) {
+                    Id id = sampled.get(i).id;
+                    if (!results.get(i).outcome().isSuccess()) {
+                        failures.put(id, results.get(i).failure());
+                    } else if (content(compiled, id) instanceof Sha256 content) {
+                        contents.put(id, content);
+                    }
+                }
+            }
+        }
+        return contents;
+    }
+
+    /** Adds the number of each result, and the options whose kernels differ most often. */
+    private static void addSummary(
+            Map<Verdict, Integer> counts, Map<String, int[]> byOption, Report report) {
+        int all = counts.values().stream().mapToInt(Integer::intValue).sum();
+        report.line(Units.plural(all, "kernel") + ": "
+                + (all == 0
+                        ? "PLACE has none of the manifest's"
+                        : counts.entrySet().stream()
+                                .map(each -> each.getValue() + " " + each.getKey())
+                                .collect(Collectors.joining(", "))));
+        ReportTable options = report.table("options", "~option", "equal", "other");
+        byOption.forEach((option, tally) -> {
+            if (tally[1] > 0) {
+                options.row(option, tally[0], tally[1]);
+            }
+        });
+        if (counts.containsKey(Verdict.DIFFERENT)) {
+            report.problem("the compiler does not make the stored binaries: they come from another"
+                    + " compiler or from somebody else; granary inspect shows their producer, and"
+                    + " granary compact --without removes them");
+        }
+    }
+}
