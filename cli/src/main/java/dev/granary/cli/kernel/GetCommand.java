@@ -43,18 +43,19 @@ public final class GetCommand extends KernelsCommand {
 
     @Override
     public Integer call() throws Exception {
-        List<KernelSpec> kernels = kernels();
+        List<KernelSpec> all = kernels();
         GranaryConfig config = config().flushLimit(Duration.ZERO).build();
         if (isBucketRequired && config.buckets().isEmpty()) {
             throw new ConfigException(
                     "No bucket is configured, and --require-bucket needs one; give --bucket or set"
                             + " GRANARY_BUCKET.");
         }
-        OpenCl.expectLaunches(KernelRunner.geometries(kernels));
+        OpenCl.expectLaunches(KernelRunner.geometries(all));
         Publications published = new Publications();
         try (KernelEngine engine = device().selection().one().open();
                 Granary granary =
                         Granary.builder().config(config).published(published).open()) {
+            List<KernelSpec> kernels = KernelRunner.of(engine, all);
             List<KernelResult> results;
             try (ProgressLine progress = new ProgressLine(err(), "getting", kernels.size())) {
                 results = new KernelRunner(granary, engine).runAll(kernels, 1, progress, _ -> {});
@@ -65,6 +66,7 @@ public final class GetCommand extends KernelsCommand {
             }
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, extent());
+            KernelRunner.addOthers(KernelRunner.others(List.of(engine), all), report);
             boolean hasFailed =
                     addFailures(config.buckets(), granary.statistics().layers(), published, report);
             report.print();

@@ -7,7 +7,10 @@ import dev.granary.cache.Id;
 import dev.granary.cache.Primitive;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.output.BuildLog;
+import dev.granary.cli.option.CommandFailedException;
 import dev.granary.cli.output.ProgressLine;
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.Units;
 import dev.granary.cli.source.KernelSourceResolver;
 import dev.granary.cli.source.KernelSources;
 import dev.granary.coordinator.Granary;
@@ -36,6 +39,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /** Runner that gets the kernels of a manifest through the cache. */
@@ -46,6 +50,46 @@ final class KernelRunner {
     KernelRunner(Granary granary, Engine<KernelDescriptor, ?> engine) {
         this.granary = granary;
         this.engine = engine;
+    }
+
+    /** Returns the kernels without those that were recorded for engines of other kinds. */
+    static List<KernelSpec> of(Engine<KernelDescriptor, ?> engine, List<KernelSpec> kernels) {
+        return kernels.stream()
+                .filter(kernel -> kernel.isFor(engine.target().backend()))
+                .toList();
+    }
+
+    /**
+     * Returns the kernels that were recorded for engines of other kinds than all of these.
+     *
+     * @throws CommandFailedException if all kernels are
+     */
+    static List<KernelSpec> others(
+            List<? extends Engine<KernelDescriptor, ?>> engines, List<KernelSpec> kernels)
+            throws CommandFailedException {
+        List<KernelSpec> others = kernels.stream()
+                .filter(kernel -> engines.stream()
+                        .noneMatch(engine -> kernel.isFor(engine.target().backend())))
+                .toList();
+        if (!others.isEmpty() && others.size() == kernels.size()) {
+            throw new CommandFailedException(text(others) + ", so nothing was compiled; populate"
+                    + " --engine names an engine of your own");
+        }
+        return others;
+    }
+
+    /** Adds their number to a report. */
+    static void addOthers(List<KernelSpec> others, Report report) {
+        report.count("otherEngines", others.size(), text(others) + ", and left out");
+    }
+
+    private static String text(List<KernelSpec> others) {
+        return Units.plural(others.size(), "kernel") + " recorded for other engines: "
+                + others.stream()
+                        .flatMap(kernel -> kernel.recorded().orElseThrow().ids().stream())
+                        .map(id -> id.target().backend().path())
+                        .distinct()
+                        .collect(Collectors.joining(", "));
     }
 
     /** Returns the distinct launch geometries of the kernels, as far as they are known. */

@@ -21,6 +21,7 @@ import dev.granary.gpu.KernelDescriptor;
 import org.jspecify.annotations.Nullable;
 
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.nio.file.Files;
@@ -53,6 +54,9 @@ public final class PopulateCommand extends KernelsCommand {
                     + " level-zero/ before it, or a target as granary devices prints it; may be"
                     + " given several times")
     private List<String> targets = List.of();
+
+    @Mixin
+    private OwnEngines own = new OwnEngines();
 
     @Option(
             names = "--upload-limit",
@@ -127,7 +131,7 @@ public final class PopulateCommand extends KernelsCommand {
         BucketConfig bucket = Place.firstWritable(
                 config,
                 "give --bucket or set GRANARY_BUCKET. granary get fills only the local directory.");
-        PopulateEngines selection = new PopulateEngines(device(), targets);
+        PopulateEngines selection = new PopulateEngines(device(), targets, own);
         selection.requireEnabled(config.enabled());
         Optional<String> problem = Place.problem(bucket);
         if (problem.isPresent()) {
@@ -150,16 +154,18 @@ public final class PopulateCommand extends KernelsCommand {
                         Map.of());
                 Granary granary = builder.open()) {
             List<KernelResult> obtained = new ArrayList<>();
+            List<KernelSpec> others = KernelRunner.others(engines.all(), kernels);
             Pulse pulse = new Pulse(
-                    kernels.size() * engines.all().size(),
+                    (kernels.size() - others.size()) * engines.all().size(),
                     Ticker.SYSTEM,
                     ProgressLine.isTerminal() ? _ -> {} : this::log,
                     () -> granary.flush(PUBLISH_LIMIT));
             for (Engine<KernelDescriptor, ?> engine : engines.all()) {
+                List<KernelSpec> matching = KernelRunner.of(engine, kernels);
                 try (ProgressLine progress =
-                        new ProgressLine(err(), "populating", kernels.size())) {
+                        new ProgressLine(err(), "populating", matching.size())) {
                     obtained.addAll(new KernelRunner(granary, engine)
-                            .runAll(kernels, threads, progress, pulse));
+                            .runAll(matching, threads, progress, pulse));
                 }
             }
             int position = config.buckets().indexOf(bucket);
@@ -181,6 +187,7 @@ public final class PopulateCommand extends KernelsCommand {
             List<KernelResult> results = population.results();
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, extent());
+            KernelRunner.addOthers(others, report);
             report.data("shard", shard);
             if (!shard.equals(Shard.WHOLE)) {
                 report.line("part " + shard + ": " + Units.count(kernels.size()) + " of "

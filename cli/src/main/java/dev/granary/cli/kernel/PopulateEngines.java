@@ -30,7 +30,7 @@ import java.util.Set;
 
 /**
  * The engines that {@code populate} compiles with, each of another target: those of selected
- * devices, and those of declared targets. Without any, the first device is selected.
+ * devices, of declared targets, and of programs. Without any, the first device is selected.
  */
 final class PopulateEngines implements AutoCloseable {
     /** The longest time until a driver has opened its device. */
@@ -38,15 +38,18 @@ final class PopulateEngines implements AutoCloseable {
 
     private final List<DeviceSelection> devices;
     private final Optional<Ocloc> ocloc; // if targets are declared
+    private final OwnEngines own;
     private final Set<Target> declared = new LinkedHashSet<>();
     private final List<Engine<KernelDescriptor, ?>> engines = new ArrayList<>();
 
-    /** Resolves the names on the command line; nothing is opened. */
-    PopulateEngines(DeviceOption devices, List<String> targets)
+    /** Resolves the names on the command line; no device is opened. */
+    PopulateEngines(DeviceOption devices, List<String> targets, OwnEngines own)
             throws ConfigException, CommandFailedException {
         boolean isOffline = !targets.isEmpty();
-        this.devices = isOffline && !devices.isGiven() ? List.of() : devices.selections();
+        boolean isDeviceMeant = devices.isGiven() || !(isOffline || own.isGiven());
+        this.devices = isDeviceMeant ? devices.selections() : List.of();
         this.ocloc = isOffline ? Optional.of(compiler()) : Optional.empty();
+        this.own = own;
         for (String name : targets) {
             try {
                 declared.addAll(ocloc.orElseThrow().targets(name));
@@ -114,6 +117,7 @@ final class PopulateEngines implements AutoCloseable {
                     .filter(targets::add)
                     .forEach(target -> engines.add(
                             new OclocEngine(compiler.within(directory), target, limit))));
+            engines.addAll(own.open());
             return this;
         } catch (Exception e) {
             close();

@@ -177,7 +177,8 @@ public final class Recompilation {
             }
             try {
                 Id id = KernelSourceResolver.descriptor(kernel, target).getId();
-                if (!id.isEmpty()
+                if (kernel.isFor(target.backend())
+                        && !id.isEmpty()
                         && !all.containsKey(id)
                         && content(place.catalog(), id) instanceof Sha256 stored) {
                     Sampled added = new Sampled(kernel, id, stored);
@@ -220,7 +221,7 @@ public final class Recompilation {
                 "CUDA_CACHE_DISABLE",
                 "1");
         Map<Id, Sha256> contents = new HashMap<>();
-        try (PopulateEngines engines = new PopulateEngines(device, List.of())
+        try (PopulateEngines engines = new PopulateEngines(device, List.of(), new OwnEngines())
                 .open(
                         KernelRunner.geometries(KernelManifest.read(manifest)),
                         COMPILE_LIMIT,

@@ -1,5 +1,6 @@
 package dev.granary.cli.manifest;
 
+import dev.granary.cache.Backend;
 import dev.granary.coordinator.recording.RecordedId;
 import dev.granary.gpu.Launch;
 
@@ -46,6 +47,20 @@ public record KernelSpec(
         options = List.copyOf(options);
         entries = List.copyOf(entries);
         launches = List.copyOf(launches);
+    }
+
+    /**
+     * Returns whether engines of a backend compile it: not if it was recorded for other engines
+     * only. What runs on one of Granary's engines may run on the other.
+     */
+    public boolean isFor(Backend backend) {
+        List<RecordedId> ids = recorded.map(RecordedInputs::ids).orElse(List.of());
+        return ids.isEmpty()
+                || ids.stream()
+                        .map(id -> id.target().backend())
+                        .anyMatch(producer -> producer.equals(backend)
+                                || (Backend.OWN.contains(producer)
+                                        && Backend.OWN.contains(backend)));
     }
 
     /** Returns this program with another name, sources, options and recorded inputs. */
