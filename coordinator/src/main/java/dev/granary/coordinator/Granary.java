@@ -133,10 +133,10 @@ public final class Granary implements AutoCloseable {
                             .filter(_ -> how.isReading
                                     && !how.isInPacks
                                     && !config.claimWait().isZero())
-                            .flatMap(layer -> layer.bucket()
-                                    .map(bucket -> new FleetClaims(
+                            .flatMap(layer -> layer.claims()
+                                    .map(store -> new FleetClaims(
                                             layer,
-                                            bucket,
+                                            store,
                                             tiers.compileTimes(),
                                             config.claimWait(),
                                             counters,

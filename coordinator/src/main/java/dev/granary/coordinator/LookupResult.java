@@ -16,10 +16,13 @@ import java.util.OptionalInt;
  * @param layer the position of its bucket or plugged layer, counted from 0; empty for other sources
  * @param from the target of the entry of a cross-namespace hit; empty for any other lookup
  * @param took how long the caller waited
+ * @param waited how long of it the lookup waited for the compile of another process or machine,
+ *     whose entry it got; zero for any other
  */
 public record LookupResult<P extends Primitive>(
         P primitive,
         PrimitiveSource source,
         OptionalInt layer,
         Optional<Target> from,
-        Duration took) {}
+        Duration took,
+        Duration waited) {}

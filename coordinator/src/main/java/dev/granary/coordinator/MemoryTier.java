@@ -87,7 +87,8 @@ final class MemoryTier {
                         .orElse(build.isJoined ? PrimitiveSource.JOINED : PrimitiveSource.MEMORY),
                 found.flatMap(Found::origin).map(Found.Stored::layer).orElse(OptionalInt.empty()),
                 found.flatMap(Found::otherNamespace),
-                Duration.ofNanos(System.nanoTime() - start));
+                Duration.ofNanos(System.nanoTime() - start),
+                found.map(Found::waited).orElse(Duration.ZERO));
     }
 
     /** Returns the program of {@code descriptor} if the memory or that lookup has it. */

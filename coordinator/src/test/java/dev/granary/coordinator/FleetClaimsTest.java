@@ -5,11 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
+import dev.granary.cache.support.ClaimStore;
+import dev.granary.cache.support.ClaimStore.Claim;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
-import dev.granary.s3.BucketClaims;
 import dev.granary.s3.BucketTier;
 import dev.granary.testing.Await;
 
@@ -96,8 +97,10 @@ class FleetClaimsTest {
         try (fleet;
                 BucketTier bucket = fleet.bucket();
                 Granary granary = open("machine")) {
-            BucketClaims claims = bucket.claims().orElseThrow();
-            claims.claim(kernel.getId(), "0123456789abcdef", Duration.ofMillis(100));
+            bucket.claims()
+                    .claim(
+                            kernel.getId(),
+                            new Claim("0123456789abcdef", Duration.ofMillis(100), false));
             assertEquals(
                     PrimitiveSource.COMPILED,
                     granary.lookup(fleet.engine, kernel).source());
@@ -114,10 +117,9 @@ class FleetClaimsTest {
                 BucketTier bucket = fleet.bucket();
                 Granary first = open("first");
                 Granary second = open("second")) {
-            BucketClaims claims = bucket.claims().orElseThrow();
             assertThrows(CompileException.class, () -> first.primitive(fleet.engine, wrong));
-            assertTrue(claims.read(wrong.getId()) instanceof BucketClaims.Result.Taken taken
-                    && taken.holder().hasFailed());
+            assertTrue(bucket.claims().read(wrong.getId()) instanceof ClaimStore.Result.Taken taken
+                    && taken.claim().hasFailed());
             assertThrows(CompileException.class, () -> second.primitive(fleet.engine, wrong));
             assertEquals(2, fleet.engine.compiles.get());
         }

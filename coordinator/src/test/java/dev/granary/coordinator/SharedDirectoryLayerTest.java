@@ -19,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -46,6 +47,7 @@ class SharedDirectoryLayerTest {
                         .bucket(String.join(" ", layers))
                         .flushLimit(TestNode.LONG)
                         .bucketWait(TestNode.LONG)
+                        .claimWait(Duration.ofSeconds(1)) // a removed entry leaves its claim
                         .build())
                 .published((_, id, result) -> published.put(id, result))
                 .open();

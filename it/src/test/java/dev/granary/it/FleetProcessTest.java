@@ -19,12 +19,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** Tests of fleets of real processes, each with a directory of its own, over one bucket. */
+/** Tests of fleets of real processes, each with a directory of its own, over one layer. */
 class FleetProcessTest {
     @TempDir
     private Path directory = Path.of("");
@@ -48,12 +49,63 @@ class FleetProcessTest {
         }
     }
 
+    /** The layer that a fleet shares. */
+    private interface Place extends AutoCloseable {
+        Map<String, String> variables();
+
+        default String requests() {
+            return "";
+        }
+
+        @Override
+        default void close() {}
+    }
+
+    private Place bucket() throws IOException {
+        EmbeddedS3 server = EmbeddedS3.start(null);
+        server.createBucket("kernels");
+        return new Place() {
+            @Override
+            public Map<String, String> variables() {
+                return Map.of(
+                        "GRANARY_BUCKET", "s3://kernels/fleet",
+                        "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
+                        "AWS_ACCESS_KEY_ID", server.accessKey(),
+                        "AWS_SECRET_ACCESS_KEY", server.secretKey(),
+                        "AWS_REGION", "us-east-1");
+            }
+
+            @Override
+            public String requests() {
+                return "; " + server.requests().put() + " PUT, " + server.requests().get() + " GET";
+            }
+
+            @Override
+            public void close() {
+                server.close();
+            }
+        };
+    }
+
+    private Place shared() {
+        String address = "file://" + directory.resolve("shared");
+        return () -> Map.of("GRANARY_BUCKET", address);
+    }
+
     /** Starts machines at once, and waits until all are ready. */
-    private List<Machine> start(EmbeddedS3 server, int machines, int kernels, int millis)
+    private List<Machine> start(Place place, int machines, int kernels, int millis)
             throws IOException, InterruptedException {
         List<Machine> fleet = new ArrayList<>();
         for (int i = 0; i < machines; i++) {
-            fleet.add(start(server, "machine-" + i, kernels, millis));
+            Map<String, String> variables = new HashMap<>(place.variables());
+            variables.put("GRANARY_DIR", directory.resolve("machine-" + i).toString());
+            variables.put("GRANARY_BUCKET_WAIT", "1h"); // all share the cores of one machine
+            Process process = GranaryProcess.jvm(FleetProcess.class, directory, variables)
+                    .start(
+                            directory.resolve("compiles").toString(),
+                            Integer.toString(kernels),
+                            Integer.toString(millis));
+            fleet.add(new Machine(process, process.inputReader(UTF_8)));
         }
         for (Machine machine : fleet) {
             machine.awaitReady();
@@ -61,35 +113,16 @@ class FleetProcessTest {
         return fleet;
     }
 
-    private Machine start(EmbeddedS3 server, String name, int kernels, int millis)
-            throws IOException, InterruptedException {
-        Map<String, String> variables = Map.of(
-                "GRANARY_DIR", directory.resolve(name).toString(),
-                "GRANARY_BUCKET", "s3://kernels/fleet-" + kernels,
-                "GRANARY_S3_ENDPOINT", server.endpoint().toString(),
-                "GRANARY_BUCKET_WAIT", "1h", // all share the cores of one machine
-                "AWS_ACCESS_KEY_ID", server.accessKey(),
-                "AWS_SECRET_ACCESS_KEY", server.secretKey(),
-                "AWS_REGION", "us-east-1");
-        Process process = GranaryProcess.jvm(FleetProcess.class, directory, variables)
-                .start(
-                        directory.resolve("compiles").toString(),
-                        Integer.toString(kernels),
-                        Integer.toString(millis));
-        return new Machine(process, process.inputReader(UTF_8));
-    }
-
     private Map<String, Long> compiles() throws IOException {
         return Files.readAllLines(directory.resolve("compiles")).stream()
                 .collect(Collectors.groupingBy(Function.identity(), Collectors.counting()));
     }
 
-    private void prepare(int machines, int kernels, int millis, int most) throws Exception {
+    private void prepare(Place shared, int machines, int kernels, int millis, int most)
+            throws Exception {
         Files.createFile(directory.resolve("compiles"));
-        try (EmbeddedS3 server = EmbeddedS3.start(null)) {
-            server.createBucket("kernels");
-            List<Machine> fleet = start(server, machines, kernels, millis);
-            server.resetRequests();
+        try (Place place = shared) {
+            List<Machine> fleet = start(place, machines, kernels, millis);
             for (Machine machine : fleet) {
                 machine.begin();
             }
@@ -103,8 +136,7 @@ class FleetProcessTest {
             long alone = (long) kernels * millis / Runtime.getRuntime().availableProcessors();
             System.out.println("granary.fleet: " + machines + " machines, " + kernels
                     + " kernels of " + millis + " ms: " + all + " compiles, slowest " + slowest
-                    + " ms, one machine alone " + alone + " ms; "
-                    + server.requests().put() + " PUT, " + server.requests().get() + " GET");
+                    + " ms, one machine alone " + alone + " ms" + place.requests());
             assertEquals(kernels, compiles().size());
             assertTrue(all <= most, () -> all + " compiles");
         }
@@ -113,7 +145,13 @@ class FleetProcessTest {
     @Test
     @DisplayName("4 machines that prepare 8 absent kernels at once compile each kernel once")
     void fleet() throws Exception {
-        prepare(4, 8, 3000, 8);
+        prepare(bucket(), 4, 8, 3000, 8);
+    }
+
+    @Test
+    @DisplayName("8 machines with a shared directory compile each of 16 absent kernels once")
+    void sharedDirectory() throws Exception {
+        prepare(shared(), 8, 16, 3000, 16);
     }
 
     @Test
@@ -121,18 +159,34 @@ class FleetProcessTest {
     @DisplayName(
             "64 machines on the cores of one that prepare 50 absent kernels compile at most 100")
     void largeFleet() throws Exception {
-        prepare(64, 50, 5000, 100); // 3,200 without claims; two cores delay what 64 publish
+        prepare(bucket(), 64, 50, 5000, 100); // 3,200 without claims; two cores delay much
+    }
+
+    @Test
+    @Tag("exhaustive")
+    @DisplayName("The same with a shared directory")
+    void largeSharedDirectory() throws Exception {
+        prepare(shared(), 64, 50, 5000, 100);
     }
 
     @Test
     @DisplayName("A killed machine costs at most one more compile; the others get all kernels")
     void killed() throws Exception {
+        killed(bucket());
+    }
+
+    @Test
+    @DisplayName("The same with a shared directory")
+    void killedInSharedDirectory() throws Exception {
+        killed(shared());
+    }
+
+    private void killed(Place shared) throws Exception {
         int kernels = 6;
         int kills = 1;
         Files.createFile(directory.resolve("compiles"));
-        try (EmbeddedS3 server = EmbeddedS3.start(null)) {
-            server.createBucket("kernels");
-            List<Machine> fleet = start(server, 3, kernels, 3000);
+        try (Place place = shared) {
+            List<Machine> fleet = start(place, 3, kernels, 3000);
             for (Machine machine : fleet.subList(0, kills)) {
                 machine.begin();
             }

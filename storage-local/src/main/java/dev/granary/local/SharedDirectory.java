@@ -10,6 +10,7 @@ import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.support.CheckResult;
 import dev.granary.cache.support.CheckResult.Problem;
 import dev.granary.cache.support.CheckResult.Sound;
+import dev.granary.cache.support.ClaimStore;
 import dev.granary.cache.support.DaemonThreads;
 
 import org.jspecify.annotations.Nullable;
@@ -116,6 +117,21 @@ public final class SharedDirectory implements PersistentCache {
             } catch (IOException e) {
                 return; // cannot be written now
             }
+        }
+    }
+
+    /** Returns the claims of machines on absent entries; the first one creates their directory. */
+    public ClaimStore claims() {
+        return new SharedClaims(directory, this::loadNow);
+    }
+
+    /** Loads an entry that another machine may have stored a moment ago. */
+    private LoadResult loadNow(Id id) {
+        try {
+            SharedClaims.refresh(files.file(id));
+            return load(id);
+        } catch (IOException e) {
+            return new LoadResult.Unavailable(e.toString());
         }
     }
 

@@ -10,6 +10,7 @@ import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.support.CheckResult;
+import dev.granary.cache.support.ClaimStore;
 import dev.granary.cache.support.Lazy;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.Connectivity;
@@ -215,18 +216,12 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Returns the claims of machines on absent entries; empty if the server is known not to support
-     * conditional writes, or nothing may be written. Sends nothing. On a server that ignores
-     * conditions each machine has its claim, and compiles.
+     * Returns the claims of machines on absent entries. Sends nothing. If the server is known not
+     * to support conditional writes, there is no claim to have. On one that ignores conditions, and
+     * is not known to, each machine has its claim, and compiles.
      */
-    public Optional<BucketClaims> claims() {
-        return config.access() == S3Access.READ
-                        || capabilities
-                                .peek()
-                                .filter(writes -> writes != ConditionalWriteSupport.FULL)
-                                .isPresent()
-                ? Optional.empty()
-                : Optional.of(new BucketClaims(layout, store));
+    public ClaimStore claims() {
+        return new BucketClaims(layout, store, capabilities::peek);
     }
 
     /** Records that conditional writes are not exact, in spite of the verdict. */

@@ -3,6 +3,9 @@ package dev.granary.coordinator.lookup;
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
+import dev.granary.cache.support.ClaimStore;
+import dev.granary.cache.support.ClaimStore.Claim;
+import dev.granary.cache.support.ClaimStore.Result;
 import dev.granary.cache.support.Ticker;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.observe.Counters;
@@ -13,10 +16,6 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.tier.CompileTimes;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.coordinator.tier.Tiers.Layer;
-import dev.granary.s3.BucketClaims;
-import dev.granary.s3.BucketClaims.Holder;
-import dev.granary.s3.BucketClaims.Result;
-import dev.granary.s3.BucketTier;
 
 import java.time.Duration;
 import java.util.Optional;
@@ -26,7 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
 
 /**
- * The claims of this machine in the bucket where it publishes: one machine compiles an absent
+ * The claims of this machine in the layer where it publishes: one machine compiles an absent
  * kernel, while the others wait for its entry. If claims do not work, or a wait takes too long, the
  * lookup compiles: a second compile is a cost, not an error. No clock is compared with that of
  * another machine. Thread-safe.
@@ -39,7 +38,7 @@ public final class FleetClaims {
     /** The longest wait if neither machine knows how long a compile takes. */
     static final Duration UNKNOWN_WAIT = Duration.ofSeconds(10);
 
-    /** The time between the end of a compile and the entry in the bucket. */
+    /** The time between the end of a compile and the entry in the layer. */
     static final Duration PUBLICATION = Duration.ofSeconds(1);
 
     /** A kernel that compiles in fewer round trips is not claimed. */
@@ -54,7 +53,7 @@ public final class FleetClaims {
     private static final int POLLS_PER_CLAIM = 4;
 
     private final Layer layer;
-    private final BucketTier bucket;
+    private final ClaimStore claims;
     private final CompileTimes compileTimes;
     private final Duration limit;
     private final Counters counters;
@@ -63,13 +62,13 @@ public final class FleetClaims {
 
     public FleetClaims(
             Layer layer,
-            BucketTier bucket,
+            ClaimStore claims,
             CompileTimes compileTimes,
             Duration limit,
             Counters counters,
             EventDispatcher events) {
         this.layer = layer;
-        this.bucket = bucket;
+        this.claims = claims;
         this.compileTimes = compileTimes;
         this.limit = limit;
         this.counters = counters;
@@ -97,41 +96,41 @@ public final class FleetClaims {
      * @param waits false to look once whether its entry is there
      */
     Outcome claim(Id id, boolean waits) {
-        Optional<BucketClaims> available = bucket.claims();
         Duration expected = Duration.ofNanos(compileTimes.expected());
-        if (available.isEmpty() || layer.bounds().failure().isPresent() || isCheap(expected)) {
+        if (layer.bounds().failure().isPresent() || isCheap(expected)) {
             return Outcome.NONE;
         }
-        BucketClaims claims = available.get();
         RandomGenerator random = ThreadLocalRandom.current();
         String nonce = "%016x%016x".formatted(random.nextLong(), random.nextLong());
+        Claim own = new Claim(nonce, expected, false);
         long start = System.nanoTime();
-        Result result = ask(() -> claims.claim(id, nonce, expected));
+        Result result = ask(() -> claims.claim(id, own));
         roundTripNanos = Math.min(roundTripNanos, System.nanoTime() - start);
-        for (int turn = 0; turn < TURNS && result instanceof Result.Taken(Holder holder); turn++) {
-            Optional<Entry> entry = waits ? await(claims, id, holder) : poll(claims, id);
+        for (int turn = 0; turn < TURNS && result instanceof Result.Taken taken; turn++) {
+            Optional<Entry> entry = waits ? await(id, taken) : poll(id);
             if (entry.isPresent()) {
-                return new Outcome(Optional.of(layer.stored(entry.get())), () -> {});
+                Duration waited = Duration.ofNanos(System.nanoTime() - start);
+                return new Outcome(Optional.of(layer.stored(entry.get(), waited)), () -> {});
             }
             if (!waits) {
                 return Outcome.TAKEN;
             }
             result = Thread.currentThread().isInterrupted()
                     ? new Result.Unavailable("interrupted")
-                    : ask(() -> claims.takeOver(id, holder, nonce, expected));
+                    : ask(() -> claims.takeOver(id, taken, own));
             if (result instanceof Result.Mine) {
                 counters.increment(Counter.FLEET_TAKEOVERS);
             }
         }
-        if (!(result instanceof Result.Mine claim)) {
+        if (!(result instanceof Result.Mine mine)) {
             return Outcome.NONE;
         }
         counters.increment(Counter.FLEET_CLAIMS);
         return new Outcome(
                 Optional.empty(),
                 () -> ask(() -> {
-                    claims.fail(id, claim, nonce);
-                    return claim;
+                    claims.fail(id, mine, own);
+                    return mine;
                 }));
     }
 
@@ -144,13 +143,13 @@ public final class FleetClaims {
     }
 
     /** Waits for the entry of another machine; empty if it has failed, or takes too long. */
-    private Optional<Entry> await(BucketClaims claims, Id id, Holder holder) {
-        long expected = expectedNanos(holder);
+    private Optional<Entry> await(Id id, Result.Taken taken) {
+        long expected = expectedNanos(taken.claim());
         Duration longest = Duration.ofNanos(Math.min(
                 limit.toNanos(),
                 expected == 0 ? UNKNOWN_WAIT.toNanos() : 2 * expected + PUBLICATION.toNanos()));
-        // a claim without an entry may have been left long ago: any age, if the server errs
-        Duration age = holder.age().orElse(Duration.ZERO);
+        // a claim without an entry may have been left long ago: any age, if the dates err
+        Duration age = taken.age().orElse(Duration.ZERO);
         Deadline end =
                 Deadline.after(age.compareTo(longest) < 0 ? longest.minus(age) : Duration.ZERO);
         long pause = Math.clamp(expected / 8, MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
@@ -158,11 +157,11 @@ public final class FleetClaims {
         counters.increment(Counter.FLEET_WAITS);
         Optional<Entry> entry = Optional.empty();
         for (int polls = 1; !Thread.currentThread().isInterrupted(); polls++) {
-            entry = poll(claims, id);
+            entry = poll(id);
             if (entry.isPresent()
                     || end.isOver()
-                    || holder.hasFailed()
-                    || (polls % POLLS_PER_CLAIM == 0 && hasFailed(claims, id))) {
+                    || taken.claim().hasFailed()
+                    || (polls % POLLS_PER_CLAIM == 0 && hasFailed(id))) {
                 break;
             }
             Ticker.SYSTEM.pauseQuietly(Duration.ofNanos(
@@ -178,17 +177,17 @@ public final class FleetClaims {
         return entry;
     }
 
-    private Optional<Entry> poll(BucketClaims claims, Id id) {
+    private Optional<Entry> poll(Id id) {
         return layer.bounds().ask(() -> claims.poll(id), _ -> Optional.empty());
     }
 
-    private boolean hasFailed(BucketClaims claims, Id id) {
-        return ask(() -> claims.read(id)) instanceof Result.Taken(Holder now) && now.hasFailed();
+    private boolean hasFailed(Id id) {
+        return ask(() -> claims.read(id)) instanceof Result.Taken now && now.claim().hasFailed();
     }
 
     /** Returns the shorter of the expectations that are known; 0 if none is. */
-    private long expectedNanos(Holder holder) {
-        long there = holder.expected().toNanos();
+    private long expectedNanos(Claim claim) {
+        long there = claim.expected().toNanos();
         long here = compileTimes.expected();
         return there == 0 || here == 0 ? Math.max(there, here) : Math.min(there, here);
     }

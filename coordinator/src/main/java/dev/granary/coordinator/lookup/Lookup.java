@@ -124,11 +124,10 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
             return Optional.empty();
         }
         List<Id> ids = namespaces(id);
-        Optional<Entry> entry =
-                context.local().load(ids, Deadline.NONE) instanceof LoadResult.Hit(Entry stored)
-                        ? Optional.of(stored)
-                        : Optional.empty();
-        Optional<Found<P>> found = search(entry, ids, deadline);
+        Outcome local = context.local().load(ids, Deadline.NONE) instanceof LoadResult.Hit(Entry entry)
+                ? Outcome.of(entry, Duration.ZERO)
+                : Outcome.UNCLAIMED;
+        Optional<Found<P>> found = search(local, ids, deadline);
         found.ifPresent(each -> store(each, Claim.NONE));
         return found;
     }
@@ -149,7 +148,7 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
         List<Id> ids = namespaces(id);
         Outcome claimed = loadOrClaim(ids);
         try {
-            Optional<Found<P>> found = search(claimed.entry(), ids, Deadline.NONE);
+            Optional<Found<P>> found = search(claimed, ids, Deadline.NONE);
             if (found.isEmpty()) {
                 return compileOnce(id, claimed.claim(), waits);
             }
@@ -211,7 +210,7 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
     private Outcome loadOrClaim(List<Id> ids) {
         CountedTier local = context.local();
         return switch (local.load(ids, Deadline.NONE)) {
-            case LoadResult.Hit(Entry entry) -> Outcome.of(entry);
+            case LoadResult.Hit(Entry entry) -> Outcome.of(entry, Duration.ZERO);
             case LoadResult.Absent _, LoadResult.Damaged _ ->
                 context.claims().apply(ids.getFirst(), () -> local.poll(List.of(ids.getFirst())));
             // an entry of another process could not be read either
@@ -223,9 +222,10 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
      * Returns the primitive of the local entry, if there is one, else that of the first layer with
      * an entry that this engine can use.
      */
-    private Optional<Found<P>> search(Optional<Entry> local, List<Id> ids, Deadline deadline) {
-        return local.flatMap(entry -> restorer.restore(
-                        new Found.Stored(entry, context.local(), OptionalInt.empty())))
+    private Optional<Found<P>> search(Outcome local, List<Id> ids, Deadline deadline) {
+        return local.entry()
+                .flatMap(entry -> restorer.restore(new Found.Stored(
+                        entry, context.local(), OptionalInt.empty(), local.waited())))
                 .or(() -> context.tiers().search(ids, deadline, restorer::restore));
     }
 }

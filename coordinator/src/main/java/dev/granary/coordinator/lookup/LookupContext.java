@@ -24,7 +24,7 @@ import java.util.function.Supplier;
  * @param isInQuarantine whether an entry must not be restored
  * @param beginRestore begins a restore, as {@link RestoreQuarantine#begin} does
  * @param claims claims an id, as {@link MachineClaims#claim} does
- * @param fleet the claims between machines; empty without a bucket for them
+ * @param fleet the claims between machines; empty without a layer for them
  * @param writeBehind the work after a lookup; empty if nothing is stored
  * @param isEnabled whether lookups of an engine go beyond memory
  */

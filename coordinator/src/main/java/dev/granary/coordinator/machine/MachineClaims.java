@@ -75,13 +75,16 @@ public final class MachineClaims {
     /**
      * Outcome of a claim: the entry that another process has stored in the local tier, or the claim
      * of the lookup, which it passes on with the primitive, or neither.
+     *
+     * @param waited the time of the wait for the entry; zero if there is none, or it was there
      */
-    public record Outcome(Optional<Entry> entry, Claim claim) {
+    public record Outcome(Optional<Entry> entry, Duration waited, Claim claim) {
         /** The lookup goes on without a claim. */
-        public static final Outcome UNCLAIMED = new Outcome(Optional.empty(), Claim.NONE);
+        public static final Outcome UNCLAIMED =
+                new Outcome(Optional.empty(), Duration.ZERO, Claim.NONE);
 
-        public static Outcome of(Entry entry) {
-            return new Outcome(Optional.of(entry), Claim.NONE);
+        public static Outcome of(Entry entry, Duration waited) {
+            return new Outcome(Optional.of(entry), waited, Claim.NONE);
         }
     }
 
@@ -167,7 +170,7 @@ public final class MachineClaims {
         if (hasWaited(wait)) {
             ended(id, wait, GranaryEvent.Wait.Outcome.CLAIMED);
         }
-        return new Outcome(Optional.empty(), new LaunchClaim(id, localClaim));
+        return new Outcome(Optional.empty(), Duration.ZERO, new LaunchClaim(id, localClaim));
     }
 
     private Outcome stored(Id id, Entry entry, Wait wait) {
@@ -175,8 +178,9 @@ public final class MachineClaims {
             counters.increment(Counter.CLAIM_HITS);
             waitBudget.clear();
             ended(id, wait, GranaryEvent.Wait.Outcome.STORED);
+            return Outcome.of(entry, Duration.ofNanos(time.nanos() - wait.start));
         }
-        return Outcome.of(entry);
+        return Outcome.of(entry, Duration.ZERO);
     }
 
     private void ended(Id id, Wait wait, GranaryEvent.Wait.Outcome outcome) {

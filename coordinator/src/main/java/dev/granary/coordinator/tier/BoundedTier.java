@@ -211,15 +211,20 @@ public final class BoundedTier extends CacheTier {
     }
 
     /**
-     * Asks the layer something else than a lookup, which is not charged.
+     * Asks the layer something else than a lookup, which is charged only if it is in vain.
      *
      * @param failed returns the result of a question without an answer, from the cause
      */
     public <R> R ask(Callable<R> question, Function<String, R> failed) {
         OptionalLong limit = budget.limit();
-        return limit.isEmpty()
-                ? failed.apply(SKIPPED.cause())
-                : call(question, Deadline.NONE.within(limit.getAsLong()), 1, true, failed);
+        if (limit.isEmpty()) {
+            return failed.apply(SKIPPED.cause());
+        }
+        long start = System.nanoTime();
+        return call(question, Deadline.NONE.within(limit.getAsLong()), 1, true, cause -> {
+            budget.charge(System.nanoTime() - start);
+            return failed.apply(cause);
+        });
     }
 
     @Override

@@ -5,6 +5,7 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.Target;
 import dev.granary.coordinator.statistics.PrimitiveSource;
 
+import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
 
@@ -18,8 +19,15 @@ public record Found<P extends Primitive>(P primitive, Optional<Stored> origin) {
      * A restored entry.
      *
      * @param layer the position of the layer; empty for the local tier
+     * @param waited the time of the wait for the compile of another process or machine; zero if
+     *     the entry was there
      */
-    public record Stored(Entry entry, CountedTier tier, OptionalInt layer) {}
+    public record Stored(Entry entry, CountedTier tier, OptionalInt layer, Duration waited) {}
+
+    /** Returns the time of the wait for the compile of another process or machine. */
+    public Duration waited() {
+        return origin.map(Stored::waited).orElse(Duration.ZERO);
+    }
 
     public PrimitiveSource source() {
         return origin.map(stored ->

@@ -7,6 +7,7 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Target;
+import dev.granary.cache.support.ClaimStore;
 import dev.granary.cache.support.Closer;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.BucketConfig;
@@ -167,6 +168,12 @@ public record Tiers(
     private static Layer layer(
             int position, Source source, TimeBudget budget, EventDispatcher events) {
         PersistentCache cache = source.cache();
+        Optional<ClaimStore> claims =
+                switch (cache) {
+                    case BucketTier bucket -> Optional.of(bucket.claims());
+                    case SharedDirectory shared -> Optional.of(shared.claims());
+                    default -> Optional.empty();
+                };
         BoundedTier bounds = new BoundedTier(
                 source.name(),
                 cache,
@@ -180,7 +187,8 @@ public record Tiers(
                 new CountedTier(bounds, EventKind.UPLOAD, events),
                 bounds,
                 source.isWritable(),
-                cache instanceof BucketTier bucket ? Optional.of(bucket) : Optional.empty());
+                cache instanceof BucketTier bucket ? Optional.of(bucket) : Optional.empty(),
+                claims);
     }
 
     private static SwitchedCache openDirectory(
@@ -225,7 +233,7 @@ public record Tiers(
             Layer layer = layers.get(i);
             if (layer.tier().load(ids, deadline.share(layers.size() - i))
                     instanceof LoadResult.Hit(Entry entry)) {
-                Optional<T> used = use.apply(layer.stored(entry));
+                Optional<T> used = use.apply(layer.stored(entry, Duration.ZERO));
                 if (used.isPresent()) {
                     return used;
                 }
@@ -261,19 +269,21 @@ public record Tiers(
      *
      * @param bounds the limits of the tier, which know its failures
      * @param bucket the bucket; empty if the tier is of another implementation
+     * @param claims the claims of machines there; empty for a plugged cache
      */
     public record Layer(
             int position,
             CountedTier tier,
             BoundedTier bounds,
             boolean isWritable,
-            Optional<BucketTier> bucket) {
+            Optional<BucketTier> bucket,
+            Optional<ClaimStore> claims) {
         public String name() {
             return tier.name();
         }
 
-        public Found.Stored stored(Entry entry) {
-            return new Found.Stored(entry, tier, OptionalInt.of(position));
+        public Found.Stored stored(Entry entry, Duration waited) {
+            return new Found.Stored(entry, tier, OptionalInt.of(position), waited);
         }
 
         public LayerStatistics statistics() {

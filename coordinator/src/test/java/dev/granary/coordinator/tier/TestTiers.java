@@ -33,6 +33,7 @@ public final class TestTiers {
                 new CountedTier(bounds, EventKind.UPLOAD, NO_LISTENERS),
                 bounds,
                 true,
+                Optional.empty(),
                 Optional.empty());
     }
 

@@ -96,7 +96,8 @@ public final class TunedPlans {
                 first.source(),
                 first.layer(),
                 first.from(),
-                Duration.ofNanos(System.nanoTime() - start));
+                Duration.ofNanos(System.nanoTime() - start),
+                first.waited());
     }
 
     /** Tunes, unless only the first outcome is lost: a rule of age removes it before the others. */

@@ -1,0 +1,93 @@
+package dev.granary.cache.support;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.granary.cache.Entry;
+import dev.granary.cache.Id;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Claims of machines on entries that a shared store lacks: small files or objects that say who
+ * compiles, so that others wait for the entry. A claim makes nothing safe, since the store keeps
+ * one entry of an id anyway: it needs no lease, is never deleted by its holder, and a lost one
+ * costs a compile. Thread-safe.
+ */
+public interface ClaimStore {
+    /**
+     * The content of a claim.
+     *
+     * @param nonce the random name of the holder, for this claim alone, in hexadecimal digits
+     * @param expected the time that the holder expects to compile; zero if unknown
+     * @param hasFailed whether its compile has failed
+     */
+    record Claim(String nonce, Duration expected, boolean hasFailed) {
+        /** The longest content that is read, in bytes. */
+        public static final int MAX_BYTES = 1024;
+
+        private static final Pattern CONTENT =
+                Pattern.compile("claim 1\n([0-9a-f]{16,64})\n([0-9]{1,9})\n(compiling|failed)\n");
+
+        /** Returns the claim as it is stored. */
+        public byte[] encode() {
+            String state = hasFailed ? "failed" : "compiling";
+            return ("claim 1\n" + nonce + "\n" + expected.toMillis() + "\n" + state + "\n")
+                    .getBytes(UTF_8);
+        }
+
+        /** Returns a stored claim; empty if the content is none. */
+        public static Optional<Claim> decode(byte[] stored) {
+            Matcher content = CONTENT.matcher(new String(stored, UTF_8));
+            return content.matches()
+                    ? Optional.of(new Claim(
+                            content.group(1),
+                            Duration.ofMillis(Long.parseLong(content.group(2))),
+                            content.group(3).equals("failed")))
+                    : Optional.empty();
+        }
+
+        /** Returns the claim after a compile that failed. */
+        public Claim failed() {
+            return new Claim(nonce, Duration.ZERO, true);
+        }
+    }
+
+    /** Result of a request for a claim. */
+    sealed interface Result {
+        /**
+         * The caller has the claim.
+         *
+         * @param version the version of its content in the store
+         */
+        record Mine(String version) implements Result {}
+
+        /**
+         * Another machine has it.
+         *
+         * @param age the time since it was written, as the difference of two dates of the store;
+         *     empty if unknown
+         */
+        record Taken(Claim claim, Optional<Duration> age, String version) implements Result {}
+
+        /** There is no claim to have or to wait for; the cause is for people. */
+        record Unavailable(String cause) implements Result {}
+    }
+
+    /** Creates the claim on an entry, unless there is one. */
+    Result claim(Id id, Claim claim);
+
+    /** Takes over the claim of a holder that seems to have ended. One of several callers gets it. */
+    Result takeOver(Id id, Result.Taken old, Claim claim);
+
+    /** Records that the compile of the caller has failed, which ends the waits for it. */
+    void fail(Id id, Result.Mine mine, Claim claim);
+
+    /** Returns the claim as another machine sees it; never {@link Result.Mine}. */
+    Result read(Id id);
+
+    /** Loads the claimed entry, whether it was absent a moment ago or not. */
+    Optional<Entry> poll(Id id);
+}
