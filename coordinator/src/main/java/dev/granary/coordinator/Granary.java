@@ -53,6 +53,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /**
  * Cache of primitives that are compiled once per fleet. A lookup searches the memory, the local
@@ -100,10 +101,21 @@ public final class Granary implements AutoCloseable {
             this.machine = Machine.open(
                     config, tiers.target().map(Layer::name), how.local != null, how.clock);
             afterTiers.add(machine);
+            Optional<FleetClaims> fleet = tiers.target()
+                    .filter(_ -> how.isReading && !config.claimWait().isZero())
+                    .flatMap(layer -> layer.claims()
+                            .map(claims -> new FleetClaims(
+                                    layer,
+                                    claims,
+                                    tiers.compileTimes(),
+                                    config.claimWait(),
+                                    counters,
+                                    events)));
+            Predicate<Id> isAwaited = id -> fleet.isPresent() && fleet.get().holds(id);
             this.uploads = tiers.target()
                     .map(layer -> opened.add(new UploadQueue(
                             tiers.local(),
-                            EntryUploader.to(layer, how.isInPacks),
+                            EntryUploader.to(layer, how.isInPacks, isAwaited),
                             machine.outbox(),
                             counters,
                             Ticker.SYSTEM,
@@ -128,19 +140,7 @@ public final class Granary implements AutoCloseable {
                     (id, poll) -> claims.isPresent()
                             ? claims.get().claim(id, poll)
                             : MachineClaims.Outcome.UNCLAIMED,
-                    // a pack is published later than others would wait
-                    tiers.target()
-                            .filter(_ -> how.isReading
-                                    && !how.isInPacks
-                                    && !config.claimWait().isZero())
-                            .flatMap(layer -> layer.claims()
-                                    .map(store -> new FleetClaims(
-                                            layer,
-                                            store,
-                                            tiers.compileTimes(),
-                                            config.claimWait(),
-                                            counters,
-                                            events))),
+                    fleet,
                     Optional.of(writeBehind),
                     counters,
                     events,
@@ -232,10 +232,11 @@ public final class Granary implements AutoCloseable {
     }
 
     /**
-     * Returns the same as {@link #lookup}; empty if another machine is compiling the primitive and
-     * its entry is not there yet.
+     * Returns the same as {@link #lookup}; empty if another machine or thread is compiling the
+     * primitive and its entry is not there yet. For tools that divide the work of many lookups:
+     * they look up first what nobody compiles, then the rest.
      */
-    <D extends PrimitiveDescriptor, P extends Primitive> Optional<LookupResult<P>> lookupUnclaimed(
+    public <D extends PrimitiveDescriptor, P extends Primitive> Optional<LookupResult<P>> lookupUnclaimed(
             Engine<D, P> engine, D descriptor) throws CompileException {
         if (context.fleet().isEmpty()) {
             return Optional.of(lookup(engine, descriptor)); // shared with other threads

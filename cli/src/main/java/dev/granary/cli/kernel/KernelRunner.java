@@ -102,7 +102,8 @@ final class KernelRunner {
     }
 
     /**
-     * Gets all kernels on {@code jobs} threads. A failure of one does not affect the others.
+     * Gets all kernels on {@code jobs} threads: first those that no other machine compiles, so that
+     * machines with one manifest divide it. A failure of one does not affect the others.
      *
      * @param beat receives each result on this thread when it is there, and every second none
      * @return the results in the order of the manifest
@@ -118,25 +119,32 @@ final class KernelRunner {
                 Math.clamp(kernels.size(), 1, jobs),
                 Thread.ofPlatform().daemon().name("granary-job-", 1).factory());
         try {
-            ExecutorCompletionService<KernelResult> completed =
+            ExecutorCompletionService<Attempt> completed =
                     new ExecutorCompletionService<>(threads);
-            Map<Integer, Future<KernelResult>> tasks = new TreeMap<>(); // in order of the manifest
             List<Integer> order =
                     new ArrayList<>(IntStream.range(0, kernels.size()).boxed().toList());
-            Collections.shuffle(order); // machines with one manifest divide it by their claims
+            Collections.shuffle(order); // each machine begins with other kernels
             for (int i : order) {
-                KernelSpec kernel = kernels.get(i);
-                tasks.put(i, completed.submit(() -> {
-                    progress.at(begun.getAndIncrement(), kernel.name());
-                    return runOne(kernel);
-                }));
+                completed.submit(() -> {
+                    progress.at(begun.getAndIncrement(), kernels.get(i).name());
+                    return new Attempt(i, runOne(kernels.get(i), false));
+                });
             }
-            for (int left = tasks.size(); left > 0; ) {
-                Future<KernelResult> task = completed.poll(1, TimeUnit.SECONDS);
-                left -= task == null ? 0 : 1;
-                beat.accept(task == null ? Optional.empty() : Optional.of(task.get()));
+            Map<Integer, KernelResult> results = new TreeMap<>(); // in the order of the manifest
+            while (results.size() < kernels.size()) {
+                Future<Attempt> task = completed.poll(1, TimeUnit.SECONDS);
+                Optional<KernelResult> result = Optional.empty();
+                if (task != null) {
+                    int i = task.get().kernel();
+                    result = task.get().result();
+                    result.ifPresentOrElse(
+                            each -> results.put(i, each),
+                            () -> completed.submit(
+                                    () -> new Attempt(i, runOne(kernels.get(i), true))));
+                }
+                beat.accept(result);
             }
-            return tasks.values().stream().map(Future::resultNow).toList();
+            return List.copyOf(results.values());
         } catch (ExecutionException e) {
             throw new IllegalStateException(e.getCause());
         } finally {
@@ -144,28 +152,37 @@ final class KernelRunner {
         }
     }
 
-    private KernelResult runOne(KernelSpec kernel) {
+    /** The result of a kernel by its number; empty if another machine compiles it. */
+    private record Attempt(int kernel, Optional<KernelResult> result) {}
+
+    /** Gets a kernel; empty if another machine compiles it, unless this one {@code waits}. */
+    private Optional<KernelResult> runOne(KernelSpec kernel, boolean waits) {
         long start = System.nanoTime();
         KernelSourceResolver.Resolved resolved;
         try {
             resolved = KernelSourceResolver.resolve(kernel, engine.target());
         } catch (IOException | IllegalArgumentException e) {
-            return failed(
+            return Optional.of(failed(
                     kernel,
                     start,
                     e instanceof IOException ? Outcome.UNREADABLE : Outcome.FAILED_TO_COMPILE,
                     String.valueOf(e.getMessage()),
-                    new BuildLog("", new KernelSources(kernel.sources().getFirst(), Map.of())));
+                    new BuildLog("", new KernelSources(kernel.sources().getFirst(), Map.of()))));
         }
         Id id = resolved.descriptor().getId();
         try {
-            LookupResult<? extends Primitive> lookup =
-                    granary.lookup(engine, resolved.descriptor());
+            Optional<? extends LookupResult<? extends Primitive>> found = waits
+                    ? Optional.of(granary.lookup(engine, resolved.descriptor()))
+                    : granary.lookupUnclaimed(engine, resolved.descriptor());
+            if (found.isEmpty()) {
+                return Optional.empty();
+            }
+            LookupResult<? extends Primitive> lookup = found.get();
             // makes some drivers finish compiling
             long bytes = lookup.primitive().getBinaries(BinaryKind.KERNEL).byteSize();
             // stores the entry for other processes now, not at the end
             granary.flush(Duration.ZERO);
-            return new KernelResult(
+            return Optional.of(new KernelResult(
                     kernel.name(),
                     engine.target(),
                     Outcome.of(lookup.source()),
@@ -175,23 +192,23 @@ final class KernelRunner {
                     Duration.ofNanos(System.nanoTime() - start),
                     bytes,
                     id.isEmpty() ? "is not cached: " + id.reason() : "",
-                    Optional.empty());
+                    Optional.empty()));
         } catch (CompileException e) {
-            return failed(
+            return Optional.of(failed(
                     kernel,
                     start,
                     Outcome.of(e),
                     e.reason(),
-                    new BuildLog(e.buildLog(), resolved.sources()));
+                    new BuildLog(e.buildLog(), resolved.sources())));
         } catch (RuntimeException e) {
             StringWriter trace = new StringWriter();
             e.printStackTrace(new PrintWriter(trace, true));
-            return failed(
+            return Optional.of(failed(
                     kernel,
                     start,
                     Outcome.INTERNAL_ERROR,
                     "internal error of Granary, not of the kernel; please report it",
-                    new BuildLog(SecretRedactor.redact(trace.toString()), resolved.sources()));
+                    new BuildLog(SecretRedactor.redact(trace.toString()), resolved.sources())));
         }
     }
 

@@ -5,7 +5,6 @@ import dev.granary.cache.support.Ticker;
 import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelSpec;
 import dev.granary.cli.option.CommandFailedException;
-import dev.granary.cli.option.Shard;
 import dev.granary.cli.output.ProgressLine;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
@@ -87,13 +86,6 @@ public final class PopulateCommand extends KernelsCommand {
     private int compileLimit;
 
     @Option(
-            names = "--shard",
-            paramLabel = "I/N",
-            converter = Shard.Converter.class,
-            description = "only part I of N: give each of N machines another I, from 1 to N")
-    private Shard shard = Shard.WHOLE;
-
-    @Option(
             names = "--fresh",
             description = "compile all kernels, without the directory and without reading entries"
                     + " of buckets; publish those that the bucket lacks")
@@ -125,8 +117,8 @@ public final class PopulateCommand extends KernelsCommand {
         }
     }
 
-    /** Compiles and publishes part of the kernels. */
-    private int populate(GranaryConfig config, Path temporary, int threads, List<KernelSpec> all)
+    /** Compiles and publishes the kernels. */
+    private int populate(GranaryConfig config, Path temporary, int threads, List<KernelSpec> kernels)
             throws Exception {
         BucketConfig bucket = Place.firstWritable(
                 config,
@@ -138,7 +130,6 @@ public final class PopulateCommand extends KernelsCommand {
             throw new CommandFailedException(
                     bucket.name() + " cannot be used, nothing was compiled: " + problem.get());
         }
-        List<KernelSpec> kernels = shard.of(all);
         Publications published = new Publications();
         GranaryBuilder builder = Granary.builder().config(config).published(published);
         if (!isUnpacked) {
@@ -188,11 +179,6 @@ public final class PopulateCommand extends KernelsCommand {
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, extent());
             KernelRunner.addOthers(others, report);
-            report.data("shard", shard);
-            if (!shard.equals(Shard.WHOLE)) {
-                report.line("part " + shard + ": " + Units.count(kernels.size()) + " of "
-                        + Units.plural(all.size(), "kernel"));
-            }
             population.addTo(
                     report,
                     uploadLimit,

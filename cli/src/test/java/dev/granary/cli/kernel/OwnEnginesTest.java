@@ -1,7 +1,10 @@
 package dev.granary.cli.kernel;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.google.gson.JsonObject;
 
 import dev.granary.cli.Cli;
 import dev.granary.coordinator.FakeBucket;
@@ -25,7 +28,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 import javax.tools.ToolProvider;
 
@@ -68,13 +76,14 @@ class OwnEnginesTest {
         List<String> arguments = new ArrayList<>(List.of(
                 "populate",
                 recording.toString(),
-                "--dir",
-                directory.resolve("ci").toString(),
                 "--endpoint",
                 fleet.endpoint(),
                 "--bucket",
                 "s3://kernels/ci"));
         arguments.addAll(List.of(more));
+        if (!arguments.contains("--dir")) {
+            arguments.addAll(List.of("--dir", directory.resolve("ci").toString()));
+        }
         return Cli.run(arguments.toArray(String[]::new));
     }
 
@@ -133,5 +142,52 @@ class OwnEnginesTest {
         populate("--engine", CcKernels.class.getName(), "--class-path", "/no/such.jar")
                 .exits(2)
                 .reports("there is no /no/such.jar");
+    }
+
+    @Test
+    @DisplayName("jobs that populate one manifest at once divide it by their claims, and publish"
+            + " in packs; each ends with all kernels in the bucket")
+    void divided() throws Exception {
+        int kernels = 12;
+        int jobs = 3;
+        StringBuilder manifest = new StringBuilder();
+        for (int i = 0; i < kernels; i++) {
+            Files.writeString(directory.resolve(i + ".cl"), "kernel void k" + i + "() {}\n");
+            manifest.append("[[kernel]]\nname = 'k" + i + "'\nsource = '" + i + ".cl'\n");
+        }
+        Files.writeString(recording, manifest);
+        List<Callable<JsonObject>> all = IntStream.range(0, jobs)
+                .<Callable<JsonObject>>mapToObj(job -> () -> populate(
+                                "--engine",
+                                SleepingEngine.class.getName(),
+                                "--dir",
+                                directory.resolve("job-" + job).toString(),
+                                "--jobs",
+                                "1",
+                                "--json")
+                        .exits(0)
+                        .json())
+                .toList();
+        List<Integer> compiled = new ArrayList<>();
+        try (ExecutorService threads = Executors.newFixedThreadPool(jobs)) {
+            for (Future<JsonObject> job : threads.invokeAll(all)) {
+                JsonObject report = job.get();
+                JsonObject summary = report.getAsJsonObject("summary");
+                compiled.add(summary.get("compiled").getAsInt());
+                assertEquals(
+                        kernels,
+                        report.getAsJsonObject("published").get("readBack").getAsInt(),
+                        report::toString);
+            }
+        }
+        int sum = compiled.stream().mapToInt(Integer::intValue).sum();
+        // on a very busy machine a wait may end early, which costs a compile
+        assertTrue(sum >= kernels && sum < kernels * 3 / 2, compiled::toString);
+        assertTrue(compiled.stream().allMatch(count -> count > 0), compiled::toString);
+        assertEquals(
+                jobs,
+                fleet.requests().stream()
+                        .filter(each -> each.startsWith("PUT") && each.contains("pack"))
+                        .count());
     }
 }

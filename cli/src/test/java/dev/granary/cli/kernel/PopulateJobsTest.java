@@ -143,46 +143,9 @@ class PopulateJobsTest {
     }
 
     @Test
-    @DisplayName("The parts of a manifest on machines of their own compile every kernel once, and"
-            + " the whole then compiles nothing")
-    void shards() throws Exception {
-        sources(1);
-        String manifest = manifest("[[kernel]]\nsource = 'src/*.cl'\ndefine = { N = [1, 2] }\n");
-        List<JsonObject> parts = IntStream.rangeClosed(1, 2)
-                .mapToObj(number -> run(
-                                "populate",
-                                "ci-" + number,
-                                manifest,
-                                "--shard",
-                                number + "/2",
-                                "--json")
-                        .exits(0)
-                        .json())
-                .toList();
-        assertEquals(
-                2,
-                parts.stream()
-                        .mapToInt(part ->
-                                part.getAsJsonObject("summary").get("compiled").getAsInt())
-                        .sum(),
-                parts::toString);
-        assertEquals("1/2", parts.getFirst().get("shard").getAsString());
-        run("populate", "ci-1", manifest, "--shard", "1/1000")
-                .exits(0)
-                .prints("part 1/1000: 0 of 2 kernels");
-        run("get", "node", manifest).exits(0).prints("0 compiled, 2 bucket");
-    }
-
-    @Test
     @DisplayName("Numbers that are none, or out of range, are a wrong usage")
     void usage() throws Exception {
         String manifest = manifest("[[kernel]]\nname = 'k'\nsource = 'k.cl'\n");
-        for (String shard :
-                List.of("0/4", "5/4", "1", "1/0", "a/b", "-1/4", "1/4/4", "", "1/99999999999")) {
-            run("populate", "ci", manifest, "--shard", shard)
-                    .exits(2)
-                    .reports("'" + shard + "' should be a part I/N");
-        }
         run("populate", "ci", manifest, "--jobs", "0")
                 .exits(2)
                 .reports("--jobs must be a positive number, not 0");
