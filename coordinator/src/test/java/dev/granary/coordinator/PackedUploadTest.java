@@ -145,7 +145,7 @@ class PackedUploadTest {
                 .build();
         try (BucketTier bucket = TierFactory.bucket(
                         fleet.config("x").build().buckets().getFirst(), Optional.empty());
-                PackUploader uploader = new PackUploader(bucket, TestTiers.local(bucket), _ -> false)) {
+                PackUploader uploader = new PackUploader(bucket, TestTiers.local(bucket))) {
             List<StoreResult> results = new ArrayList<>();
             uploader.send(TestEntries.entry(id, KernelBinaries.of(new byte[10])), results::add);
             assertEquals(1, results.size());
@@ -250,7 +250,7 @@ class PackedUploadTest {
         Entry large = new TestEntries("PackedUploadTest").entry(33 << 20);
         List<StoreResult> results = new ArrayList<>();
         try (BucketTier bucket = fleet.bucket();
-                PackUploader uploader = new PackUploader(bucket, TestTiers.local(bucket), _ -> false)) {
+                PackUploader uploader = new PackUploader(bucket, TestTiers.local(bucket))) {
             uploader.send(large, results::add);
             assertThat(results.getFirst()).isStored();
             uploader.finish();

@@ -19,9 +19,7 @@ import dev.granary.coordinator.tier.Tiers.Layer;
 
 import java.time.Duration;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
@@ -60,7 +58,6 @@ public final class FleetClaims {
     private final Duration limit;
     private final Counters counters;
     private final EventDispatcher events;
-    private final Set<Id> held = ConcurrentHashMap.newKeySet();
     private volatile long roundTripNanos = MAX_ROUND_TRIP_NANOS; // the shortest so far
 
     public FleetClaims(
@@ -129,18 +126,12 @@ public final class FleetClaims {
             return Outcome.NONE;
         }
         counters.increment(Counter.FLEET_CLAIMS);
-        held.add(id);
         return new Outcome(
                 Optional.empty(),
                 () -> ask(() -> {
                     claims.fail(id, mine, own);
                     return mine;
                 }));
-    }
-
-    /** Returns true if this process has claimed the entry, so that others may wait for it. */
-    public boolean holds(Id id) {
-        return held.contains(id);
     }
 
     private boolean isCheap(Duration expected) {

@@ -13,34 +13,29 @@ import dev.granary.s3.pack.PackPublisher;
 import org.jspecify.annotations.Nullable;
 
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
 /**
  * Uploader of entries in packs, one pack at a time for each target. An entry that a machine with an
  * empty directory would find in the bucket is not sent. Entries are sent unpacked if they are too
  * large for a pack, damaged in theirs, or numbered revisions, and all of them unless the server is
- * known to support conditional writes. Those that others wait for are sent unpacked as well, at
- * once; compaction removes them. Thread-safe.
+ * known to support conditional writes. Thread-safe.
  */
 public final class PackUploader implements EntryUploader {
     private final BucketTier bucket;
     private final CountedTier tier;
     private final BulkBucket packed;
-    private final Predicate<Id> isAwaited;
     private volatile Function<Id, LoadResult> uncached;
     private final Map<String, PackPublisher> publishers = new ConcurrentHashMap<>();
 
     /** Creates an uploader to {@code bucket}, with connections of its own for packs. */
-    public PackUploader(BucketTier bucket, CountedTier tier, Predicate<Id> isAwaited) {
+    public PackUploader(BucketTier bucket, CountedTier tier) {
         this.bucket = bucket;
         this.tier = tier;
         this.packed = bucket.packed();
-        this.isAwaited = isAwaited;
         this.uncached = bucket.uncached();
     }
 
@@ -56,17 +51,10 @@ public final class PackUploader implements EntryUploader {
                                 : StoreResult.DIVERGENT);
             case LoadResult.Damaged _ -> done.accept(tier.storeUncounted(entry));
             case LoadResult.Absent _, LoadResult.Unavailable _ -> {
-                Optional<StoreResult> atOnce = isAwaited.test(entry.id())
-                        ? Optional.of(tier.storeUncounted(entry))
-                        : Optional.empty();
-                boolean isThere = atOnce.filter(result -> result instanceof StoreResult.Duplicate
-                                || result instanceof StoreResult.Divergent)
-                        .isPresent();
-                if (isThere
-                        || isRevision(entry.id())
+                if (isRevision(entry.id())
                         || bucket.packObstacle().isPresent()
                         || !publisher(entry).add(entry, done)) {
-                    done.accept(atOnce.orElseGet(() -> tier.storeUncounted(entry)));
+                    done.accept(tier.storeUncounted(entry));
                 }
             }
         }

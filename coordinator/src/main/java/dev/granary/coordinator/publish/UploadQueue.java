@@ -24,7 +24,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -376,15 +375,11 @@ public final class UploadQueue implements AutoCloseable {
         @Override
         default void close() {}
 
-        /**
-         * Returns the uploader to a layer. A tier that is no bucket has no packs.
-         *
-         * @param isAwaited whether others may wait for an entry; packs are too late for them
-         */
-        static EntryUploader to(Layer layer, boolean isInPacks, Predicate<Id> isAwaited) {
+        /** Returns the uploader to a layer. A tier that is no bucket has no packs. */
+        static EntryUploader to(Layer layer, boolean isInPacks) {
             return layer.bucket()
                     .filter(_ -> isInPacks)
-                    .<EntryUploader>map(bucket -> new PackUploader(bucket, layer.tier(), isAwaited))
+                    .<EntryUploader>map(bucket -> new PackUploader(bucket, layer.tier()))
                     .orElseGet(() -> unpacked(layer.tier()));
         }
 
