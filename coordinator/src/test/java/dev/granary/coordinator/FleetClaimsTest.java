@@ -142,6 +142,8 @@ class FleetClaimsTest {
             mayProceed.countDown();
             compiling.get();
             assertEquals(PrimitiveSource.BUCKET, waiting.get().source());
+            assertTrue(waiting.get().waited().isPositive());
+            assertTrue(waiting.get().waited().compareTo(waiting.get().took()) < 0);
             assertEquals(1, fleet.engine.compiles.get());
         }
     }

@@ -129,6 +129,7 @@ final class KernelRunner {
                     lookup.layer(),
                     lookup.from(),
                     Duration.ofNanos(System.nanoTime() - start),
+                    lookup.waited(),
                     bytes,
                     id.isEmpty() ? "is not cached: " + id.reason() : "",
                     Optional.empty());
@@ -161,6 +162,7 @@ final class KernelRunner {
                 OptionalInt.empty(),
                 Optional.empty(),
                 Duration.ofNanos(System.nanoTime() - start),
+                Duration.ZERO,
                 0,
                 failure,
                 Optional.of(log));

@@ -1,6 +1,7 @@
 package dev.granary.cli.kernel;
 
 import dev.granary.cache.Engine;
+import dev.granary.cache.Id;
 import dev.granary.cache.support.Ticker;
 import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelSpec;
@@ -27,7 +28,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -179,6 +182,10 @@ public final class PopulateCommand extends KernelsCommand {
             List<KernelResult> results = population.results();
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, extent());
+            Map<String, Id> ids = new LinkedHashMap<>(); // one of each kernel, for any target
+            results.forEach(
+                    result -> result.entry().ifPresent(id -> ids.putIfAbsent(result.name(), id)));
+            ids.forEach((kernel, id) -> UnstableInputs.add(kernel, id, report));
             report.data("shard", shard);
             if (!shard.equals(Shard.WHOLE)) {
                 report.line("part " + shard + ": " + Units.count(kernels.size()) + " of "

@@ -115,9 +115,13 @@ public final class FleetClaims {
             if (!waits) {
                 return Outcome.TAKEN;
             }
+            // an unknown compile that has taken so long may take as long again
+            Claim next = expectedNanos(taken.claim()) == 0
+                    ? new Claim(nonce, UNKNOWN_WAIT, false)
+                    : own;
             result = Thread.currentThread().isInterrupted()
                     ? new Result.Unavailable("interrupted")
-                    : ask(() -> claims.takeOver(id, taken, own));
+                    : ask(() -> claims.takeOver(id, taken, next));
             if (result instanceof Result.Mine) {
                 counters.increment(Counter.FLEET_TAKEOVERS);
             }
