@@ -12,10 +12,12 @@ import dev.granary.cache.Id;
 import dev.granary.cache.KernelBinaries;
 import dev.granary.cache.Target;
 import dev.granary.cache.contract.StoredEntry;
+import dev.granary.cache.support.ClaimStore.Claim;
 import dev.granary.coordinator.TestFleet;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
+import dev.granary.local.SharedDirectory;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -121,6 +123,17 @@ class GoldenTextsTest {
         run("ls --long --sort compile --limit 2", "--dir", local);
         run("inspect " + first.hash().hex().substring(0, 12), "--dir", local);
         run("inspect " + second.hash() + " --capacity 0", "--dir", local);
+        Path shared = directory.resolve("shared");
+        try (SharedDirectory left = new SharedDirectory(shared, true)) {
+            left.claims()
+                    .claim(second, new Claim("0123456789abcdef", Duration.ofSeconds(4), Claim.State.COMPILING));
+        }
+        run(
+                "inspect " + second.hash() + " --capacity 0",
+                "--dir",
+                local,
+                "--bucket",
+                "file://" + shared);
         run("inspect " + first.hash() + " " + second.hash(), "--dir", local);
         run("inspect " + first.hash() + " " + first.hash(), "--dir", local);
         run("stats", "--dir", local);

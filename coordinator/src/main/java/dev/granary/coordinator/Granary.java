@@ -14,6 +14,7 @@ import dev.granary.cache.constant.ConstantTensorCaches;
 import dev.granary.cache.constant.EngineKind;
 import dev.granary.cache.support.Closer;
 import dev.granary.cache.support.Ticker;
+import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfig.EnabledEngines;
@@ -32,6 +33,7 @@ import dev.granary.coordinator.recording.KernelRecorder;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.coordinator.tier.MissAdvice;
 import dev.granary.coordinator.tier.SwitchedCache;
 import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.coordinator.tier.Tiers;
@@ -51,9 +53,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 
 /**
  * Cache of primitives that are compiled once per fleet. A lookup searches the memory, the local
@@ -83,6 +87,7 @@ public final class Granary implements AutoCloseable {
     private final WriteBehindQueue writeBehind;
     private volatile EnabledEngines engines; // whose lookups go beyond memory; written under this
     private final LookupContext context;
+    private final boolean isFilling; // a bucket, in which it expects no hits
     private final Optional<KernelRecorder> recorder;
     private final EventDispatcher events;
     private final Closer closer; // of all that was opened
@@ -101,27 +106,17 @@ public final class Granary implements AutoCloseable {
             this.machine = Machine.open(
                     config, tiers.target().map(Layer::name), how.local != null, how.clock);
             afterTiers.add(machine);
-            Optional<FleetClaims> fleet = tiers.target()
-                    .filter(_ -> how.isReading && !config.claimWait().isZero())
-                    .flatMap(layer -> layer.claims()
-                            .map(claims -> new FleetClaims(
-                                    layer,
-                                    claims,
-                                    tiers.compileTimes(),
-                                    config.claimWait(),
-                                    counters,
-                                    events)));
-            Predicate<Id> isAwaited = id -> fleet.isPresent() && fleet.get().holds(id);
             this.uploads = tiers.target()
                     .map(layer -> opened.add(new UploadQueue(
                             tiers.local(),
-                            EntryUploader.to(layer, how.isInPacks, isAwaited),
+                            EntryUploader.to(layer, how.isInPacks),
                             machine.outbox(),
                             counters,
                             Ticker.SYSTEM,
                             (id, result) ->
                                     how.whenPublished.published(layer.name(), id, result))));
             machine.inherit(id -> uploads.orElseThrow().addInherited(id));
+            this.isFilling = how.isInPacks;
             this.writeBehind = opened.add(
                     new WriteBehindQueue(tiers, uploads, counters, how.clock, how.whenPublished));
             this.engines = config.enabled();
@@ -140,7 +135,17 @@ public final class Granary implements AutoCloseable {
                     (id, poll) -> claims.isPresent()
                             ? claims.get().claim(id, poll)
                             : MachineClaims.Outcome.UNCLAIMED,
-                    fleet,
+                    tiers.target()
+                            .filter(_ -> how.isReading && !config.claimWait().isZero())
+                            .flatMap(layer -> layer.store()
+                                    .map(store -> new FleetClaims(
+                                            layer,
+                                            store.claims(),
+                                            how.isInPacks && layer.bucket().isPresent(),
+                                            tiers.compileTimes(),
+                                            config.claimWait(),
+                                            counters,
+                                            events))),
                     Optional.of(writeBehind),
                     counters,
                     events,
@@ -480,7 +485,16 @@ public final class Granary implements AutoCloseable {
     @Override
     public void close() {
         if (isClosed.compareAndSet(false, true)) {
+            Deadline limit = Deadline.after(config.flushLimit());
+            CompletableFuture<?> advice = adviseOnMisses();
             flushNow(config.flushLimit());
+            try {
+                advice.get(limit.left(), TimeUnit.NANOSECONDS);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            } catch (ExecutionException | TimeoutException e) {
+                // a process may end without advice
+            }
             int left = uploads.map(UploadQueue::size).orElse(0);
             if (left > 0) {
                 LOG.warn(
@@ -496,6 +510,18 @@ public final class Granary implements AutoCloseable {
                 // the process is ending
             }
         }
+    }
+
+    /** Begins to find out why no lookup hit in a layer, and logs it. */
+    private CompletableFuture<Void> adviseOnMisses() {
+        boolean hasHits = statistics().count(Counter.FLEET_WAIT_HITS) > 0;
+        return hasHits || isFilling
+                ? CompletableFuture.completedFuture(null)
+                : CompletableFuture.runAsync(
+                        () -> context.tiers().layers().forEach(layer -> MissAdvice.on(layer)
+                                .ifPresent(text ->
+                                        Warnings.warn(LOG, "misses " + layer.name(), text))),
+                        Thread::startVirtualThread);
     }
 
     /**

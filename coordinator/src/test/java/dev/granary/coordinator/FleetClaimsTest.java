@@ -100,7 +100,7 @@ class FleetClaimsTest {
             bucket.claims()
                     .claim(
                             kernel.getId(),
-                            new Claim("0123456789abcdef", Duration.ofMillis(100), false));
+                            new Claim("0123456789abcdef", Duration.ofMillis(100), Claim.State.COMPILING));
             assertEquals(
                     PrimitiveSource.COMPILED,
                     granary.lookup(fleet.engine, kernel).source());
@@ -142,6 +142,8 @@ class FleetClaimsTest {
             mayProceed.countDown();
             compiling.get();
             assertEquals(PrimitiveSource.BUCKET, waiting.get().source());
+            assertTrue(waiting.get().waited().isPositive());
+            assertTrue(waiting.get().waited().compareTo(waiting.get().took()) < 0);
             assertEquals(1, fleet.engine.compiles.get());
         }
     }

@@ -170,6 +170,14 @@ class FleetProcessTest {
     }
 
     @Test
+    @Tag("exhaustive")
+    @DisplayName("Kernels that compile for longer than the wait for an unknown time, which nobody"
+            + " has compiled before, are compiled twice at most")
+    void unknownTimes() throws Exception {
+        prepare(shared(), 16, 24, 20_000, 48);
+    }
+
+    @Test
     @DisplayName("A killed machine costs at most one more compile; the others get all kernels")
     void killed() throws Exception {
         killed(bucket());

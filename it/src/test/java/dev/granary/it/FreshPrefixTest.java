@@ -3,6 +3,9 @@ package dev.granary.it;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+
 import dev.granary.s3.contract.FaultyS3;
 import dev.granary.s3.embedded.EmbeddedS3;
 
@@ -58,10 +61,19 @@ class FreshPrefixTest {
                 machines.add(GranaryProcess.start(variables, "get", "--json", kernels.toString()));
             }
             int compiled = 0;
+            int waited = 0;
             for (GranaryProcess machine : machines) {
                 GranaryProcess.Result end = machine.end();
                 assertEquals(0, end.exitCode(), end::toString);
                 compiled += end.summary("compiled");
+                for (JsonElement each : end.json().getAsJsonArray("results")) {
+                    JsonObject result = each.getAsJsonObject();
+                    boolean hasWaited = !result.get("waitedMillis").isJsonNull();
+                    waited += hasWaited ? 1 : 0;
+                    assertTrue(
+                            !hasWaited || result.get("outcome").getAsString().equals("bucket"),
+                            result::toString);
+                }
             }
             List<String> keys = proxy.exchanges().stream()
                     .map(exchange -> exchange.request().key())
@@ -72,7 +84,7 @@ class FreshPrefixTest {
                                     key -> key.contains("trial") || key.endsWith("granary.json")),
                     keys::toString);
             System.out.println("granary.fresh-prefix: " + MACHINES + " machines, " + KERNELS
-                    + " kernels: " + compiled + " compiles, " + keys.size() + " requests "
+                    + " kernels: " + compiled + " compiles, " + waited + " waits with success, " + keys.size() + " requests "
                     + proxy.exchanges().stream()
                             .collect(Collectors.groupingBy(
                                     exchange -> exchange.request().operation(),

@@ -1,5 +1,6 @@
 package dev.granary.local;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
 import dev.granary.cache.Id;
@@ -12,6 +13,8 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.format.EntryFormat.Compression;
 import dev.granary.cache.format.EntryFormat.VerificationLevel;
 import dev.granary.cache.format.EntryFormat.WriteAttemptId;
+
+import dev.granary.cache.support.SharedStore;
 
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +29,8 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.FileVisitResult;
@@ -45,6 +50,8 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
@@ -221,6 +228,22 @@ public final class EntryFiles implements EntryCatalog {
     /** Returns the hash of the id of the file of an entry. */
     static Sha256 hash(Path file) {
         return Sha256.parse(file.getFileName().toString().substring(0, HASH_DIGITS));
+    }
+
+    /** Returns names of targets of a backend, as {@link SharedStore#targets} does. */
+    SortedSet<String> targets(Backend backend, String start) {
+        SortedSet<String> names = new TreeSet<>();
+        try (DirectoryStream<Path> found =
+                Files.newDirectoryStream(root.resolve(backend.path()), start + "*")) {
+            for (Path each : found) {
+                if (names.size() < SharedStore.MAX_LISTED) {
+                    names.add(each.getFileName().toString());
+                }
+            }
+        } catch (IOException | DirectoryIteratorException e) {
+            return names; // for advice only
+        }
+        return names;
     }
 
     @Override

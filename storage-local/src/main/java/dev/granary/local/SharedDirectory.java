@@ -1,5 +1,6 @@
 package dev.granary.local;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
@@ -12,6 +13,7 @@ import dev.granary.cache.support.CheckResult.Problem;
 import dev.granary.cache.support.CheckResult.Sound;
 import dev.granary.cache.support.ClaimStore;
 import dev.granary.cache.support.DaemonThreads;
+import dev.granary.cache.support.SharedStore;
 
 import org.jspecify.annotations.Nullable;
 
@@ -22,6 +24,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.SortedSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -32,7 +35,7 @@ import java.util.concurrent.TimeoutException;
  * without locks, sweeps and a capacity. A missing directory is created by the first store. A call
  * takes as long as the file system does, which may be forever if its server does not answer.
  */
-public final class SharedDirectory implements PersistentCache {
+public final class SharedDirectory implements PersistentCache, SharedStore {
     private static final Duration ANSWER_LIMIT = Duration.ofSeconds(10);
 
     private final Path directory;
@@ -120,9 +123,15 @@ public final class SharedDirectory implements PersistentCache {
         }
     }
 
-    /** Returns the claims of machines on absent entries; the first one creates their directory. */
+    /** The first claim creates its directory. */
+    @Override
     public ClaimStore claims() {
         return new SharedClaims(directory, this::loadNow);
+    }
+
+    @Override
+    public SortedSet<String> targets(Backend backend, String start) {
+        return files.targets(backend, start);
     }
 
     /** Loads an entry that another machine may have stored a moment ago. */

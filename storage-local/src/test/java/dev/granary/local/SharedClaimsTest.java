@@ -34,8 +34,8 @@ import java.util.Optional;
 /** Contract suite of claims, run on a shared directory, and tests of its files. */
 final class SharedClaimsTest extends ClaimStoreContract {
     private static final Id ID = TestEntries.id("claimed");
-    private static final Claim ONE = new Claim("0000000000000001", Duration.ZERO, false);
-    private static final Claim OTHER = new Claim("0000000000000002", Duration.ZERO, false);
+    private static final Claim ONE = new Claim("0000000000000001", Duration.ZERO, Claim.State.COMPILING);
+    private static final Claim OTHER = new Claim("0000000000000002", Duration.ZERO, Claim.State.COMPILING);
 
     @TempDir
     private Path temporary;

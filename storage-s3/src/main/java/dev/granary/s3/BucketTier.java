@@ -1,5 +1,6 @@
 package dev.granary.s3;
 
+import dev.granary.cache.Backend;
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.EntryCatalog;
@@ -12,6 +13,7 @@ import dev.granary.cache.format.EntryFormat;
 import dev.granary.cache.support.CheckResult;
 import dev.granary.cache.support.ClaimStore;
 import dev.granary.cache.support.Lazy;
+import dev.granary.cache.support.SharedStore;
 import dev.granary.cache.support.Ticker;
 import dev.granary.s3.config.Connectivity;
 import dev.granary.s3.config.CredentialSources;
@@ -27,7 +29,9 @@ import dev.granary.s3.publish.EntryPublisher;
 import dev.granary.s3.resilience.ExpiringSet;
 import dev.granary.s3.resilience.ResilientObjectStore;
 import dev.granary.s3.statistics.BucketTierStatistics;
+import dev.granary.s3.store.ListResult;
 import dev.granary.s3.store.ObjectStore;
+import dev.granary.s3.store.StopListingException;
 import dev.granary.s3.store.TrafficCounter;
 
 import org.slf4j.Logger;
@@ -38,6 +42,8 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -63,7 +69,7 @@ import java.util.random.RandomGenerator;
  * configured number of connections limits concurrent lookups. The base of a target has at most 16
  * MiB, the indexes of its packs 56 bytes for each entry.
  */
-public final class BucketTier implements PersistentCache, EntryCatalog {
+public final class BucketTier implements PersistentCache, EntryCatalog, SharedStore {
     private static final Logger LOG = LoggerFactory.getLogger(BucketTier.class);
     private static final int ABSENT_CAPACITY = 100_000;
 
@@ -216,12 +222,32 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
     }
 
     /**
-     * Returns the claims of machines on absent entries. Sends nothing. If the server is known not
-     * to support conditional writes, there is no claim to have. On one that ignores conditions, and
-     * is not known to, each machine has its claim, and compiles.
+     * Returns the claims. If the server is known not to support conditional writes, there is no
+     * claim to have. On one that ignores conditions, and is not known to, each machine has its
+     * claim, and compiles.
      */
+    @Override
     public ClaimStore claims() {
         return new BucketClaims(layout, store, capabilities::peek);
+    }
+
+    /** Sends one request. */
+    @Override
+    public SortedSet<String> targets(Backend backend, String start) {
+        String root = layout.root() + backend.path() + "/";
+        SortedSet<String> names = new TreeSet<>();
+        int[] seen = {0};
+        try {
+            ListResult ignored = store.withinDeadline().list(root + start, object -> {
+                names.add(object.key().substring(root.length()).split("/", 2)[0]);
+                if (++seen[0] == MAX_LISTED) {
+                    throw new StopListingException();
+                }
+            });
+        } catch (StopListingException e) {
+            return names; // those of a page
+        }
+        return names;
     }
 
     /** Records that conditional writes are not exact, in spite of the verdict. */

@@ -6,6 +6,8 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -22,36 +24,53 @@ public interface ClaimStore {
      *
      * @param nonce the random name of the holder, for this claim alone, in hexadecimal digits
      * @param expected the time that the holder expects to compile; zero if unknown
-     * @param hasFailed whether its compile has failed
+     * @param state what the holder does
      */
-    record Claim(String nonce, Duration expected, boolean hasFailed) {
+    record Claim(String nonce, Duration expected, State state) {
+        /** What the holder of a claim does. */
+        public enum State {
+            COMPILING,
+            /** It compiles many, and publishes them together, minutes later. */
+            PACKING,
+            FAILED
+        }
+
         /** The longest content that is read, in bytes. */
         public static final int MAX_BYTES = 1024;
 
         private static final Pattern CONTENT =
-                Pattern.compile("claim 1\n([0-9a-f]{16,64})\n([0-9]{1,9})\n(compiling|failed)\n");
+                Pattern.compile("claim 1\n([0-9a-f]{16,64})\n([0-9]{1,9})\n([a-z]+)\n");
 
         /** Returns the claim as it is stored. */
         public byte[] encode() {
-            String state = hasFailed ? "failed" : "compiling";
-            return ("claim 1\n" + nonce + "\n" + expected.toMillis() + "\n" + state + "\n")
+            return ("claim 1\n" + nonce + "\n" + expected.toMillis() + "\n" + word(state) + "\n")
                     .getBytes(UTF_8);
         }
 
         /** Returns a stored claim; empty if the content is none. */
         public static Optional<Claim> decode(byte[] stored) {
             Matcher content = CONTENT.matcher(new String(stored, UTF_8));
-            return content.matches()
-                    ? Optional.of(new Claim(
+            return Arrays.stream(State.values())
+                    .filter(state -> content.matches() && word(state).equals(content.group(3)))
+                    .findFirst()
+                    .map(state -> new Claim(
                             content.group(1),
                             Duration.ofMillis(Long.parseLong(content.group(2))),
-                            content.group(3).equals("failed")))
-                    : Optional.empty();
+                            state));
+        }
+
+        private static String word(State state) {
+            return state.name().toLowerCase(Locale.ROOT);
+        }
+
+        /** Returns true if the compile of the holder has failed. */
+        public boolean hasFailed() {
+            return state == State.FAILED;
         }
 
         /** Returns the claim after a compile that failed. */
         public Claim failed() {
-            return new Claim(nonce, Duration.ZERO, true);
+            return new Claim(nonce, Duration.ZERO, State.FAILED);
         }
     }
 

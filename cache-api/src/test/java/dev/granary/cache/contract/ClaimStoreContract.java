@@ -47,7 +47,7 @@ public abstract class ClaimStoreContract {
     }
 
     private static Claim claim(int number) {
-        return new Claim("%016x".formatted(number), EXPECTED, false);
+        return new Claim("%016x".formatted(number), EXPECTED, Claim.State.COMPILING);
     }
 
     private Result.Taken read() {

@@ -1,6 +1,7 @@
 package dev.granary.cli.entry;
 
 import dev.granary.cache.Id;
+import dev.granary.cache.support.ClaimStore;
 import dev.granary.cli.output.Report;
 import dev.granary.cli.output.Units;
 import dev.granary.coordinator.event.GranaryEvent;
@@ -8,8 +9,10 @@ import dev.granary.coordinator.lookup.Explainer;
 import dev.granary.coordinator.tier.Tiers;
 
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -34,6 +37,7 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
                                     && load.tier().equals(layer)))
                     .forEach(layer -> report.text("bucket", layer + ": not needed"));
         }
+        explanation.claim().ifPresent(claim -> add(claim, report));
         report.field("outcome", outcome())
                 .data("waitLimitMillis", waitLimit().map(Duration::toMillis).orElse(0L));
     }
@@ -55,6 +59,25 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
             }
             default -> {} // an explanation has no others
         }
+    }
+
+    private static void add(Explainer.FleetClaim claim, Report report) {
+        ClaimStore.Claim content = claim.taken().claim();
+        Optional<Duration> age = claim.taken().age();
+        Optional<Duration> expected = Optional.of(content.expected()).filter(Duration::isPositive);
+        Map<String, Object> data = new LinkedHashMap<>();
+        data.put("layer", claim.layer());
+        data.put("ageMillis", age);
+        data.put("expectedMillis", expected);
+        data.put("failed", content.hasFailed());
+        String since = age.map(time -> ", since " + Units.time(time)).orElse("");
+        String limit = expected.map(time -> "; it expected " + Units.time(time)).orElse("");
+        report.data("claim", data)
+                .text(
+                        CLAIM,
+                        content.hasFailed()
+                                ? "the compile of another machine has failed"
+                                : "another machine compiles it" + since + limit);
     }
 
     /** Adds a step; to the text unless it is the compile of the kernel, which is the outcome. */
@@ -102,6 +125,9 @@ record ExplainedLookup(Id id, Explainer.Explanation explanation) {
         String waiting = waitLimit()
                 .map(limit -> "a lookup waits for the other process, at most " + Units.time(limit)
                         + "; otherwise ")
+                .or(() -> explanation.claim()
+                        .filter(claim -> !claim.taken().claim().hasFailed())
+                        .map(_ -> "a lookup may wait for the other machine; otherwise "))
                 .orElse("");
         return waiting
                 + explanation.events().stream()

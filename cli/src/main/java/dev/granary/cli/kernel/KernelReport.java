@@ -10,6 +10,7 @@ import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.GranaryStatistics;
 import dev.granary.coordinator.statistics.GranaryStatistics.LayerStatistics;
 
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -31,6 +32,7 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
                 "<outcome",
                 hasLayers ? "~layer" : "-layer",
                 "time:millis",
+                "-waited:waitedMillis",
                 "size:bytes",
                 "<id",
                 "-from",
@@ -43,6 +45,7 @@ record KernelReport(List<KernelResult> results, GranaryStatistics statistics) {
                     result.outcome(),
                     layer(result.layer()),
                     result.took(),
+                    Optional.of(result.waited()).filter(Duration::isPositive),
                     result.bytes() == 0 ? new Report.Shown(0, "-") : Report.bytes(result.bytes()),
                     result.entry().map(Id::hash),
                     result.from().map(Target::path),

@@ -16,6 +16,7 @@ import java.util.OptionalInt;
  * @param id its id; empty if it was not obtained
  * @param layer the position of its bucket if it came from one
  * @param from the target of its entry if that is of another namespace
+ * @param waited the wait for the compile of another process or machine; zero if it did not wait
  * @param failure what went wrong, in one line; empty if nothing did
  */
 record KernelResult(
@@ -26,13 +27,14 @@ record KernelResult(
         OptionalInt layer,
         Optional<Target> from,
         Duration took,
+        Duration waited,
         long bytes,
         String failure,
         Optional<BuildLog> log) {
     /** Returns this result with another outcome, that of publishing. */
     KernelResult failed(Outcome later, String cause) {
         return new KernelResult(
-                name, target, later, id, layer, from, took, bytes, cause, Optional.empty());
+                name, target, later, id, layer, from, took, waited, bytes, cause, Optional.empty());
     }
 
     /** Returns the id of the entry; empty if the kernel has none. */

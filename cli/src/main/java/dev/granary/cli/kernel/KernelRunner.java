@@ -190,6 +190,7 @@ final class KernelRunner {
                     lookup.layer(),
                     lookup.from(),
                     Duration.ofNanos(System.nanoTime() - start),
+                    lookup.waited(),
                     bytes,
                     id.isEmpty() ? "is not cached: " + id.reason() : "",
                     Optional.empty()));
@@ -222,6 +223,7 @@ final class KernelRunner {
                 OptionalInt.empty(),
                 Optional.empty(),
                 Duration.ofNanos(System.nanoTime() - start),
+                Duration.ZERO,
                 0,
                 failure,
                 Optional.of(log));

@@ -28,6 +28,7 @@ import picocli.CommandLine.Parameters;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -54,6 +55,7 @@ public final class ManifestCommand extends OutputCommand {
     private DeviceOption device = new DeviceOption();
 
     private final List<String> problems = new ArrayList<>();
+    private final Map<String, Id> ids = new LinkedHashMap<>(); // by kernel, without a device
 
     @Override
     public Integer call() throws TomlException, CommandFailedException, ConfigException {
@@ -62,11 +64,11 @@ public final class ManifestCommand extends OutputCommand {
         Report report = report();
         ReportTable table = report.table(
                 "kernels", "~kernel", "~sources", "~options", "~launches", "targets", "<id");
-        int ids = 0;
+        int count = 0;
         for (KernelSpec kernel : kernels) {
             List<RecordedId> recorded =
                     kernel.recorded().map(RecordedInputs::ids).orElse(List.of());
-            ids += recorded.size();
+            count += recorded.size();
             table.row(
                     kernel.name(),
                     new Report.Shown(
@@ -84,9 +86,10 @@ public final class ManifestCommand extends OutputCommand {
                             Units.count(recorded.size())),
                     id(kernel, recorded, target));
         }
+        ids.forEach((kernel, id) -> UnstableInputs.add(kernel, id, report));
         problems.forEach(report::problem);
         report.line(Units.plural(kernels.size(), "kernel") + ", "
-                        + Units.plural(ids, "recorded id") + ", "
+                        + Units.plural(count, "recorded id") + ", "
                         + Units.plural(problems.size(), "problem"))
                 .print();
         return problems.isEmpty() ? 0 : 1;
@@ -109,10 +112,13 @@ public final class ManifestCommand extends OutputCommand {
             Id any = KernelSourceResolver.descriptor(kernel, NO_DEVICE).getId();
             if (any.isEmpty()) {
                 problem(kernel, "it is not cacheable: " + any.reason());
-            } else if (target.isPresent()) {
-                return Optional.of(KernelSourceResolver.descriptor(kernel, target.get())
-                        .getId()
-                        .hash());
+            } else {
+                ids.put(kernel.name(), any);
+                if (target.isPresent()) {
+                    return Optional.of(KernelSourceResolver.descriptor(kernel, target.get())
+                            .getId()
+                            .hash());
+                }
             }
         } catch (IOException | RuntimeException e) { // such as an id that would be too long
             problem(kernel, String.valueOf(e.getMessage()));

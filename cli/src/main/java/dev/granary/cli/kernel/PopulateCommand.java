@@ -1,6 +1,7 @@
 package dev.granary.cli.kernel;
 
 import dev.granary.cache.Engine;
+import dev.granary.cache.Id;
 import dev.granary.cache.support.Ticker;
 import dev.granary.cli.compiler.TemporaryDirectory;
 import dev.granary.cli.manifest.KernelSpec;
@@ -27,6 +28,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -179,6 +181,10 @@ public final class PopulateCommand extends KernelsCommand {
             Report report = report();
             new KernelReport(results, granary.statistics()).addTo(report, extent());
             KernelRunner.addOthers(others, report);
+            Map<String, Id> ids = new LinkedHashMap<>(); // one of each kernel, for any target
+            results.forEach(
+                    result -> result.entry().ifPresent(id -> ids.putIfAbsent(result.name(), id)));
+            ids.forEach((kernel, id) -> UnstableInputs.add(kernel, id, report));
             population.addTo(
                     report,
                     uploadLimit,

@@ -28,8 +28,8 @@ import picocli.CommandLine.Option;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /** {@code granary doctor}: checks all that Granary needs, with cause and cure of problems. */
 @Command(
@@ -70,10 +70,7 @@ public final class DoctorCommand extends OutputCommand {
                             + " (--bucket or GRANARY_BUCKET)"));
         }
         for (BucketConfig layer : config.buckets()) {
-            String subject = config.buckets().size() == 1 ? "bucket" : "bucket " + layer;
-            for (CheckResult result : bucket(layer)) {
-                isHealthy &= add(report, subject, result);
-            }
+            isHealthy &= addLayer(config, layer, report);
         }
         report.data("healthy", isHealthy).print();
         return isHealthy ? 0 : 1;
@@ -159,20 +156,64 @@ public final class DoctorCommand extends OutputCommand {
         }
     }
 
-    private List<CheckResult> bucket(BucketConfig layer) {
+    /** Adds the checks of a bucket or directory. Returns false if there is a problem. */
+    private boolean addLayer(GranaryConfig config, BucketConfig layer, Report report) {
+        String name = config.buckets().size() == 1 ? "" : " " + layer;
         if (layer instanceof BucketConfig.Directory shared) {
-            return List.of(TierFactory.shared(shared).check(isQuick));
+            return add(report, "bucket" + name, TierFactory.shared(shared).check(isQuick))
+                    && (isQuick
+                            || add(report, "claims" + name, claims(config, layer, () -> false)));
         }
         try (BucketTier tier = TierFactory.bucket(layer, Optional.empty())) {
-            return isQuick
-                    ? List.of(tier.reach()
-                            .<CheckResult>map(problem -> problem)
-                            .orElseGet(() -> new Sound(layer.name() + " answers")))
-                    : tier.check();
+            if (isQuick) {
+                CheckResult answer = tier.reach()
+                        .<CheckResult>map(problem -> problem)
+                        .orElseGet(() -> new Sound(layer.name() + " answers"));
+                return add(report, "bucket" + name, answer);
+            }
+            boolean isHealthy = true;
+            for (CheckResult result : tier.check()) {
+                isHealthy &= add(report, "bucket" + name, result);
+            }
+            return isHealthy
+                    && add(
+                            report,
+                            "claims" + name,
+                            claims(config, layer, () -> tier.packObstacle().isPresent()));
         } catch (ConfigException e) {
-            return List.of(new Problem(
-                    String.valueOf(e.getMessage()),
-                    "correct --bucket or --endpoint, or GRANARY_BUCKET or GRANARY_S3_ENDPOINT"));
+            return add(
+                    report,
+                    "bucket" + name,
+                    new Problem(
+                            String.valueOf(e.getMessage()),
+                            "correct --bucket or --endpoint, or GRANARY_BUCKET or"
+                                    + " GRANARY_S3_ENDPOINT"));
         }
+    }
+
+    /**
+     * Tells whether lookups claim compiles in a layer, and wait for those of other machines.
+     *
+     * @param lacksConditions whether conditional writes of a bucket are not known to work
+     */
+    private static CheckResult claims(
+            GranaryConfig config, BucketConfig layer, BooleanSupplier lacksConditions) {
+        Optional<BucketConfig> target =
+                config.buckets().stream().filter(BucketConfig::isWritable).findFirst();
+        String not = "compiles are not claimed there: ";
+        if (config.claimWait().isZero()) {
+            return new Sound(not + "claim-wait is 0");
+        }
+        if (!target.equals(Optional.of(layer))) {
+            return new Sound(not
+                    + target.map(first -> "compiled entries go to " + first.name())
+                            .orElse("no bucket is writable"));
+        }
+        return lacksConditions.getAsBoolean()
+                ? new Notice(
+                        not + "conditional writes are not known to work",
+                        "machines that lack the same kernel at the same time all compile it")
+                : new Sound("compiles are claimed: of machines that lack the same kernel, one"
+                        + " compiles it, and the others wait");
     }
 }

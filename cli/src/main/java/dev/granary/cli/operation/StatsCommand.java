@@ -177,6 +177,7 @@ public final class StatsCommand extends OutputCommand {
         }
         report.data("counters", totals);
         addTiers(totals, report);
+        addClaims(totals, report);
         if (isReset) {
             report.line("").line("All counters are 0 now.");
         }
@@ -206,6 +207,25 @@ public final class StatsCommand extends OutputCommand {
         long compiled = count.applyAsLong(Counter.COMPILED);
         double millis = count.applyAsLong(Counter.COMPILE_TIME);
         tiers.row("compiler", compiled, Optional.empty(), Optional.empty(), mean(millis, compiled));
+    }
+
+    /** Adds the claims between machines, if a process had a layer for them. */
+    private static void addClaims(Map<String, Long> totals, Report report) {
+        Map<String, Long> claims = new LinkedHashMap<>();
+        claims.put("won", totals.getOrDefault(Counter.FLEET_CLAIMS.label(), 0L));
+        claims.put("waited", totals.getOrDefault(Counter.FLEET_WAITS.label(), 0L));
+        claims.put("expired", totals.getOrDefault(Counter.FLEET_WAIT_EXPIRED.label(), 0L));
+        claims.put("takeovers", totals.getOrDefault(Counter.FLEET_TAKEOVERS.label(), 0L));
+        report.data("claims", claims);
+        if (claims.values().stream().anyMatch(count -> count > 0)) {
+            report.line("")
+                    .text(
+                            "claims",
+                            Units.count(claims.get("won")) + " won; "
+                                    + Units.plural(claims.get("waited"), "wait") + ", "
+                                    + Units.count(claims.get("expired")) + " expired; "
+                                    + Units.plural(claims.get("takeovers"), "takeover"));
+        }
     }
 
     /** Returns the share of hits; counters of older versions may have more hits than lookups. */

@@ -33,6 +33,7 @@ class JUnitReportTest {
                 OptionalInt.empty(),
                 Optional.empty(),
                 Duration.ofMillis(1_034),
+                Duration.ZERO,
                 0,
                 log.isEmpty() ? "" : "does not compile",
                 log.isEmpty()

@@ -121,8 +121,8 @@ class PopulateTest {
                 JsonObject one = element.getAsJsonObject();
                 assertEquals(
                         Set.of(
-                                "name", "target", "id", "outcome", "layer", "millis", "bytes",
-                                "from", "error"),
+                                "name", "target", "id", "outcome", "layer", "millis",
+                                "waitedMillis", "bytes", "from", "error"),
                         one.keySet());
                 assertTrue(
                         one.get("bytes").getAsLong() > 0
@@ -397,6 +397,7 @@ class PopulateTest {
                     OpenCl.devices().getFirst().target().path(),
                     each.getAsJsonObject().get("target").getAsString());
             assertTrue(each.getAsJsonObject().get("from").isJsonNull());
+            assertTrue(each.getAsJsonObject().get("waitedMillis").isJsonNull());
         }
     }
 

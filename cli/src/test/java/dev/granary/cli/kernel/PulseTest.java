@@ -32,6 +32,7 @@ class PulseTest {
                 OptionalInt.empty(),
                 Optional.empty(),
                 Duration.ZERO,
+                Duration.ZERO,
                 0,
                 outcome.isSuccess() ? "" : "why",
                 Optional.empty()));

@@ -7,18 +7,21 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 
 import dev.granary.cli.Cli;
+import dev.granary.cache.support.ClaimStore.Claim;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.FakeDescriptor;
 import dev.granary.coordinator.FakeEngine;
 import dev.granary.coordinator.Granary;
 import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.statistics.Counter;
+import dev.granary.local.SharedDirectory;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -153,6 +156,31 @@ class StatsCommandTest {
         JsonObject compiler = json.getAsJsonArray("tiers").get(3).getAsJsonObject();
         assertEquals("compiler", compiler.get("tier").getAsString());
         assertTrue(compiler.get("hitRate").isJsonNull());
+    }
+
+    @Test
+    @DisplayName("stats prints the claims between machines, derived from their counters")
+    void claims() throws Exception {
+        Path shared = node.directory.resolveSibling("shared");
+        FakeDescriptor kernel = FakeDescriptor.of("a");
+        try (SharedDirectory left = new SharedDirectory(shared, true);
+                Granary granary = Granary.open(node.config()
+                        .bucket("file://" + shared)
+                        .bucketWait(TestNode.LONG)
+                        .build())) {
+            left.claims()
+                    .claim(
+                            kernel.getId(),
+                            new Claim("0123456789abcdef", Duration.ofMillis(1), Claim.State.COMPILING));
+            granary.primitive(new FakeEngine("one"), kernel);
+        }
+        JsonObject json = Cli.run("stats", "--dir", local, "--json").exits(0).json();
+        assertEquals(
+                "{\"won\":1,\"waited\":1,\"expired\":1,\"takeovers\":1}",
+                json.get("claims").toString());
+        Cli.run("stats", "--dir", local)
+                .exits(0)
+                .prints("\nclaims     1 won; 1 wait, 1 expired; 1 takeover\n");
     }
 
     @Test

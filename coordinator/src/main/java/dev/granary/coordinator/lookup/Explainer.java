@@ -11,6 +11,8 @@ import dev.granary.cache.Primitive;
 import dev.granary.cache.PrimitiveDescriptor;
 import dev.granary.cache.Target;
 import dev.granary.cache.constant.EngineKind;
+import dev.granary.cache.support.ClaimStore;
+import dev.granary.cache.support.ClaimStore.Result;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.event.GranaryEvent;
@@ -21,6 +23,7 @@ import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.tier.Found;
 import dev.granary.coordinator.tier.Tiers;
+import dev.granary.coordinator.tier.Tiers.Layer;
 import dev.granary.gpu.KernelDescriptor;
 import dev.granary.gpu.spirv.FrontEnd;
 import dev.granary.gpu.spirv.SpirvCompiler;
@@ -87,12 +90,17 @@ public final class Explainer {
      * @param entry the entry that the driver gets; empty if the source is compiled
      * @param quarantine the reason why an entry is in quarantine, in one line; empty if none is
      * @param failure the reason why the compile fails on this machine, whatever the source
+     * @param claim the claim of another machine on an absent entry
      */
     public record Explanation(
             List<GranaryEvent> events,
             Optional<Entry> entry,
             Optional<String> quarantine,
-            Optional<String> failure) {}
+            Optional<String> failure,
+            Optional<FleetClaim> claim) {}
+
+    /** A claim in the layer of that name. */
+    public record FleetClaim(String layer, ClaimStore.Result.Taken taken) {}
 
     public static Explanation explain(
             GranaryConfig config, SpirvCompiler compiler, InstantSource clock, Request request)
@@ -105,6 +113,7 @@ public final class Explainer {
         EventDispatcher events = new EventDispatcher(List.of(collected::add), counters);
         Optional<Entry> entry = Optional.empty();
         Optional<String> failure = Optional.empty();
+        Optional<FleetClaim> claim = Optional.empty();
         try (Tiers tiers = Tiers.openToRead(config, events)) {
             LookupContext context = new LookupContext(
                     tiers,
@@ -120,12 +129,30 @@ public final class Explainer {
                     .find()
                     .origin()
                     .map(Found.Stored::entry);
+            if (entry.isEmpty() && !request.id().isEmpty() && !config.claimWait().isZero()) {
+                claim = fleetClaim(tiers, request.id());
+            }
         } catch (CompileException e) {
             failure = Optional.of(String.valueOf(e.getMessage()));
         } finally {
             events.close(DELIVERY);
         }
-        return new Explanation(List.copyOf(collected), entry, quarantine, failure);
+        return new Explanation(List.copyOf(collected), entry, quarantine, failure, claim);
+    }
+
+    /** Reads the claim in the layer where a lookup would publish. */
+    private Optional<FleetClaim> fleetClaim(Tiers tiers, Id id) {
+        for (int i = 0; i < config.buckets().size(); i++) {
+            Layer layer = tiers.layers().get(i);
+            if (config.buckets().get(i).isWritable()) {
+                ClaimStore claims = layer.store().orElseThrow().claims(); // no layer is plugged
+                Result seen = layer.bounds().ask(() -> claims.read(id), Result.Unavailable::new);
+                return seen instanceof Result.Taken taken
+                        ? Optional.of(new FleetClaim(layer.name(), taken))
+                        : Optional.empty();
+            }
+        }
+        return Optional.empty();
     }
 
     private boolean isEnabled(Request request) {

@@ -3,8 +3,10 @@ package dev.granary.coordinator.lookup;
 import dev.granary.cache.Deadline;
 import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
+import dev.granary.cache.LoadResult;
 import dev.granary.cache.support.ClaimStore;
 import dev.granary.cache.support.ClaimStore.Claim;
+import dev.granary.cache.support.ClaimStore.Claim.State;
 import dev.granary.cache.support.ClaimStore.Result;
 import dev.granary.cache.support.Ticker;
 import dev.granary.coordinator.event.GranaryEvent;
@@ -41,6 +43,9 @@ public final class FleetClaims {
     /** The time between the end of a compile and the entry in the layer. */
     static final Duration PUBLICATION = Duration.ofSeconds(1);
 
+    /** The same for entries in packs, of which one is written every two minutes. */
+    private static final Duration PUBLICATION_IN_PACKS = Duration.ofMinutes(3);
+
     /** A kernel that compiles in fewer round trips is not claimed. */
     private static final int LEAST_ROUND_TRIPS = 4;
 
@@ -54,6 +59,7 @@ public final class FleetClaims {
 
     private final Layer layer;
     private final ClaimStore claims;
+    private final boolean isInPacks;
     private final CompileTimes compileTimes;
     private final Duration limit;
     private final Counters counters;
@@ -63,12 +69,14 @@ public final class FleetClaims {
     public FleetClaims(
             Layer layer,
             ClaimStore claims,
+            boolean isInPacks,
             CompileTimes compileTimes,
             Duration limit,
             Counters counters,
             EventDispatcher events) {
         this.layer = layer;
         this.claims = claims;
+        this.isInPacks = isInPacks;
         this.compileTimes = compileTimes;
         this.limit = limit;
         this.counters = counters;
@@ -102,11 +110,14 @@ public final class FleetClaims {
         }
         RandomGenerator random = ThreadLocalRandom.current();
         String nonce = "%016x%016x".formatted(random.nextLong(), random.nextLong());
-        Claim own = new Claim(nonce, expected, false);
+        Claim own = new Claim(nonce, expected, isInPacks ? State.PACKING : State.COMPILING);
         long start = System.nanoTime();
         Result result = ask(() -> claims.claim(id, own));
         roundTripNanos = Math.min(roundTripNanos, System.nanoTime() - start);
         for (int turn = 0; turn < TURNS && result instanceof Result.Taken taken; turn++) {
+            if (taken.claim().state() == State.PACKING && !isInPacks) {
+                return Outcome.NONE; // its entry comes later than a compile here
+            }
             Optional<Entry> entry = waits ? await(id, taken) : poll(id);
             if (entry.isPresent()) {
                 Duration waited = Duration.ofNanos(System.nanoTime() - start);
@@ -115,9 +126,13 @@ public final class FleetClaims {
             if (!waits) {
                 return Outcome.TAKEN;
             }
+            // an unknown compile that has taken so long may take as long again
+            Claim next = expectedNanos(taken.claim()) == 0
+                    ? new Claim(nonce, UNKNOWN_WAIT, own.state())
+                    : own;
             result = Thread.currentThread().isInterrupted()
                     ? new Result.Unavailable("interrupted")
-                    : ask(() -> claims.takeOver(id, taken, own));
+                    : ask(() -> claims.takeOver(id, taken, next));
             if (result instanceof Result.Mine) {
                 counters.increment(Counter.FLEET_TAKEOVERS);
             }
@@ -145,9 +160,11 @@ public final class FleetClaims {
     /** Waits for the entry of another machine; empty if it has failed, or takes too long. */
     private Optional<Entry> await(Id id, Result.Taken taken) {
         long expected = expectedNanos(taken.claim());
+        Duration publication =
+                taken.claim().state() == State.PACKING ? PUBLICATION_IN_PACKS : PUBLICATION;
         Duration longest = Duration.ofNanos(Math.min(
                 limit.toNanos(),
-                expected == 0 ? UNKNOWN_WAIT.toNanos() : 2 * expected + PUBLICATION.toNanos()));
+                (expected == 0 ? UNKNOWN_WAIT.toNanos() : 2 * expected) + publication.toNanos()));
         // a claim without an entry may have been left long ago: any age, if the dates err
         Duration age = taken.age().orElse(Duration.ZERO);
         Deadline end =
@@ -178,7 +195,16 @@ public final class FleetClaims {
     }
 
     private Optional<Entry> poll(Id id) {
-        return layer.bounds().ask(() -> claims.poll(id), _ -> Optional.empty());
+        return layer.bounds()
+                .ask(() -> isInPacks ? inPacks(id) : claims.poll(id), _ -> Optional.empty());
+    }
+
+    /** Loads the entry from a pack that is named by now, or unpacked. */
+    private Optional<Entry> inPacks(Id id) {
+        return layer.bucket().orElseThrow().uncached().apply(id)
+                        instanceof LoadResult.Hit(Entry entry)
+                ? Optional.of(entry)
+                : Optional.empty();
     }
 
     private boolean hasFailed(Id id) {

@@ -5,12 +5,15 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.cache.Target;
 import dev.granary.coordinator.event.GranaryEvent;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventDispatcher.Span;
 import dev.granary.coordinator.observe.EventKind;
 import dev.granary.coordinator.statistics.Counter;
+
+import org.jspecify.annotations.Nullable;
 
 import java.time.Duration;
 import java.util.EnumSet;
@@ -30,6 +33,7 @@ public final class CountedTier implements AutoCloseable {
     private final EventDispatcher events;
     private final boolean isLocal;
     private final Counters counters;
+    private volatile @Nullable Target missed;
 
     /**
      * Creates a tier with counters that are 0.
@@ -98,6 +102,8 @@ public final class CountedTier implements AutoCloseable {
                 count(Counter.LOCAL_DAMAGED, Counter.LAYER_DAMAGED, 1);
             } else if (result instanceof LoadResult.Unavailable && !isLocal) {
                 counters.increment(Counter.LAYER_UNAVAILABLE);
+            } else if (result instanceof LoadResult.Absent) {
+                missed = id.target();
             }
         }
         span.end(_ -> new GranaryEvent.Load(
@@ -165,6 +171,11 @@ public final class CountedTier implements AutoCloseable {
     /** Returns the counters of this tier, in events or nanoseconds. */
     public Map<Counter, Long> counted() {
         return counters.snapshot();
+    }
+
+    /** Returns the target of the last lookup whose entry was absent. */
+    Optional<Target> missed() {
+        return Optional.ofNullable(missed);
     }
 
     private void count(Counter ofLocal, Counter ofLayer, long amount) {

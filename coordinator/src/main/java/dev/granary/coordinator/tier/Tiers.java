@@ -7,8 +7,8 @@ import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.PersistentCache;
 import dev.granary.cache.Target;
-import dev.granary.cache.support.ClaimStore;
 import dev.granary.cache.support.Closer;
+import dev.granary.cache.support.SharedStore;
 import dev.granary.cache.support.Warnings;
 import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
@@ -168,12 +168,6 @@ public record Tiers(
     private static Layer layer(
             int position, Source source, TimeBudget budget, EventDispatcher events) {
         PersistentCache cache = source.cache();
-        Optional<ClaimStore> claims =
-                switch (cache) {
-                    case BucketTier bucket -> Optional.of(bucket.claims());
-                    case SharedDirectory shared -> Optional.of(shared.claims());
-                    default -> Optional.empty();
-                };
         BoundedTier bounds = new BoundedTier(
                 source.name(),
                 cache,
@@ -188,7 +182,7 @@ public record Tiers(
                 bounds,
                 source.isWritable(),
                 cache instanceof BucketTier bucket ? Optional.of(bucket) : Optional.empty(),
-                claims);
+                cache instanceof SharedStore store ? Optional.of(store) : Optional.empty());
     }
 
     private static SwitchedCache openDirectory(
@@ -269,7 +263,7 @@ public record Tiers(
      *
      * @param bounds the limits of the tier, which know its failures
      * @param bucket the bucket; empty if the tier is of another implementation
-     * @param claims the claims of machines there; empty for a plugged cache
+     * @param store the bucket or shared directory; empty for a plugged cache
      */
     public record Layer(
             int position,
@@ -277,7 +271,7 @@ public record Tiers(
             BoundedTier bounds,
             boolean isWritable,
             Optional<BucketTier> bucket,
-            Optional<ClaimStore> claims) {
+            Optional<SharedStore> store) {
         public String name() {
             return tier.name();
         }

@@ -47,7 +47,7 @@ class HangingClaimsTest {
                     Thread.currentThread().interrupt();
                 }
             }
-            Claim other = new Claim("0123456789abcdef", Duration.ofMinutes(5), false);
+            Claim other = new Claim("0123456789abcdef", Duration.ofMinutes(5), Claim.State.COMPILING);
             return new Result.Taken(other, Optional.empty(), "1");
         }
 

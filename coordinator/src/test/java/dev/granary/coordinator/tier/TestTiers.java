@@ -1,6 +1,7 @@
 package dev.granary.coordinator.tier;
 
 import dev.granary.cache.PersistentCache;
+import dev.granary.cache.support.SharedStore;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.observe.EventKind;
@@ -34,7 +35,7 @@ public final class TestTiers {
                 bounds,
                 true,
                 Optional.empty(),
-                Optional.empty());
+                cache instanceof SharedStore store ? Optional.of(store) : Optional.empty());
     }
 
     /** Returns an opener that returns these buckets in place of the configured ones, in order. */
