@@ -44,6 +44,9 @@ import java.util.stream.IntStream;
 
 /** Runner that gets the kernels of a manifest through the cache. */
 final class KernelRunner {
+    /** The longest wait for a publication while kernels are compiled. */
+    static final Duration PUBLISH_LIMIT = Duration.ofSeconds(30);
+
     private final Granary granary;
     private final Engine<KernelDescriptor, ?> engine;
 
@@ -131,18 +134,23 @@ final class KernelRunner {
                 });
             }
             Map<Integer, KernelResult> results = new TreeMap<>(); // in the order of the manifest
+            List<Integer> elsewhere = new ArrayList<>();
             while (results.size() < kernels.size()) {
                 Future<Attempt> task = completed.poll(1, TimeUnit.SECONDS);
                 Optional<KernelResult> result = Optional.empty();
                 if (task != null) {
                     int i = task.get().kernel();
                     result = task.get().result();
-                    result.ifPresentOrElse(
-                            each -> results.put(i, each),
-                            () -> completed.submit(
-                                    () -> new Attempt(i, runOne(kernels.get(i), true))));
+                    result.ifPresentOrElse(each -> results.put(i, each), () -> elsewhere.add(i));
                 }
                 beat.accept(result);
+                if (!elsewhere.isEmpty() && results.size() + elsewhere.size() == kernels.size()) {
+                    granary.flush(PUBLISH_LIMIT); // other machines wait for these as well
+                    for (int i : elsewhere) {
+                        completed.submit(() -> new Attempt(i, runOne(kernels.get(i), true)));
+                    }
+                    elsewhere.clear();
+                }
             }
             return List.copyOf(results.values());
         } catch (ExecutionException e) {

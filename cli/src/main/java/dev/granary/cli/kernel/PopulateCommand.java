@@ -44,9 +44,6 @@ import java.util.Optional;
                 "Compile the kernels of MANIFEST that are not cached yet, publish them, and read"
                         + " each back from the bucket.")
 public final class PopulateCommand extends KernelsCommand {
-    /** The longest wait for a publication while kernels are compiled. */
-    private static final Duration PUBLISH_LIMIT = Duration.ofSeconds(30);
-
     @Option(
             names = "--target",
             paramLabel = "NAME",
@@ -152,7 +149,7 @@ public final class PopulateCommand extends KernelsCommand {
                     (kernels.size() - others.size()) * engines.all().size(),
                     Ticker.SYSTEM,
                     ProgressLine.isTerminal() ? _ -> {} : this::log,
-                    () -> granary.flush(PUBLISH_LIMIT));
+                    () -> granary.flush(KernelRunner.PUBLISH_LIMIT));
             for (Engine<KernelDescriptor, ?> engine : engines.all()) {
                 List<KernelSpec> matching = KernelRunner.of(engine, kernels);
                 try (ProgressLine progress =

@@ -82,6 +82,7 @@ class HangingClaimsTest {
         return new FleetClaims(
                 layer,
                 new Hanging(this, answered),
+                false,
                 compileTimes,
                 Duration.ofSeconds(1),
                 new Counters(),
