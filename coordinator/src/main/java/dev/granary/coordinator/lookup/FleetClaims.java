@@ -43,8 +43,8 @@ public final class FleetClaims {
     /** The time between the end of a compile and the entry in the layer. */
     static final Duration PUBLICATION = Duration.ofSeconds(1);
 
-    /** The same for entries in packs, of which one is written every two minutes. */
-    private static final Duration PUBLICATION_IN_PACKS = Duration.ofMinutes(3);
+    /** The same for entries in packs, which are written every two minutes. */
+    private static final Duration PACKS = Duration.ofMinutes(3);
 
     /** A kernel that compiles in fewer round trips is not claimed. */
     private static final int LEAST_ROUND_TRIPS = 4;
@@ -160,11 +160,11 @@ public final class FleetClaims {
     /** Waits for the entry of another machine; empty if it has failed, or takes too long. */
     private Optional<Entry> await(Id id, Result.Taken taken) {
         long expected = expectedNanos(taken.claim());
-        Duration publication =
-                taken.claim().state() == State.PACKING ? PUBLICATION_IN_PACKS : PUBLICATION;
-        Duration longest = Duration.ofNanos(Math.min(
+        long compile = Math.min(
                 limit.toNanos(),
-                (expected == 0 ? UNKNOWN_WAIT.toNanos() : 2 * expected) + publication.toNanos()));
+                expected == 0 ? UNKNOWN_WAIT.toNanos() : 2 * expected + PUBLICATION.toNanos());
+        Duration longest = Duration.ofNanos(compile)
+                .plus(taken.claim().state() == State.PACKING ? PACKS : Duration.ZERO);
         // a claim without an entry may have been left long ago: any age, if the dates err
         Duration age = taken.age().orElse(Duration.ZERO);
         Deadline end =
