@@ -79,6 +79,11 @@ public final class BucketLayout {
         return prefix + "use/";
     }
 
+    /** Returns the common prefix of the keys of all pins. */
+    public String pinPrefix() {
+        return prefix + "pin/";
+    }
+
     /** Returns a key for an object of a probe; no reader requests it. */
     public String probeObject(String name) {
         return root + "trial/" + name;

@@ -213,6 +213,11 @@ public final class CompactionPlan {
         return sources.size();
     }
 
+    /** Returns the number of entries that are left out, packed or not. */
+    public long leftOut() {
+        return without.size();
+    }
+
     /** Returns the number of packs that are missing or damaged. */
     public long lost() {
         return lost.size();
