@@ -58,12 +58,13 @@ public final class BucketCollector {
     /** How far the clocks of one server may differ. */
     private static final long SERVER_SKEW_MILLIS = 600_000;
 
-    private static final Pattern KEY = Pattern.compile(BucketLayout.NAMESPACE + "/([ecp]/.*|head)");
+    private static final Pattern KEY = Pattern.compile(BucketLayout.NAMESPACE + "/(head|[ep]/.*|c/[0-9a-f]{64})");
 
     private final ObjectStore store;
     private final PackReader.Settings settings;
     private final UseNotes notes;
     private final BucketPins pins;
+    private Optional<String> lookFailure = Optional.empty();
 
     BucketCollector(ObjectStore store, PackReader.Settings settings, UseNotes notes) {
         this.store = store;
@@ -128,10 +129,8 @@ public final class BucketCollector {
                 plan.target(keys).hasHead = true;
             } else if (pack.isPresent() && packs[0]++ < MAX_KEYS) { // further ones count as young
                 plan.addPack(plan.target(keys), pack.get(), object.lastModifiedMillis());
-            } else if (keys.isClaim(object.key()) && plan.claims() < MAX_KEYS) {
-                plan.addClaim(
-                        new CollectionPlan.Claim(object.key(), object.etag()),
-                        object.lastModifiedMillis());
+            } else if (key.group(2).startsWith("c/") && plan.claims() < MAX_KEYS) {
+                plan.addClaim(object);
             } else {
                 settings.layout()
                         .listed(object)
@@ -216,9 +215,12 @@ public final class BucketCollector {
             throws CompactionException, IOException {
         Register register = settings.register(store, target.namespace());
         PackCompactor compactor = new PackCompactor(register);
-        SecondLook second = new SecondLook(plan, target);
         Exclusion leaving = new Exclusion(
-                target::isLeaving, target.listedOld::contains, plan.oldMillis(), true, second::isSame);
+                target::isLeaving,
+                target.listedOld::contains,
+                plan.oldMillis(),
+                true,
+                () -> mayStillLeave(plan, target));
         List<String> lost = new ArrayList<>();
         long removed = 0;
         long unremoved = 0;
@@ -233,8 +235,8 @@ public final class BucketCollector {
             long before = bytes;
             Optional<CompactionReport> report = compactor.run(
                     part, CollectionPlan.YOUNG, isDeleteExact, read -> progress.accept(before + read));
-            if (second.failure.isPresent()) {
-                throw second.failure.get();
+            if (lookFailure.isPresent()) {
+                throw new IOException(lookFailure.get());
             }
             if (report.isPresent()) {
                 removed += report.get().removed();
@@ -257,27 +259,16 @@ public final class BucketCollector {
                 lost);
     }
 
-    /** Whether the entries of a target may still leave. */
-    private final class SecondLook {
-        private final CollectionPlan plan;
-        private final CollectionPlan.Target target;
-        private Optional<IOException> failure = Optional.empty();
-
-        SecondLook(CollectionPlan plan, CollectionPlan.Target target) {
-            this.plan = plan;
-            this.target = target;
+    /** Returns false if a pin or note names one of the entries now, which then stays. */
+    private boolean mayStillLeave(CollectionPlan plan, CollectionPlan.Target target) {
+        long before = target.leaving().entries();
+        try {
+            look(plan, plan.nowMillis() - SERVER_SKEW_MILLIS);
+        } catch (IOException e) {
+            lookFailure = Optional.of(String.valueOf(e.getMessage()));
+            return false;
         }
-
-        boolean isSame() {
-            long before = target.leaving().entries();
-            try {
-                look(plan, plan.nowMillis() - SERVER_SKEW_MILLIS);
-            } catch (IOException e) {
-                failure = Optional.of(e);
-                return false;
-            }
-            return target.leaving().entries() == before;
-        }
+        return target.leaving().entries() == before;
     }
 
     /** Removes old claims; one that was taken over meanwhile stays. Returns their number. */

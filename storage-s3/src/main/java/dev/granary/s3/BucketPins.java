@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.granary.cache.Id;
 import dev.granary.cache.Sha256;
+import dev.granary.s3.UseNotes.UseNote;
 import dev.granary.s3.layout.BucketLayout;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
@@ -14,12 +15,8 @@ import dev.granary.s3.store.WriteResult;
 
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
-import java.nio.ByteBuffer;
-import java.time.Instant;
-import java.time.format.DateTimeParseException;
-import java.time.temporal.ChronoUnit;
+import java.time.LocalDate;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -27,14 +24,11 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Consumer;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.LongStream;
 
 /**
- * Pins of a bucket: named lists of entries that no collection removes. The last line of a pin is
- * the hash of the others, since a damaged pin must not be read as a smaller one. Thread-safe.
+ * Pins of a bucket: named lists of entries that no collection removes. A pin is a note of use behind
+ * its hash, since a damaged pin must not be read as a smaller one. Thread-safe.
  */
 public final class BucketPins {
     /** The form of names. */
@@ -44,9 +38,6 @@ public final class BucketPins {
     private static final int MAX_BYTES = 16 << 20;
 
     private static final int MAX_PINS = 10_000;
-    private static final String FIRST = "granary pin 1";
-    private static final String CREATED = "created ";
-    private static final Pattern TARGET = Pattern.compile(BucketLayout.NAMESPACE + " (\\S*+)");
 
     private final String prefix;
     private final ObjectStore store;
@@ -59,10 +50,10 @@ public final class BucketPins {
     /**
      * A pin.
      *
-     * @param created when it was made, by the clock of its writer
+     * @param writtenMillis when it was written, by the server's clock, in milliseconds since 1970
      * @param ids by namespace, the first eight bytes of the hash of each id
      */
-    public record Pin(String name, Instant created, SortedMap<String, long[]> ids) {
+    public record Pin(String name, long writtenMillis, SortedMap<String, long[]> ids) {
         /** Returns the number of ids. */
         public long entries() {
             return ids.values().stream().mapToLong(hashes -> hashes.length).sum();
@@ -78,26 +69,13 @@ public final class BucketPins {
         if (!name.matches(NAME)) {
             throw new IllegalArgumentException("Not the name of a pin: " + name);
         }
-        Map<String, List<Id>> byTarget = ids.stream()
+        SortedMap<String, long[]> hashes = ids.stream()
                 .collect(Collectors.groupingBy(
-                        id -> id.target().path(), TreeMap::new, Collectors.toList()));
-        StringBuilder lines = new StringBuilder(FIRST + "\n" + CREATED)
-                .append(Instant.now().truncatedTo(ChronoUnit.SECONDS))
-                .append('\n');
-        byTarget.forEach((namespace, some) -> {
-            long[] hashes = some.stream()
-                    .mapToLong(id -> id.hash().prefix())
-                    .sorted()
-                    .distinct()
-                    .toArray();
-            ByteBuffer bytes = ByteBuffer.allocate(hashes.length * Long.BYTES);
-            bytes.asLongBuffer().put(hashes);
-            lines.append(namespace)
-                    .append(' ')
-                    .append(Base64.getEncoder().encodeToString(bytes.array()))
-                    .append('\n');
-        });
-        byte[] body = (lines + lastLine(lines.toString())).getBytes(UTF_8);
+                        id -> id.target().path(),
+                        TreeMap::new,
+                        Collectors.collectingAndThen(Collectors.toList(), BucketPins::hashes)));
+        String note = new UseNote(LocalDate.EPOCH, name, hashes, Map.of()).json();
+        byte[] body = (hash(note) + "\n" + note).getBytes(UTF_8);
         return body.length > MAX_BYTES
                 ? Optional.of(StoreFailure.of(
                         StoreFailure.Kind.OBJECT_REFUSED, "a pin has at most 16 MiB"))
@@ -132,31 +110,42 @@ public final class BucketPins {
      * @throws IOException if a pin cannot be read or is damaged
      */
     void read(long sinceMillis, Consumer<Pin> visitor) throws IOException {
-        List<String> names = new ArrayList<>();
+        List<ObjectStore.Listed> pins = new ArrayList<>();
         ListResult listed = store.list(prefix, object -> {
-            String name = object.key().substring(prefix.length());
-            if (name.matches(NAME)
-                    && names.size() <= MAX_PINS
+            if (name(object).matches(NAME)
+                    && pins.size() <= MAX_PINS
                     && (object.lastModifiedMillis() >= sinceMillis
                             || object.lastModifiedMillis() == 0)) {
-                names.add(name);
+                pins.add(object);
             }
         });
         if (listed instanceof ListResult.Unavailable(StoreFailure failure)) {
             throw new IOException("pins cannot be listed: " + failure);
         }
-        if (names.size() > MAX_PINS) {
+        if (pins.size() > MAX_PINS) {
             throw new IOException("there are more than " + MAX_PINS + " pins");
         }
-        for (String name : names) {
-            visitor.accept(read(name));
+        for (ObjectStore.Listed pin : pins) {
+            visitor.accept(new Pin(name(pin), pin.lastModifiedMillis(), ids(name(pin))));
         }
     }
 
-    private Pin read(String name) throws IOException {
+    private String name(ObjectStore.Listed pin) {
+        return pin.key().substring(prefix.length());
+    }
+
+    private SortedMap<String, long[]> ids(String name) throws IOException {
         return switch (store.get(prefix + name, MAX_BYTES)) {
-            case GetResult.Found found ->
-                decode(name, found.bytes().toArray(ValueLayout.JAVA_BYTE));
+            case GetResult.Found found -> {
+                String text = new String(found.bytes().toArray(ValueLayout.JAVA_BYTE), UTF_8);
+                String[] lines = text.split("\n", 2); // arbitrary content
+                if (lines.length < 2 || !lines[0].equals(hash(lines[1]))) {
+                    throw damaged(name);
+                }
+                yield UseNote.parse(LocalDate.EPOCH, name, lines[1])
+                        .orElseThrow(() -> damaged(name))
+                        .ids();
+            }
             case GetResult.TooLarge _ -> throw damaged(name);
             case GetResult.Absent _ -> throw new IOException("pin " + name + " was just removed");
             case GetResult.Unavailable(StoreFailure failure) ->
@@ -164,41 +153,16 @@ public final class BucketPins {
         };
     }
 
-    /** Decodes an object with arbitrary content. */
-    private static Pin decode(String name, byte[] bytes) throws IOException {
-        String text = new String(bytes, UTF_8);
-        String content = text.substring(0, text.stripTrailing().lastIndexOf('\n') + 1);
-        List<String> lines = content.lines().toList();
-        if (lines.size() < 2
-                || !lines.getFirst().equals(FIRST)
-                || !lines.get(1).startsWith(CREATED)
-                || !text.equals(content + lastLine(content))) {
-            throw damaged(name);
-        }
-        try {
-            SortedMap<String, long[]> ids = new TreeMap<>();
-            for (String line : lines.subList(2, lines.size())) {
-                Matcher target = TARGET.matcher(line);
-                if (!target.matches()) {
-                    throw damaged(name);
-                }
-                byte[] hashes = Base64.getDecoder().decode(target.group(2));
-                long[] prefixes = new long[hashes.length / Long.BYTES];
-                ByteBuffer.wrap(hashes).asLongBuffer().get(prefixes);
-                ids.put(target.group(1), LongStream.of(prefixes).sorted().toArray());
-            }
-            return new Pin(name, Instant.parse(lines.get(1).substring(CREATED.length())), ids);
-        } catch (IllegalArgumentException | DateTimeParseException e) { // arbitrary content
-            throw damaged(name);
-        }
-    }
-
     private static IOException damaged(String name) {
         return new IOException("pin " + name + " is damaged, or a newer version wrote it; populate"
                 + " with --pin writes it again, collect --unpin removes it");
     }
 
-    private static String lastLine(String lines) {
-        return "sha256 " + Sha256.of(lines.getBytes(UTF_8)).hex() + "\n";
+    private static long[] hashes(List<Id> ids) {
+        return ids.stream().mapToLong(id -> id.hash().prefix()).sorted().distinct().toArray();
+    }
+
+    private static String hash(String note) {
+        return Sha256.of(note.getBytes(UTF_8)).hex();
     }
 }

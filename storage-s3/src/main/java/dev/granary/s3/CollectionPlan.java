@@ -4,6 +4,7 @@ import dev.granary.cache.Sha256;
 import dev.granary.s3.layout.ObjectName;
 import dev.granary.s3.layout.TargetLayout;
 import dev.granary.s3.pack.format.PackIndex;
+import dev.granary.s3.store.ObjectStore;
 
 import org.jspecify.annotations.Nullable;
 
@@ -12,6 +13,7 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -46,7 +48,7 @@ public final class CollectionPlan {
     private final Rules rules;
     private final long nowMillis;
     private final SortedMap<String, Target> targets = new TreeMap<>();
-    private final List<Claim> claims = new ArrayList<>();
+    private final List<ObjectStore.Listed> claims = new ArrayList<>();
     private Optional<LocalDate> firstNote = Optional.empty();
     long ignoredNotes;
     Optional<LocalDate> forgetBefore = Optional.empty();
@@ -60,9 +62,6 @@ public final class CollectionPlan {
      * @param isAll true if all entries leave, used or not
      */
     public record Rules(String targets, int unusedDays, long budgetBytes, boolean isAll) {}
-
-    /** An object that says who compiles. */
-    record Claim(String key, String etag) {}
 
     /**
      * A number of entries.
@@ -121,6 +120,7 @@ public final class CollectionPlan {
     public final class Target {
         private final TargetLayout keys;
         private List<Candidate> entries = new ArrayList<>();
+        private long[] prefixes = {}; // of the entries
         final Set<ObjectName> listedOld = new HashSet<>(); // packs
         boolean hasHead;
         boolean hasRetired;
@@ -174,6 +174,11 @@ public final class CollectionPlan {
             return failure.isEmpty() && (hasRetired || leaving().entries() > 0);
         }
 
+        /** Makes all entries stay, since they could not be collected. */
+        public void keep() {
+            entries.forEach(entry -> entry.isLeaving = false);
+        }
+
         private Sum sum(Predicate<Candidate> which) {
             return entries.stream()
                     .filter(which)
@@ -209,23 +214,12 @@ public final class CollectionPlan {
                 }
             }
             entries = merged;
+            prefixes = merged.stream().mapToLong(entry -> entry.prefix).toArray();
         }
 
         private @Nullable Candidate find(long prefix) {
-            int low = 0;
-            int high = entries.size() - 1;
-            while (low <= high) {
-                int middle = (low + high) >>> 1;
-                int order = Long.compare(entries.get(middle).prefix, prefix);
-                if (order == 0) {
-                    return entries.get(middle);
-                } else if (order < 0) {
-                    low = middle + 1;
-                } else {
-                    high = middle - 1;
-                }
-            }
-            return null;
+            int at = Arrays.binarySearch(prefixes, prefix);
+            return at < 0 ? null : entries.get(at);
         }
 
         /** Returns the compile time that an entry without a known one is taken to have. */
@@ -301,7 +295,7 @@ public final class CollectionPlan {
         return writtenMillis > 0 && writtenMillis < oldMillis();
     }
 
-    List<Claim> oldClaims() {
+    List<ObjectStore.Listed> oldClaims() {
         return claims;
     }
 
@@ -309,8 +303,8 @@ public final class CollectionPlan {
         firstNote = Optional.of(day);
     }
 
-    void addClaim(Claim claim, long writtenMillis) {
-        if (isOld(writtenMillis)) {
+    void addClaim(ObjectStore.Listed claim) {
+        if (isOld(claim.lastModifiedMillis())) {
             claims.add(claim);
         }
     }

@@ -31,6 +31,7 @@ import picocli.CommandLine.Parameters;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.LocalDate;
 import java.util.Optional;
 import java.util.function.Function;
@@ -136,9 +137,10 @@ public final class CollectCommand extends OutputCommand {
             }
             return isRemoved;
         }
-        ReportTable table = report.table("pins", "name", "entries", "created", "~targets");
-        pins.read(pin ->
-                table.row(pin.name(), pin.entries(), pin.created(), pin.ids().keySet()));
+        ReportTable table = report.table("pins", "name", "entries", "written", "~targets");
+        pins.read(pin -> {
+            table.row(pin.name(), pin.entries(), Instant.ofEpochMilli(pin.writtenMillis()), pin.ids().keySet());
+        });
         return true;
     }
 
@@ -201,6 +203,7 @@ public final class CollectCommand extends OutputCommand {
                         : "packs missing or damaged: " + String.join(", ", done.lostPacks());
             } catch (IOException | CompactionException e) {
                 failure = "not collected: " + e.getMessage();
+                each.keep();
             }
             if (!failure.isEmpty()) {
                 report.problem(each.namespace() + ": " + failure);

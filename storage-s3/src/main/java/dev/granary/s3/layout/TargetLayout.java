@@ -9,12 +9,10 @@ import dev.granary.cache.Target;
 import org.jspecify.annotations.Nullable;
 
 import java.util.Optional;
-import java.util.regex.Pattern;
 
 /** Keys of the objects of one target. Thread-safe. */
 public final class TargetLayout {
     private static final String PACK_SUFFIX = ".pack";
-    private static final Pattern CLAIM = Pattern.compile("c/[0-9a-f]{64}");
 
     private final BucketLayout bucket;
     private final String namespace;
@@ -75,12 +73,6 @@ public final class TargetLayout {
         return key.startsWith(basePrefix())
                 ? ObjectName.parse(key.substring(basePrefix().length()))
                 : Optional.empty();
-    }
-
-    /** Returns true if the key is that of a claim. */
-    public boolean isClaim(String key) {
-        return key.startsWith(root + "c/")
-                && CLAIM.matcher(key.substring(root.length())).matches();
     }
 
     /** Returns the key of the unpacked entry with that hash. */
