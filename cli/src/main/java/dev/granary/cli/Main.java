@@ -9,6 +9,7 @@ import dev.granary.cli.kernel.ManifestCommand;
 import dev.granary.cli.kernel.PlanCommand;
 import dev.granary.cli.kernel.PopulateCommand;
 import dev.granary.cli.kernel.TuneCommand;
+import dev.granary.cli.operation.CollectCommand;
 import dev.granary.cli.operation.CompactCommand;
 import dev.granary.cli.operation.DevicesCommand;
 import dev.granary.cli.operation.DoctorCommand;
@@ -60,6 +61,7 @@ import java.util.Set;
             "  verify [PLACE]     read and check entries (--repair)",
             "  evict [PLACE]      remove entries of a directory (--to, --older-than, --all)",
             "  compact [PLACE]    merge entries of a bucket into packs, once a day",
+            "  collect [PLACE]    remove what no machine uses from a bucket, once a week",
             "  copy FROM TO       entries from one place to another",
             "  quarantine         entries whose restore ended a process (--clear)",
             "Kernels",
@@ -75,7 +77,7 @@ import java.util.Set;
             "  mvn                Maven with the JDK that the launcher found",
             "",
             "PLACE is a directory, s3://NAME/PREFIX or file:///PATH, by default the local",
-            "directory; of compact a bucket, by default the first writable one.",
+            "directory; of compact and collect a bucket, by default the first writable one.",
             "X is the first digits of an id, a file, or MANIFEST#KERNEL.",
             "All commands take --help and --json.",
             "Exit codes: 0 done, 1 failed, 2 wrong usage or configuration."
@@ -97,6 +99,7 @@ public final class Main {
             Map.entry("verify", VerifyCommand.class),
             Map.entry("evict", EvictCommand.class),
             Map.entry("compact", CompactCommand.class),
+            Map.entry("collect", CollectCommand.class),
             Map.entry("copy", CopyCommand.class),
             Map.entry("quarantine", QuarantineCommand.class),
             Map.entry("manifest", ManifestCommand.class),

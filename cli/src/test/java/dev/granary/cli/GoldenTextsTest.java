@@ -175,6 +175,9 @@ class GoldenTextsTest {
             String[] options = {bucket[0], bucket[1], "--endpoint", fleet.endpoint()};
             run(compact + " --dry-run", options);
             run(compact, options);
+            run("collect s3://kernels/ci --budget 1KiB", options);
+            run("collect s3://kernels/ci --delete", options);
+            run("collect s3://kernels/ci --pins", options);
             run(
                     "copy s3://kernels/ci",
                     directory.resolve("copy").toString(),

@@ -120,8 +120,13 @@ public final class TestFleet implements AutoCloseable {
 
     /** Overwrites an object of the target, whose key ends with {@code name}. */
     void put(String name, String content) {
+        place("ci/v2/" + NAMESPACE + "/" + name, content);
+    }
+
+    /** Overwrites an object. */
+    public void place(String key, String content) {
         try (ObjectStore store = ObjectStoreFactory.open(s3())) {
-            store.put("ci/v2/" + NAMESPACE + "/" + name, content.getBytes(UTF_8));
+            store.put(key, content.getBytes(UTF_8));
         }
     }
 

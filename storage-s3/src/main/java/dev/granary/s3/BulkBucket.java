@@ -94,6 +94,22 @@ public final class BulkBucket implements AutoCloseable {
         return new PackAdopter(register(namespace), namer(namespace, disproved));
     }
 
+    /** Returns a collector of the bucket. */
+    public BucketCollector collector() {
+        return new BucketCollector(store, settings, new UseNotes(settings.layout(), store, store));
+    }
+
+    /** Returns a collector that sends one request at a time, by the calling thread. */
+    BucketCollector sequentialCollector() {
+        return new BucketCollector(
+                store, settings, new UseNotes(settings.layout(), store, store, 1));
+    }
+
+    /** Returns the pins of the bucket. */
+    public BucketPins pins() {
+        return new BucketPins(settings.layout(), store);
+    }
+
     /** Returns the counter of bytes between this process and the bucket, for progress displays. */
     public TrafficCounter traffic() {
         return store.traffic();

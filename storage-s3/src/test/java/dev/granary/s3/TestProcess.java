@@ -82,6 +82,11 @@ public final class TestProcess implements AutoCloseable {
         return packed;
     }
 
+    /** Returns a collector that sends one request at a time. */
+    public BucketCollector collector() {
+        return packed.sequentialCollector();
+    }
+
     /** Returns the key of an unpacked entry. */
     public String unpackedKey(Id id) {
         return layout.entry(id);

@@ -16,7 +16,12 @@ import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
+import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.gpu.KernelDescriptor;
+import dev.granary.s3.BucketPins;
+import dev.granary.s3.BucketTier;
+import dev.granary.s3.BulkBucket;
+import dev.granary.s3.store.StoreFailure;
 
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +36,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -91,6 +97,14 @@ public final class PopulateCommand extends KernelsCommand {
     private boolean isFresh;
 
     @Option(
+            names = "--pin",
+            paramLabel = "NAME",
+            description = "pin the entries of this manifest in the bucket, in place of an earlier"
+                    + " pin of that name: collect removes none of them (lower-case letters,"
+                    + " digits, - _ .)")
+    private @Nullable String pin;
+
+    @Option(
             names = "--junit",
             paramLabel = "FILE",
             description = "write a JUnit XML report, with a test case for each kernel and target")
@@ -104,6 +118,11 @@ public final class PopulateCommand extends KernelsCommand {
         requirePositive("--jobs must be a positive number", threads);
         if (junit != null && !Files.isDirectory(junit.toAbsolutePath().resolveSibling("."))) {
             throw new ConfigException("there is no directory for --junit " + junit + "; create it");
+        }
+        if (pin != null && (!pin.matches(BucketPins.NAME) || !shard.equals(Shard.WHOLE))) {
+            throw new ConfigException("--pin " + pin + ": a name has at most 100 lower-case"
+                    + " letters, digits, - _ . and does not begin with a dot; and a pin needs the"
+                    + " whole manifest, without --shard");
         }
         List<KernelSpec> kernels = kernels();
         // also deleted when a signal ends this process, after its compilers were killed
@@ -122,6 +141,9 @@ public final class PopulateCommand extends KernelsCommand {
         BucketConfig bucket = Place.firstWritable(
                 config,
                 "give --bucket or set GRANARY_BUCKET. granary get fills only the local directory.");
+        if (pin != null && !(bucket instanceof BucketConfig.S3)) {
+            throw new ConfigException("--pin needs a bucket; " + bucket.name() + " is none");
+        }
         PopulateEngines selection = new PopulateEngines(device(), targets, own);
         selection.requireEnabled(config.enabled());
         Optional<String> problem = Place.problem(bucket);
@@ -190,12 +212,36 @@ public final class PopulateCommand extends KernelsCommand {
                             : "all kernels that compiled are in " + config.directory()
                                     + "; remove the cause and populate again, which uploads them"
                                     + " without compiling.");
+            boolean isPinned = pin == null || pin(bucket, population, report);
             report.print();
             if (junit != null) {
                 JUnitReport.write(junit, results);
             }
-            return population.isComplete() ? 0 : 1;
+            return population.isComplete() && isPinned ? 0 : 1;
         }
+    }
+
+    /** Pins the entries, if all are there: an earlier pin is better than one of a part of them. */
+    private boolean pin(BucketConfig bucket, Population population, Report report)
+            throws ConfigException {
+        String name = Objects.requireNonNull(pin);
+        Optional<String> failure = Optional.of("not everything could be read back");
+        if (population.isComplete() && bucket instanceof BucketConfig.S3 s3) {
+            try (BucketTier tier = TierFactory.bucketForBackground(s3);
+                    BulkBucket bulk = tier.packed()) {
+                failure = bulk.pins()
+                        .write(name, population.expected())
+                        .map(StoreFailure::toString);
+            }
+        }
+        report.data("pinned", failure.isEmpty());
+        if (failure.isEmpty()) {
+            report.line(
+                    Units.plural(population.expected().size(), "entry") + " pinned as " + name);
+        } else {
+            report.problem("not pinned as " + name + ": " + failure.get());
+        }
+        return failure.isEmpty();
     }
 
     private void log(String line) {

@@ -73,6 +73,11 @@ final class Population {
                 && unreadable.isEmpty();
     }
 
+    /** Returns the ids of the entries that are read back. */
+    Set<Id> expected() {
+        return Set.copyOf(expected);
+    }
+
     /** Returns the results of the kernels, with those of publishing. */
     List<KernelResult> results() {
         return obtained.stream().map(this::result).toList();

@@ -112,7 +112,8 @@ public final class CompactCommand extends OutputCommand {
     @Override
     public Integer call() throws Exception {
         GranaryConfig config = buckets.set(local.builder()).build();
-        BucketConfig.S3 bucket = bucket(config);
+        BucketConfig.S3 bucket = Place.writableBucket(
+                place, buckets.set(GranaryConfig.builder()), config, "which has no packs");
         for (String id : without) {
             if (id.length() < MIN_DIGITS) {
                 throw new ConfigException("--without " + id + " is too short: give at least "
@@ -144,17 +145,6 @@ public final class CompactCommand extends OutputCommand {
         }
         report.data("healthy", isSuccess).print();
         return isSuccess ? 0 : 1;
-    }
-
-    private BucketConfig.S3 bucket(GranaryConfig config) throws ConfigException {
-        BucketConfig layer = place != null
-                ? Place.writableLayer(place, buckets.set(GranaryConfig.builder()))
-                : Place.firstWritable(config, "give s3://NAME/PREFIX or set GRANARY_BUCKET.");
-        if (layer instanceof BucketConfig.S3 bucket) {
-            return bucket;
-        }
-        throw new ConfigException(
-                layer.name() + " is a directory, which has no packs; name a bucket.");
     }
 
     /** Plans a compaction without doing it. */

@@ -19,6 +19,8 @@ import dev.granary.local.LocalTier;
 import dev.granary.local.PrivateSubdirectory;
 import dev.granary.s3.BucketTier;
 
+import org.jspecify.annotations.Nullable;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -233,6 +235,23 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
             throw new ConfigException(bucket.name() + " is configured as read-only");
         }
         return bucket;
+    }
+
+    /**
+     * Returns the bucket that a text names, else the first writable one.
+     *
+     * @param why completes the message for a directory
+     */
+    public static BucketConfig.S3 writableBucket(
+            @Nullable String text, GranaryConfigBuilder builder, GranaryConfig config, String why)
+            throws ConfigException {
+        BucketConfig layer = text != null
+                ? writableLayer(text, builder)
+                : firstWritable(config, "give s3://NAME/PREFIX or set GRANARY_BUCKET.");
+        if (layer instanceof BucketConfig.S3 bucket) {
+            return bucket;
+        }
+        throw new ConfigException(layer.name() + " is a directory, " + why + "; name a bucket.");
     }
 
     /** Returns the first writable layer; {@code cure} tells how to configure one. */

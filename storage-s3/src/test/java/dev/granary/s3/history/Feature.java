@@ -13,6 +13,8 @@ enum Feature {
     COMPACTION(0.75),
     /** A compaction may leave out an id. */
     LEAVING_OUT(0.2),
+    /** Uses are noted, entries pinned, and what is neither used nor pinned is collected. */
+    COLLECTION(0.4),
     /** A compaction may adopt packs that no head names. */
     ADOPTION(0.3),
     /** The target has almost as many recent packs as a head takes. */

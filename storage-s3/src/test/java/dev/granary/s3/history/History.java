@@ -6,6 +6,7 @@ import dev.granary.cache.LoadResult;
 import dev.granary.cache.Sha256;
 import dev.granary.cache.StoreResult;
 import dev.granary.cache.contract.TestEntries;
+import dev.granary.s3.CollectionPlan;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
@@ -21,6 +22,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -32,6 +34,7 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
  * One random history of a fleet over one bucket. All random choices derive from its number and the
@@ -70,6 +73,8 @@ final class History implements Course {
     private final Set<Id> enqueued = new LinkedHashSet<>();
     private final Set<Id> everAcknowledged = new HashSet<>();
     private final List<byte[]> heads = new ArrayList<>();
+    private long notes;
+    private int pinned;
     private boolean isOver;
 
     History(long number, Path directory, boolean isTraced) {
@@ -275,7 +280,7 @@ final class History implements Course {
     }
 
     private void begin(Machine machine) {
-        switch (draw(5, 3, 5, 3, 1, 1)) {
+        switch (draw(5, 3, 5, 3, 1, 1, 2, 2, 1)) {
             case 1 -> {
                 if (has(Feature.UNPACKED)) {
                     Entry entry = anyEntry();
@@ -304,6 +309,23 @@ final class History implements Course {
                 machine.reboot();
                 trace(() -> machine.name() + " starts a new process");
             }
+            case 6 -> {
+                if (has(Feature.COLLECTION)) {
+                    beginCollection(machine);
+                }
+            }
+            case 7 -> {
+                if (has(Feature.COLLECTION)) {
+                    Set<Id> used = someIds();
+                    String note = HexFormat.of().toHexDigits(notes++);
+                    begin(machine, "note " + names(used), Set.of(), () -> machine.note(used, note));
+                }
+            }
+            case 8 -> {
+                if (has(Feature.COLLECTION)) {
+                    beginPinning(machine);
+                }
+            }
             default -> {
                 List<Entry> some = someEntries();
                 begin(
@@ -331,6 +353,42 @@ final class History implements Course {
                                 .toList(),
                 without,
                 () -> compact(machine, without, isAdopting));
+    }
+
+    private void beginCollection(Machine machine) {
+        CollectionPlan.Rules rules = new CollectionPlan.Rules(
+                "",
+                random.nextInt(1, 5),
+                random.nextInt(4) == 0 ? 0 : Long.MAX_VALUE,
+                random.nextInt(4) == 0);
+        // a collection compacts
+        begin(
+                machine,
+                "collect, compact, " + rules,
+                Set.of(),
+                () -> {
+                    String outcome = machine.collect(rules, has(Feature.TWO_CLOCKS));
+                    trace(() -> machine.name() + " has collected: " + outcome);
+                });
+    }
+
+    private void beginPinning(Machine machine) {
+        if (pinned > 0 && random.nextBoolean()) {
+            String pin = "p" + random.nextInt(pinned);
+            begin(machine, "unpin " + pin, Set.of(), () -> machine.unpin(pin));
+            return;
+        }
+        Set<Id> ids = someIds();
+        String pin = "p" + pinned++; // a new one: a late removal must not remove a later pin
+        begin(machine, "pin " + pin + " " + names(ids), Set.of(), () -> machine.pin(pin, ids));
+    }
+
+    private Set<Id> someIds() {
+        return someEntries().stream().map(Entry::id).collect(Collectors.toSet());
+    }
+
+    private static List<String> names(Set<Id> ids) {
+        return ids.stream().map(Ledger::name).sorted().toList();
     }
 
     private int draw(int... weights) {
@@ -423,7 +481,8 @@ final class History implements Course {
                 ledger.acknowledge(
                         id,
                         machine.name() + ": " + result + ", " + source,
-                        source.endsWith("second time"));
+                        source.endsWith("second time"),
+                        result instanceof StoreResult.Stored ? work.fromMillis() : 0);
             }
         }
     }
@@ -574,6 +633,7 @@ final class History implements Course {
     private void remove(String key) {
         trace(() -> "the owner removes " + Ledger.shorten(key));
         ledger.beforeRemoval(key);
+        ledger.unpinned(key);
         bucket.delete(key);
     }
 

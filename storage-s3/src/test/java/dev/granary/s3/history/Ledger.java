@@ -18,6 +18,7 @@ import dev.granary.s3.register.Register;
 import dev.granary.s3.register.RegisterException;
 
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -28,6 +29,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.stream.Collectors;
 
 /**
  * Ledger of the entries that were acknowledged and not removed since, and of the heads. Observes
@@ -56,13 +58,22 @@ final class Ledger {
     private Optional<Head> head = Optional.empty();
     private Set<ObjectName> named = Set.of(); // by that head
     private final Set<ObjectName> left = new HashSet<>();
+    private final Map<String, Note> notes = new HashMap<>(); // by key
+    private final Map<String, Set<Id>> pins = new HashMap<>(); // by key
     private long highest; // generation of a head
     private int removals;
     private int verifiedVersion = -1;
     private boolean wasConditionIgnored;
 
-    /** An acknowledgement. */
-    record Ack(long atMillis, String source, boolean isEarly) {}
+    /**
+     * An acknowledgement.
+     *
+     * @param writtenSinceMillis when the task began that wrote the entry; 0 if it was there
+     */
+    record Ack(long atMillis, String source, boolean isEarly, long writtenSinceMillis) {}
+
+    /** The ids of a note of use. */
+    private record Note(LocalDate day, Set<Id> ids) {}
 
     Ledger(Bucket bucket, S3Config config, String namespace, boolean someMayNotList) {
         this.bucket = bucket;
@@ -209,6 +220,66 @@ final class Ledger {
         }
     }
 
+    /** Records that a note of use is in the bucket. */
+    void noted(String key, LocalDate day, Set<Id> ids) {
+        notes.put(key, new Note(day, ids));
+    }
+
+    /** Records that a pin is in the bucket. */
+    void pinned(String key, Set<Id> ids) {
+        pins.put(key, ids);
+    }
+
+    /** Records that a pin is, or is about to be, removed. */
+    void unpinned(String key) {
+        pins.remove(key);
+    }
+
+    /** Returns the ids that pins name. */
+    Set<Id> pinned() {
+        return pins.values().stream().flatMap(Set::stream).collect(Collectors.toSet());
+    }
+
+    /** Returns the ids that notes of a day or later name. */
+    Set<Id> usedSince(LocalDate day) {
+        return notes.values().stream()
+                .filter(note -> !note.day().isBefore(day))
+                .flatMap(note -> note.ids().stream())
+                .collect(Collectors.toSet());
+    }
+
+    /** Returns the ids of which the bucket has a copy that was written since then. */
+    Set<Id> writtenSince(long millis) {
+        Set<Sha256> young = new HashSet<>();
+        bucket.objects().forEach((key, stored) -> {
+            if (stored.writtenMillis() > millis) {
+                young.addAll(
+                        keys.packName(key).filter(named::contains).isPresent()
+                                ? idsOfPacks.getOrDefault(key, Set.of())
+                                : Set.of());
+                contents.keySet().stream()
+                        .map(Id::hash)
+                        .filter(hash -> key.equals(keys.entry(hash)))
+                        .forEach(young::add);
+            }
+        });
+        return ids().stream().filter(id -> young.contains(id.hash())).collect(Collectors.toSet());
+    }
+
+    /** Returns all ids. */
+    Set<Id> ids() {
+        return contents.keySet();
+    }
+
+    /** Returns those of these ids that no task has written that began after a time. */
+    Set<Id> notWrittenSince(Set<Id> ids, long millis) {
+        return ids.stream()
+                .filter(id -> acknowledged(id)
+                        .filter(ack -> ack.writtenSinceMillis() > millis)
+                        .isEmpty())
+                .collect(Collectors.toSet());
+    }
+
     /** Withdraws entries that a process leaves out on purpose. */
     void withdraw(Collection<Id> ids) {
         if (!ids.isEmpty()) {
@@ -244,6 +315,7 @@ final class Ledger {
     void beforeRemoval(String key) {
         removals++;
         touched.add(key);
+        notes.remove(key); // a damaged pin, however, ends each collection
         if (keys.packName(key).isPresent()) {
             forget(idsOfPacks.getOrDefault(key, Set.of()));
         } else if (key.equals(keys.head()) || keys.baseName(key).isPresent()) {
@@ -283,7 +355,12 @@ final class Ledger {
 
     /** Records an acknowledgement and verifies it. */
     void acknowledge(Id id, String source, boolean isEarly) {
-        acknowledged.put(id, new Ack(bucket.nowMillis(), source, isEarly));
+        acknowledge(id, source, isEarly, 0);
+    }
+
+    /** As above; {@code writtenSinceMillis} is when the task began that wrote the entry. */
+    void acknowledge(Id id, String source, boolean isEarly, long writtenSinceMillis) {
+        acknowledged.put(id, new Ack(bucket.nowMillis(), source, isEarly, writtenSinceMillis));
         verify(Set.of(id));
     }
 

@@ -4,14 +4,18 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.LoadResult;
 import dev.granary.cache.StoreResult;
+import dev.granary.s3.BucketCollector;
 import dev.granary.s3.BulkBucket;
+import dev.granary.s3.CollectionPlan;
 import dev.granary.s3.TestProcess;
+import dev.granary.s3.UseNotes;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.config.S3ConfigBuilder;
 import dev.granary.s3.pack.PackPublisher;
 import dev.granary.s3.pack.compact.CompactionException;
 import dev.granary.s3.pack.compact.CompactionReport;
 import dev.granary.s3.pack.compact.PackCompactor;
+import dev.granary.s3.store.WriteResult;
 
 import org.jspecify.annotations.Nullable;
 
@@ -21,12 +25,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -48,6 +57,7 @@ final class Machine {
     private final S3Config config;
     private final Optional<Path> headFile;
     private final long skewMillis;
+    private final Ledger ledger;
     private final Wire wire;
     private final RandomGenerator random;
     private final Deque<Runnable> backgroundTasks = new ArrayDeque<>();
@@ -70,6 +80,7 @@ final class Machine {
         private int falseResponses;
         private boolean isUndisturbed;
         private boolean hasReadRemovedState;
+        private @Nullable Collecting collecting;
 
         Work(String task, Set<Id> leavingOut, long fromMillis, int mark) {
             this.task = task;
@@ -91,9 +102,21 @@ final class Machine {
             mark = begun;
         }
 
-        /** Returns the ids that the task removes on purpose. */
+        /** Returns the ids that the task may remove with its next request. */
         Set<Id> leavingOut() {
-            return leavingOut;
+            return collecting == null ? leavingOut : collecting.leavingOut();
+        }
+
+        /** Called when the task lists keys. */
+        void listing(String prefix) {
+            if (collecting != null) {
+                collecting.listing(prefix);
+            }
+        }
+
+        /** Sets what the task may remove, if it collects. */
+        void setCollecting(Collecting what) {
+            collecting = what;
         }
 
         String task() {
@@ -153,6 +176,7 @@ final class Machine {
         this.config = config.build();
         this.headFile = kind.indexDirectory()
                 .map(indexDirectory -> indexDirectory.resolve(namespace).resolve("head"));
+        this.ledger = ledger;
         this.wire = new Wire(bucket, ledger, this);
         this.random = locked(random);
         this.namespace = namespace;
@@ -255,6 +279,62 @@ final class Machine {
             return "overtaken";
         } catch (CompactionException e) {
             return String.valueOf(e.getMessage());
+        }
+    }
+
+    /**
+     * Collects as {@code granary collect --delete} does.
+     *
+     * @return the outcome, {@code done} if complete
+     */
+    String collect(CollectionPlan.Rules rules, boolean hasTwoClocks) {
+        work().setCollecting(new Collecting(bucket, ledger, rules, hasTwoClocks, work()));
+        Optional<String> obstacle = process.tier().packObstacle();
+        if (obstacle.isPresent()) {
+            return obstacle.get();
+        }
+        try {
+            BucketCollector collector = process.collector();
+            CollectionPlan plan = collector.plan(rules);
+            for (CollectionPlan.Target target : plan.targets()) {
+                if (target.hasWork()) {
+                    BucketCollector.Outcome ignored = collector.collect(
+                            plan, target, process.tier().honoursConditionalDelete(), _ -> {});
+                }
+            }
+            long claims = collector.removeClaims(plan);
+            return DONE + ", " + (claims + collector.forgetNotes(plan)) + " notes and claims";
+        } catch (CompactionException | IOException e) {
+            return String.valueOf(e.getMessage());
+        }
+    }
+
+    /** Notes the use of entries, by the clock of this machine. */
+    void note(Set<Id> used, String random16) {
+        LocalDate day = LocalDate.ofInstant(
+                Instant.ofEpochMilli(bucket.nowMillis() + skewMillis), ZoneOffset.UTC);
+        long[] ids = used.stream().mapToLong(id -> id.hash().prefix()).sorted().toArray();
+        UseNotes.UseNote note = new UseNotes.UseNote(
+                day, random16, new TreeMap<>(Map.of(namespace, ids)), Map.of());
+        if (process.tier().useNotes().write(note) instanceof WriteResult.Done) {
+            ledger.noted("use/" + day + "/" + random16, day, used);
+        }
+    }
+
+    /** Pins entries. */
+    void pin(String pin, Set<Id> ids) {
+        if (process.packed().pins().write(pin, ids).isEmpty()) {
+            ledger.pinned("pin/" + pin, ids);
+        }
+    }
+
+    /** Removes a pin. */
+    void unpin(String pin) {
+        ledger.unpinned("pin/" + pin);
+        try {
+            boolean ignored = process.packed().pins().remove(pin);
+        } catch (IOException e) {
+            // it may be there
         }
     }
 

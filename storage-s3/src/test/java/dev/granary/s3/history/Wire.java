@@ -3,6 +3,7 @@ package dev.granary.s3.history;
 import static dev.granary.s3.history.FaultFreeStore.into;
 import static dev.granary.s3.history.FaultFreeStore.permitted;
 
+import dev.granary.cache.Id;
 import dev.granary.s3.store.GetResult;
 import dev.granary.s3.store.HeadResult;
 import dev.granary.s3.store.ListResult;
@@ -13,6 +14,7 @@ import dev.granary.s3.store.WriteResult;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -183,7 +185,14 @@ final class Wire implements ObjectStore {
 
     @Override
     public WriteResult deleteIfMatch(String key, String etag) {
-        return write("DELETE match", key, removed(key, () -> bucket.delete(key, etag)));
+        return write("DELETE match", key, removed(key, () -> {
+            boolean isVersion = bucket.isVersion(key, etag);
+            WriteResult result = bucket.delete(key, etag);
+            if (!isVersion && result instanceof WriteResult.Done) {
+                ledger.conditionIgnored(key);
+            }
+            return result;
+        }));
     }
 
     @Override
@@ -192,12 +201,12 @@ final class Wire implements ObjectStore {
     }
 
     private Supplier<WriteResult> written(String key, byte[] body, Supplier<WriteResult> commit) {
-        Machine.Work work = machine.work();
+        Set<Id> leavingOut = machine.work().leavingOut();
         return () -> {
             WriteResult result = commit.get();
             if (result instanceof WriteResult.Done) {
-                ledger.withdraw(work.leavingOut());
-                if (!work.leavingOut().isEmpty()) {
+                ledger.withdraw(leavingOut);
+                if (!leavingOut.isEmpty()) {
                     bucket.lose();
                 }
                 ledger.written(key, body);
@@ -207,12 +216,12 @@ final class Wire implements ObjectStore {
     }
 
     private Supplier<WriteResult> removed(String key, Supplier<WriteResult> commit) {
-        Machine.Work work = machine.work();
+        Set<Id> leavingOut = machine.work().leavingOut();
         return () -> {
             boolean isThere = bucket.stored(key).isPresent();
             WriteResult result = commit.get();
             if (isThere && result instanceof WriteResult.Done) {
-                ledger.withdraw(work.leavingOut());
+                ledger.withdraw(leavingOut);
                 ledger.removed(key);
             }
             return result;
@@ -252,6 +261,7 @@ final class Wire implements ObjectStore {
     @Override
     public ListResult list(String prefix, Consumer<Listed> visitor) {
         Disturbance fault = machine.request("LIST", prefix);
+        machine.work().listing(prefix);
         Map<String, Bucket.Stored> objects = bucket.objects();
         switch (fault) {
             case LOST, ANSWER_LOST, LATE, REFUSED -> {

@@ -33,12 +33,17 @@ public final class CompactionPlan {
     /** The largest number of packs that one run rewrites; the head names them until they go. */
     private static final int MAX_SOURCES = 1_000;
 
+    /** The largest numbers of packs, of their entries, and of unpacked ones that leave at once. */
+    private static final int MAX_LEFT_PACKS = 128;
+
+    private static final int MAX_LEFT = 50_000;
+
     final Optional<Register.Stored> head;
     final Map<ObjectName, PackInfo> packs = new LinkedHashMap<>();
     final Map<ObjectName, PackIndex> indexes = new HashMap<>();
     final Set<PackInfo> lost = new LinkedHashSet<>();
     final Map<Sha256, UnpackedEntry> unpacked = new LinkedHashMap<>();
-    private final Set<String> prefixes;
+    final Exclusion exclusion;
 
     /** The ids to be left out. */
     final Set<Sha256> without = new HashSet<>();
@@ -52,29 +57,33 @@ public final class CompactionPlan {
     long tooLarge;
     boolean isTruncated;
 
-    CompactionPlan(Optional<Register.Stored> head, Set<String> without) {
+    CompactionPlan(Optional<Register.Stored> head, Exclusion exclusion) {
         this.head = head;
-        this.prefixes = without;
-    }
-
-    private boolean isLeftOut(Sha256 id) {
-        return prefixes.stream().anyMatch(id.hex()::startsWith);
+        this.exclusion = exclusion;
     }
 
     /**
-     * Adds an unpacked entry; one that is left out whatever its size and the number of others.
+     * Adds an unpacked entry; one that is left out by request of a person whatever its size and the
+     * number of others.
      *
+     * @param writtenMillis when it was written, by the server's clock
      * @return false if the plan takes no more
      */
-    boolean add(UnpackedEntry entry) {
-        if (isLeftOut(entry.id())) {
+    boolean add(UnpackedEntry entry, long writtenMillis) {
+        if (exclusion.hasUnpacked(entry.id(), writtenMillis)) {
+            if (exclusion.isAlone() && unpacked.size() >= MAX_LEFT) {
+                isTruncated = true;
+                return false;
+            }
             without.add(entry.id());
             unpacked.put(entry.id(), entry);
+        } else if (exclusion.isAlone()) {
+            return true;
         } else if (entry.bytes() > PackIndex.MAX_ENTRY_BYTES) {
             tooLarge++;
         } else if (unpacked.size() >= MAX_UNPACKED) {
             isTruncated = true;
-            return !prefixes.isEmpty();
+            return exclusion != Exclusion.NONE;
         } else {
             unpacked.put(entry.id(), entry);
         }
@@ -83,28 +92,55 @@ public final class CompactionPlan {
 
     /** Chooses the packs to be rewritten, once all packs and unpacked entries are there. */
     void choose() {
-        if (!prefixes.isEmpty()) {
-            packs.values().forEach(pack -> locations(pack).stream()
-                    .map(PackLocation::id)
-                    .filter(this::isLeftOut)
-                    .forEach(without::add));
-        }
         packs.values().forEach(pack -> locations(pack)
                 .forEach(location -> first.putIfAbsent(location.id(), pack)));
-        Set<PackInfo> withLeftOut = new HashSet<>();
+        Set<PackInfo> taken = exclusion == Exclusion.NONE ? new HashSet<>() : exclude();
+        if (!exclusion.isAlone()) {
+            taken.addAll(mergeable(taken));
+        }
+        packs.values().stream().filter(taken::contains).forEach(sources::add);
+    }
+
+    /** Collects the ids that leave packs, and returns these packs. */
+    private Set<PackInfo> exclude() {
+        Set<PackInfo> taken = new HashSet<>();
+        long entries = 0;
+        for (PackInfo pack : packs.values()) {
+            List<Sha256> ids = locations(pack).stream()
+                    .map(PackLocation::id)
+                    .filter(id -> exclusion.packs().test(pack.name())
+                            && exclusion.ids().test(id))
+                    .toList();
+            if (ids.isEmpty()) {
+                continue;
+            }
+            entries += pack.entries();
+            // a collection may rewrite a whole target: in parts, for the sake of memory and disk
+            if (exclusion.isAlone()
+                    && !taken.isEmpty()
+                    && (taken.size() >= MAX_LEFT_PACKS || entries > MAX_LEFT)) {
+                isTruncated = true;
+                break;
+            }
+            without.addAll(ids);
+            taken.add(pack);
+        }
+        return taken;
+    }
+
+    /** Returns packs to be rewritten beside those that entries leave. */
+    private Set<PackInfo> mergeable(Set<PackInfo> withLeftOut) {
         Set<PackInfo> chosen = new HashSet<>();
         Set<PackInfo> small = new HashSet<>();
         for (PackInfo pack : packs.values()) {
-            if (lost.contains(pack)) {
+            if (lost.contains(pack) || withLeftOut.contains(pack)) {
                 continue;
             }
             List<PackLocation> locations = locations(pack);
             long live = locations.stream()
                     .filter(one -> first.get(one.id()) == pack)
                     .count();
-            if (locations.stream().anyMatch(one -> without.contains(one.id()))) {
-                withLeftOut.add(pack);
-            } else if (2 * live < locations.size()) {
+            if (2 * live < locations.size()) {
                 chosen.add(pack);
             } else if (pack.bytes() < SMALL_BYTES) {
                 small.add(pack);
@@ -116,12 +152,10 @@ public final class CompactionPlan {
             chosen.addAll(small);
         }
         isTruncated |= chosen.size() > MAX_SOURCES;
-        Set<PackInfo> taken = packs.values().stream()
+        return packs.values().stream()
                 .filter(chosen::contains)
                 .limit(MAX_SOURCES)
                 .collect(Collectors.toSet());
-        taken.addAll(withLeftOut);
-        packs.values().stream().filter(taken::contains).forEach(sources::add);
     }
 
     /** Returns the entries of a pack; none of a lost one. */
@@ -177,6 +211,11 @@ public final class CompactionPlan {
     /** Returns the number of packs that are merged or rewritten. */
     public long merged() {
         return sources.size();
+    }
+
+    /** Returns the number of entries that are left out, packed or not. */
+    public long leftOut() {
+        return without.size();
     }
 
     /** Returns the number of packs that are missing or damaged. */

@@ -65,9 +65,14 @@ public final class PackCompactor {
      * @param without the ids to be left out, or their first digits
      */
     public CompactionPlan plan(Set<String> without) throws CompactionException {
+        return plan(Exclusion.of(without));
+    }
+
+    /** Plans a compaction that leaves out entries; changes nothing in the bucket. */
+    public CompactionPlan plan(Exclusion exclusion) throws CompactionException {
         try {
             Optional<Register.Stored> head = register.read();
-            CompactionPlan plan = new CompactionPlan(head, without);
+            CompactionPlan plan = new CompactionPlan(head, exclusion);
             if (head.isPresent()) {
                 for (PackInfo pack : register.packs(head.get().head())) {
                     plan.packs.putIfAbsent(pack.name(), pack);
@@ -110,7 +115,7 @@ public final class PackCompactor {
         try {
             ListResult listed = store.list(prefix, object -> {
                 if (UnpackedEntry.of(object, prefix)
-                        .filter(entry -> !plan.add(entry))
+                        .filter(entry -> !plan.add(entry, object.lastModifiedMillis()))
                         .isPresent()) {
                     throw new StopListingException();
                 }
@@ -157,6 +162,7 @@ public final class PackCompactor {
         private long unremoved;
         private long waiting;
         private long leftOut;
+        private boolean isOutOfDate; // the exclusion does not hold any more
 
         Run(
                 CompactionPlan plan,
@@ -176,9 +182,15 @@ public final class PackCompactor {
             if (plan.head.isEmpty() && plan.unpacked.isEmpty()) {
                 return Optional.of(report()); // no head is made for a target that does not exist
             }
+            if (!plan.exclusion.isValid().getAsBoolean()) {
+                return Optional.empty();
+            }
+            removeLeftOut(); // before the packs: else the next compaction would fold it again
+            if (plan.head.isEmpty() && plan.unpacked.isEmpty()) {
+                return Optional.of(report());
+            }
             Register.Stored from =
                     plan.head.isPresent() ? plan.head.get() : register.readOrCreate();
-            removeLeftOut(); // before the packs: else the next compaction would fold it again
             plan.lost.removeIf(pack -> !mover.recordLoss(pack, pack.entries()));
             for (UnpackedEntry entry : plan.unpacked.values()) {
                 Optional<PackInfo> pack = Optional.ofNullable(plan.first.get(entry.id()));
@@ -302,7 +314,12 @@ public final class PackCompactor {
                         now = register.readOrCreate();
                         isSwapped = true;
                     }
-                    case SwapResult.GaveUp gaveUp -> now = gaveUp.seen();
+                    case SwapResult.GaveUp gaveUp -> {
+                        if (isOutOfDate) {
+                            return false;
+                        }
+                        now = gaveUp.seen();
+                    }
                     case SwapResult.Failed(String cause) -> throw new CompactionException(cause);
                     case SwapResult.Unknown(String cause) ->
                         throw new CompactionException("the outcome is unknown: " + cause);
@@ -327,6 +344,10 @@ public final class PackCompactor {
                 Set<ObjectName> leaving) {
             if (seen.base().equals(Optional.of(base))) {
                 return Change.NOTHING;
+            }
+            isOutOfDate = !plan.exclusion.isValid().getAsBoolean();
+            if (isOutOfDate) {
+                return new Change.GiveUp("the entries to be left out have changed");
             }
             Set<ObjectName> there =
                     seen.recent().stream().map(PackInfo::name).collect(Collectors.toSet());
