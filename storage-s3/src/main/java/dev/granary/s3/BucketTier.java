@@ -229,6 +229,14 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
                 : Optional.of(new BucketClaims(layout, store));
     }
 
+    /**
+     * Returns the notes of use. They are written whatever the access: a policy may allow them to a
+     * machine that may only read. A write is tried once, and counts in no circuit breaker.
+     */
+    public UseNotes useNotes() {
+        return new UseNotes(layout, store, store.forProbe());
+    }
+
     /** Records that conditional writes are not exact, in spite of the verdict. */
     public void disprove(String evidence) {
         capabilities.disprove(evidence);

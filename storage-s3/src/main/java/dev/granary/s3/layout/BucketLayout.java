@@ -19,7 +19,7 @@ public final class BucketLayout {
      * A path returned by {@link dev.granary.cache.Target#path()}: neither of its names begins with
      * a dot.
      */
-    static final String NAMESPACE = "([a-z0-9-]{1,64}/[a-z0-9_-][a-z0-9._-]{0,199})";
+    public static final String NAMESPACE = "([a-z0-9-]{1,64}/[a-z0-9_-][a-z0-9._-]{0,199})";
 
     private static final Pattern ENTRY =
             Pattern.compile(NAMESPACE + "/e/([0-9a-f]{2})/([0-9a-f]{64})");
@@ -69,6 +69,14 @@ public final class BucketLayout {
     /** Returns the key of the capability marker, the same for all versions of the layout. */
     public String marker() {
         return prefix + "granary.json";
+    }
+
+    /**
+     * Returns the common prefix of the keys of all notes of use: beside the targets, so that a
+     * policy can allow these alone to be written.
+     */
+    public String usePrefix() {
+        return prefix + "use/";
     }
 
     /** Returns a key for an object of a probe; no reader requests it. */

@@ -12,7 +12,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** Runner of a list of tasks on several threads. */
-final class ParallelTasks {
+public final class ParallelTasks {
     private ParallelTasks() {}
 
     /**
