@@ -86,7 +86,47 @@ public final class UseNotes {
             LocalDate day,
             String machine,
             SortedMap<String, long[]> ids,
-            Map<String, Long> counters) {}
+            Map<String, Long> counters) {
+        /** Returns the note in one line of JSON, without its name. */
+        public String json() {
+            JsonObject counted = new JsonObject();
+            counters.forEach(counted::addProperty);
+            JsonObject used = new JsonObject();
+            ids.forEach((namespace, hashes) -> {
+                ByteBuffer bytes = ByteBuffer.allocate(hashes.length * Long.BYTES);
+                bytes.asLongBuffer().put(hashes);
+                used.addProperty(namespace, Base64.getEncoder().encodeToString(bytes.array()));
+            });
+            JsonObject json = new JsonObject();
+            json.addProperty("format", FORMAT);
+            json.add("counters", counted);
+            json.add("ids", used);
+            return json.toString();
+        }
+
+        /** Parses any text; empty if it is no note. */
+        public static Optional<UseNote> parse(LocalDate day, String machine, String text) {
+            try {
+                JsonObject json = JsonParser.parseString(text).getAsJsonObject();
+                Map<String, Long> counters = new TreeMap<>();
+                json.getAsJsonObject("counters").asMap().forEach((counter, value) -> {
+                    require(COUNTER.matcher(counter).matches() && value.getAsLong() >= 0);
+                    counters.put(counter, value.getAsLong());
+                });
+                SortedMap<String, long[]> ids = new TreeMap<>();
+                json.getAsJsonObject("ids").asMap().forEach((namespace, hashes) -> {
+                    require(NAMESPACE.matcher(namespace).matches());
+                    ids.put(namespace, hashes(hashes.getAsString()));
+                });
+                require(json.get("format").getAsInt() == FORMAT
+                        && counters.size() <= MAX_NAMES
+                        && ids.size() <= MAX_NAMES);
+                return Optional.of(new UseNote(day, machine, ids, counters));
+            } catch (RuntimeException e) { // arbitrary content
+                return Optional.empty();
+            }
+        }
+    }
 
     /** The name of a note. */
     private record Name(LocalDate day, String machine) {
@@ -110,7 +150,7 @@ public final class UseNotes {
 
     /** Writes a note, in place of an earlier one of the machine and day. Does not retry. */
     public WriteResult write(UseNote note) {
-        return writes.put(prefix + new Name(note.day(), note.machine()), encode(note));
+        return writes.put(prefix + new Name(note.day(), note.machine()), note.json().getBytes(UTF_8));
     }
 
     /**
@@ -172,7 +212,8 @@ public final class UseNotes {
     private Optional<StoreFailure> read(Name name, Consumer<UseNote> visitor, AtomicLong ignored) {
         return switch (reads.get(prefix + name, MAX_BYTES)) {
             case GetResult.Found(MemorySegment bytes, _, _) -> {
-                decode(name, bytes.toArray(ValueLayout.JAVA_BYTE)).ifPresentOrElse(
+                String text = new String(bytes.toArray(ValueLayout.JAVA_BYTE), UTF_8);
+                UseNote.parse(name.day(), name.machine(), text).ifPresentOrElse(
                         note -> {
                             synchronized (ignored) { // one of this call
                                 visitor.accept(note);
@@ -206,45 +247,6 @@ public final class UseNotes {
         }
         if (failure.get() != null) {
             throw new IOException(failure.get());
-        }
-    }
-
-    private static byte[] encode(UseNote note) {
-        JsonObject counters = new JsonObject();
-        note.counters().forEach(counters::addProperty);
-        JsonObject ids = new JsonObject();
-        note.ids().forEach((namespace, hashes) -> {
-            ByteBuffer bytes = ByteBuffer.allocate(hashes.length * Long.BYTES);
-            bytes.asLongBuffer().put(hashes);
-            ids.addProperty(namespace, Base64.getEncoder().encodeToString(bytes.array()));
-        });
-        JsonObject json = new JsonObject();
-        json.addProperty("format", FORMAT);
-        json.add("counters", counters);
-        json.add("ids", ids);
-        return json.toString().getBytes(UTF_8);
-    }
-
-    /** Decodes an object with arbitrary content; empty if it is no note. */
-    private static Optional<UseNote> decode(Name name, byte[] bytes) {
-        try {
-            JsonObject json = JsonParser.parseString(new String(bytes, UTF_8)).getAsJsonObject();
-            Map<String, Long> counters = new TreeMap<>();
-            json.getAsJsonObject("counters").asMap().forEach((counter, value) -> {
-                require(COUNTER.matcher(counter).matches() && value.getAsLong() >= 0);
-                counters.put(counter, value.getAsLong());
-            });
-            SortedMap<String, long[]> ids = new TreeMap<>();
-            json.getAsJsonObject("ids").asMap().forEach((namespace, hashes) -> {
-                require(NAMESPACE.matcher(namespace).matches());
-                ids.put(namespace, hashes(hashes.getAsString()));
-            });
-            require(json.get("format").getAsInt() == FORMAT
-                    && counters.size() <= MAX_NAMES
-                    && ids.size() <= MAX_NAMES);
-            return Optional.of(new UseNote(name.day(), name.machine(), ids, counters));
-        } catch (RuntimeException e) { // arbitrary content
-            return Optional.empty();
         }
     }
 

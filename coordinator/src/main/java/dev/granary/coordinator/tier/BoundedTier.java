@@ -177,7 +177,7 @@ public final class BoundedTier extends CacheTier {
      */
     @Override
     StoreResult store(Entry entry) {
-        Optional<String> obstacle = start.flatMap(each -> each.obstacle(Deadline.NONE));
+        Optional<String> obstacle = obstacle(Deadline.NONE);
         if (obstacle.isPresent()) {
             return new StoreResult.Failed(obstacle.get());
         }
@@ -220,6 +220,11 @@ public final class BoundedTier extends CacheTier {
         return limit.isEmpty()
                 ? failed.apply(SKIPPED.cause())
                 : call(question, Deadline.NONE.within(limit.getAsLong()), 1, true, failed);
+    }
+
+    /** Returns the reason why a bucket cannot be used now, after a wait for its start. */
+    public Optional<String> obstacle(Deadline deadline) {
+        return start.flatMap(each -> each.obstacle(deadline));
     }
 
     @Override
