@@ -41,6 +41,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ObjLongConsumer;
 import java.util.random.RandomGenerator;
 
 /**
@@ -269,8 +270,18 @@ public final class BucketTier implements PersistentCache, EntryCatalog {
      */
     @Override
     public void list(Consumer<Listed> visitor) throws IOException {
+        list(visitor, (_, _) -> {});
+    }
+
+    /**
+     * As {@link #list(Consumer)}; {@code compileNanos} receives the namespace and the compile time
+     * of each entry in a pack. That of an unpacked entry is only in the entry itself.
+     */
+    public void list(Consumer<Listed> visitor, ObjLongConsumer<String> compileNanos)
+            throws IOException {
         requireOpen();
-        new BucketLister(config.location(), layout, store, packSettings).list(visitor);
+        new BucketLister(config.location(), layout, store, packSettings)
+                .list(visitor, compileNanos);
     }
 
     @Override

@@ -51,6 +51,7 @@ public final class UseNotes {
     static final int MAX_BYTES = 4 << 20;
 
     private static final int MAX_NAMES = 1_000;
+    private static final long MAX_COUNT = 1_000_000_000_000_000L; // many of them have a sum
     private static final int FORMAT = 1;
     private static final int PARALLEL = 16;
     private static final Pattern NAME =
@@ -104,14 +105,23 @@ public final class UseNotes {
             return json.toString();
         }
 
+        /** Returns the hashes of two notes, ascending and each once. */
+        public static long[] union(long[] one, long[] other) {
+            return LongStream.concat(LongStream.of(one), LongStream.of(other))
+                    .sorted()
+                    .distinct()
+                    .toArray();
+        }
+
         /** Parses any text; empty if it is no note. */
         public static Optional<UseNote> parse(LocalDate day, String machine, String text) {
             try {
                 JsonObject json = JsonParser.parseString(text).getAsJsonObject();
                 Map<String, Long> counters = new TreeMap<>();
                 json.getAsJsonObject("counters").asMap().forEach((counter, value) -> {
-                    require(COUNTER.matcher(counter).matches() && value.getAsLong() >= 0);
-                    counters.put(counter, value.getAsLong());
+                    long count = value.getAsLong();
+                    require(COUNTER.matcher(counter).matches() && count >= 0 && count <= MAX_COUNT);
+                    counters.put(counter, count);
                 });
                 SortedMap<String, long[]> ids = new TreeMap<>();
                 json.getAsJsonObject("ids").asMap().forEach((namespace, hashes) -> {
@@ -255,7 +265,7 @@ public final class UseNotes {
         require(bytes.length % Long.BYTES == 0);
         long[] hashes = new long[bytes.length / Long.BYTES];
         ByteBuffer.wrap(bytes).asLongBuffer().get(hashes);
-        return LongStream.of(hashes).sorted().distinct().toArray();
+        return UseNote.union(hashes, new long[0]);
     }
 
     private static void require(boolean isSound) {

@@ -22,7 +22,6 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
-import java.util.stream.LongStream;
 
 /**
  * The note of use of one layer as this machine has it: the note of the day, with what is not sent
@@ -82,13 +81,9 @@ record UseState(
      */
     UseState with(Map<String, long[]> used) {
         SortedMap<String, long[]> all = new TreeMap<>(ids);
-        used.forEach((namespace, hashes) -> all.merge(
+        used.forEach((namespace, hashes) -> all.put(
                 namespace,
-                hashes,
-                (a, b) -> LongStream.concat(LongStream.of(a), LongStream.of(b))
-                        .sorted()
-                        .distinct()
-                        .toArray()));
+                UseNote.union(hashes, ids.getOrDefault(namespace, new long[0]))));
         boolean isRefused = pauseMillis > PAUSE.toMillis();
         if (isRefused || count(all) == count(ids) || count(all) > UseNotes.MAX_IDS) {
             return this;
