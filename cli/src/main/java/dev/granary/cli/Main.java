@@ -53,7 +53,7 @@ import java.util.Set;
             "Look",
             "  ls [PLACE]         entries",
             "  inspect X [Y]      a key, whether a lookup hits, the entry; or what differs",
-            "  stats [PLACE]      entries by target, counters, hit rates (--prometheus)",
+            "  stats [PLACE]      entries, counters, hit rates (--fleet, --prometheus)",
             "  devices            devices of OpenCL and Level Zero with their targets",
             "  doctor             check devices, directory and buckets (--quick)",
             "Look after",

@@ -115,9 +115,10 @@ public final class UseLog {
         CompletableFuture<Boolean> next = new CompletableFuture<Boolean>()
                 .completeOnTimeout(true, delay.toNanos(), TimeUnit.NANOSECONDS);
         timer = next;
-        next.thenAccept(isTime -> {
+        CompletableFuture<Void> _ = next.thenAccept(isTime -> {
             if (isTime) {
-                report(true, Deadline.NONE).thenRun(() -> restart(next));
+                CompletableFuture<Void> _ =
+                        report(true, Deadline.NONE).whenComplete((_, _) -> restart(next));
             }
         });
     }
