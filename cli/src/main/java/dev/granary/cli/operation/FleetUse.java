@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.time.LocalDate;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -142,9 +143,16 @@ final class FleetUse {
                 time(sum.savedMillis())));
         report.line("");
         ReportTable misses = report.table("misses", "misses:cause", "count");
+        misses().forEach(misses::row);
+    }
+
+    /** Returns the misses of all days by their cause. */
+    Map<String, Long> misses() {
+        Map<String, Long> misses = new LinkedHashMap<>();
         CAUSES.stream()
                 .filter(cause -> all.count(cause) > 0)
-                .forEach(cause -> misses.row(cause.label(), all.count(cause)));
+                .forEach(cause -> misses.put(cause.label(), all.count(cause)));
+        return misses;
     }
 
     static Report.Shown time(long millis) {

@@ -21,6 +21,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.LinkedHashMap;
@@ -86,7 +87,7 @@ public final class StatsCommand extends OutputCommand {
     }
 
     /** Entries of one target. */
-    private record Usage(long entries, long bytes, long compileMillis) {
+    record Usage(long entries, long bytes, long compileMillis) {
         Usage plus(Usage other) {
             return new Usage(
                     entries + other.entries,
@@ -104,10 +105,14 @@ public final class StatsCommand extends OutputCommand {
             throw new ConfigException(
                     "--format, --json and --prometheus exclude each other; give one");
         }
+        requireDays(days);
+        return isFleet ? showFleet() : showPlace();
+    }
+
+    static void requireDays(int days) throws ConfigException {
         if (days < 1 || days > MAX_DAYS) {
             throw new ConfigException("--days must be a number from 1 to " + MAX_DAYS);
         }
-        return isFleet ? showFleet() : showPlace();
     }
 
     private int showFleet() throws Exception {
@@ -134,7 +139,7 @@ public final class StatsCommand extends OutputCommand {
                 throw new ConfigException(
                         "--reset has no effect on " + inventory.name() + ": it has no counters");
             }
-            Map<String, Usage> usage = usage(inventory);
+            Map<String, Usage> usage = usage(inventory.catalog(), err());
             Map<String, Long> totals = local.isPresent() ? totals(local.get()) : Map.of();
             if (isPrometheus) {
                 printMetrics(inventory.name(), local, usage, totals);
@@ -194,14 +199,15 @@ public final class StatsCommand extends OutputCommand {
         out().flush();
     }
 
-    private Map<String, Usage> usage(Place inventory) throws IOException {
+    /** Returns the entries by target, those beyond the first {@value #MAX_TARGETS} together. */
+    static Map<String, Usage> usage(EntryCatalog catalog, PrintWriter err) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
-        try (ProgressLine progress = new ProgressLine(err(), "counting", 0)) {
+        try (ProgressLine progress = new ProgressLine(err, "counting", 0)) {
             Consumer<EntryCatalog.Listed> visitor = entry -> {
                 Usage sum = add(entry.namespace(), new Usage(1, entry.bytes(), 0), usage);
                 progress.passing(Units.plural(sum.entries(), "entry") + " of " + entry.namespace());
             };
-            if (inventory.catalog() instanceof BucketTier bucket) {
+            if (catalog instanceof BucketTier bucket) {
                 bucket.list(
                         visitor,
                         (namespace, nanos) -> add(
@@ -209,7 +215,7 @@ public final class StatsCommand extends OutputCommand {
                                 new Usage(0, 0, TimeUnit.NANOSECONDS.toMillis(nanos)),
                                 usage));
             } else {
-                inventory.catalog().list(visitor);
+                catalog.list(visitor);
             }
         }
         return usage;

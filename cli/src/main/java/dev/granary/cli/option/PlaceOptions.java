@@ -44,6 +44,13 @@ public final class PlaceOptions {
 
     /** Opens the bucket of a fleet: the place, else the first configured bucket. */
     public BucketTier openBucket() throws ConfigException {
+        return openBucket(place, local, buckets);
+    }
+
+    /** Opens the bucket that {@code place} names, else the first configured one. */
+    public static BucketTier openBucket(
+            @Nullable String place, LocalOptions local, BucketOptions buckets)
+            throws ConfigException {
         GranaryConfigBuilder settings = buckets.set(local.builder());
         return TierFactory.bucketForBackground(
                 place == null
