@@ -14,6 +14,7 @@ import dev.granary.cli.operation.CompactCommand;
 import dev.granary.cli.operation.DevicesCommand;
 import dev.granary.cli.operation.DoctorCommand;
 import dev.granary.cli.operation.QuarantineCommand;
+import dev.granary.cli.operation.ReportCommand;
 import dev.granary.cli.operation.StatsCommand;
 import dev.granary.cli.operation.VerifyCommand;
 import dev.granary.cli.operation.WarmCommand;
@@ -54,7 +55,8 @@ import java.util.Set;
             "Look",
             "  ls [PLACE]         entries",
             "  inspect X [Y]      a key, whether a lookup hits, the entry; or what differs",
-            "  stats [PLACE]      entries by target, counters, hit rates (--prometheus)",
+            "  stats [PLACE]      entries, counters, hit rates (--fleet, --prometheus)",
+            "  report FILE        the use of a bucket by its machines, as an HTML file",
             "  devices            devices of OpenCL and Level Zero with their targets",
             "  doctor             check devices, directory and buckets (--quick)",
             "Look after",
@@ -94,6 +96,7 @@ public final class Main {
             Map.entry("ls", LsCommand.class),
             Map.entry("inspect", InspectCommand.class),
             Map.entry("stats", StatsCommand.class),
+            Map.entry("report", ReportCommand.class),
             Map.entry("devices", DevicesCommand.class),
             Map.entry("doctor", DoctorCommand.class),
             Map.entry("verify", VerifyCommand.class),

@@ -190,7 +190,7 @@ class FleetCommandsTest {
                 .prints("entries    6")
                 .out()
                 .replaceAll(" +", " ")
-                .contains(TARGET + " 5 "));
+                .contains(TARGET + "\nentries size compile time nodes last use\n5 "));
         run("a", "inspect", packed.getFirst().id().hash().hex())
                 .exits(0)
                 .prints("checksums right", "250 ms");
@@ -441,7 +441,7 @@ class FleetCommandsTest {
         Cli text = bucket("stats").exits(0).prints("entries    3");
         assertFalse(text.out().contains("rocess") || text.out().contains("compiled"), text.out());
         assertEquals(
-                Set.of("place", "entries", "bytes", "targets"),
+                Set.of("place", "entries", "bytes", "nodes", "savedMillis", "targets"),
                 bucket("stats", "--json").exits(0).json().keySet());
     }
 

@@ -18,6 +18,7 @@ import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.local.LocalTier;
 import dev.granary.local.LocalTierConfig;
 import dev.granary.local.SharedDirectory;
+import dev.granary.s3.UseNotes.UseNote;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -28,9 +29,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 
 /**
  * Compares the whole output of commands that need no device with {@code golden.txt}, so that a diff
@@ -105,6 +110,7 @@ class GoldenTextsTest {
                 .replaceAll(
                         "\\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}\\b", "yyyy-mm-dd hh:mm")
                 .replaceAll("\"20[0-9]{2}-[0-9T:.-]*Z\"", "\"TIME\"")
+                .replaceAll("\\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\\b", "yyyy-mm-dd")
                 .replaceAll("\"millis\": [0-9.]+", "\"millis\": 1.0")
                 .replaceAll("\ntime  .*", "\ntime       1.0 ms");
     }
@@ -164,7 +170,21 @@ class GoldenTextsTest {
                 "--endpoint", fleet.endpoint()
             };
             run("ls s3://kernels/ci --sort name", "--endpoint", fleet.endpoint());
+            for (int machine = 1; machine <= 2; machine++) {
+                fleet.note(new UseNote(
+                        LocalDate.now(ZoneOffset.UTC),
+                        "000000000000000" + machine,
+                        new TreeMap<>(Map.of(first.target().path(), new long[] {1, machine})),
+                        Map.of(
+                                "local-hits", 30L,
+                                "layer-hits", 9L,
+                                "compiled", 1L,
+                                "layer-unavailable", 1L,
+                                "saved-millis", 123_456L)));
+            }
             run("stats s3://kernels/ci", "--endpoint", fleet.endpoint());
+            run("stats s3://kernels/ci --fleet", "--endpoint", fleet.endpoint());
+            run("stats s3://kernels/ci --fleet --format github", "--endpoint", fleet.endpoint());
             run("inspect " + first.hash(), bucket);
             run("inspect " + first.hash() + " " + second.hash(), bucket);
             run("verify s3://kernels/ci", "--endpoint", fleet.endpoint());

@@ -24,6 +24,7 @@ import dev.granary.coordinator.lookup.LookupContext;
 import dev.granary.coordinator.machine.Machine;
 import dev.granary.coordinator.machine.MachineClaims;
 import dev.granary.coordinator.machine.RestoreQuarantine;
+import dev.granary.coordinator.machine.UseLog;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.observe.EventDispatcher;
 import dev.granary.coordinator.publish.UploadQueue;
@@ -86,6 +87,7 @@ public final class Granary implements AutoCloseable {
     private final Optional<UploadQueue> uploads; // to the target of the tiers
     private final WriteBehindQueue writeBehind;
     private volatile EnabledEngines engines; // whose lookups go beyond memory; written under this
+    private final UseLog uses;
     private final LookupContext context;
     private final boolean isFilling; // a bucket, in which it expects no hits
     private final Optional<KernelRecorder> recorder;
@@ -128,6 +130,7 @@ public final class Granary implements AutoCloseable {
                             Ticker.SYSTEM,
                             counters,
                             events));
+            this.uses = new UseLog(machine, tiers.layers(), this::statistics, how.clock);
             this.context = new LookupContext(
                     how.isReading ? tiers : tiers.withoutLayers(),
                     machine::isInQuarantine,
@@ -149,7 +152,8 @@ public final class Granary implements AutoCloseable {
                     Optional.of(writeBehind),
                     counters,
                     events,
-                    engine -> engines.contains(engine));
+                    engine -> engines.contains(engine),
+                    uses::add);
             this.recorder =
                     config.recording().map(file -> opened.add(new KernelRecorder(file, counters)));
             this.memory = new MemoryTier(config, this::primitive, counters, recorder, events);
@@ -503,6 +507,7 @@ public final class Granary implements AutoCloseable {
                         tiers.target().orElseThrow().name(),
                         left);
             }
+            uses.finish(true, config.flushLimit());
             closer.close();
             try {
                 Runtime.getRuntime().removeShutdownHook(exitHook);
@@ -540,6 +545,7 @@ public final class Granary implements AutoCloseable {
                             lost,
                             config.flushLimit().toSeconds());
                 }
+                uses.finish(false, config.flushLimit());
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

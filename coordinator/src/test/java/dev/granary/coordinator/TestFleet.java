@@ -20,6 +20,7 @@ import dev.granary.local.LocalTier;
 import dev.granary.s3.BucketTier;
 import dev.granary.s3.BulkBucket;
 import dev.granary.s3.ObjectStoreFactory;
+import dev.granary.s3.UseNotes.UseNote;
 import dev.granary.s3.TestProcess;
 import dev.granary.s3.config.S3Config;
 import dev.granary.s3.contract.FaultPlan;
@@ -118,6 +119,13 @@ public final class TestFleet implements AutoCloseable {
         return BucketTier.open(s3());
     }
 
+    /** Writes a note of use. */
+    public void note(UseNote note) {
+        try (BucketTier bucket = bucket()) {
+            assertThat(bucket.useNotes().write(note)).isDone();
+        }
+    }
+
     /** Overwrites an object of the target, whose key ends with {@code name}. */
     void put(String name, String content) {
         place("ci/v2/" + NAMESPACE + "/" + name, content);
@@ -136,10 +144,14 @@ public final class TestFleet implements AutoCloseable {
                 .toList();
     }
 
-    /** Returns the requests since the last call, such as {@code PUT none-match pack}. */
+    /**
+     * Returns the requests since the last call, such as {@code PUT none-match pack}; without the
+     * notes of use, of which each machine sends one.
+     */
     public List<String> requests() {
         List<FaultyS3.Exchange> all = proxy.exchanges();
         List<String> requests = all.subList(reported, all.size()).stream()
+                .filter(exchange -> !exchange.request().key().startsWith("ci/use/"))
                 .map(exchange -> name(exchange.request()))
                 .toList();
         reported = all.size();

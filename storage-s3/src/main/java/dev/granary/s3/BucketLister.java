@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.ObjLongConsumer;
 
 /**
  * Lists the entries of a bucket, unpacked and packed, for tools. For one use.
@@ -52,7 +53,8 @@ final class BucketLister {
         this.packSettings = packSettings;
     }
 
-    void list(Consumer<EntryCatalog.Listed> visitor) throws IOException {
+    void list(Consumer<EntryCatalog.Listed> visitor, ObjLongConsumer<String> compileNanos)
+            throws IOException {
         if (store.list(layout.root(), object -> classify(object, visitor))
                 instanceof ListResult.Unavailable unavailable) {
             throw new IOException(location + " could not be listed: " + unavailable.failure());
@@ -63,13 +65,17 @@ final class BucketLister {
         }
         for (String namespace : withHead) {
             for (PackInfo pack : packSettings.register(store, namespace).packs()) {
-                list(pack, packSettings.keys(namespace), visitor);
+                list(pack, packSettings.keys(namespace), visitor, compileNanos);
             }
         }
     }
 
     /** Lists the entries of a pack that were not listed before; a missing pack has none. */
-    private void list(PackInfo pack, TargetLayout keys, Consumer<EntryCatalog.Listed> visitor)
+    private void list(
+            PackInfo pack,
+            TargetLayout keys,
+            Consumer<EntryCatalog.Listed> visitor,
+            ObjLongConsumer<String> compileNanos)
             throws IOException {
         String key = keys.pack(pack.name());
         long written = packWrittenMillis.getOrDefault(key, 0L);
@@ -83,6 +89,7 @@ final class BucketLister {
                     if (listed.add(keys.namespace(), location.id())) {
                         visitor.accept(new EntryCatalog.Listed(
                                 keys.namespace(), location.id(), location.length(), written));
+                        compileNanos.accept(keys.namespace(), location.compileNanos());
                     }
                 }
             }

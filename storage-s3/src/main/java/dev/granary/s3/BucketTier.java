@@ -48,6 +48,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ObjLongConsumer;
 import java.util.random.RandomGenerator;
 
 /**
@@ -258,6 +259,14 @@ public final class BucketTier implements PersistentCache, EntryCatalog, SharedSt
         return new UseNotes(layout, store, store.forProbe());
     }
 
+    /**
+     * Returns the notes of use. They are written whatever the access: a policy may allow them to a
+     * machine that may only read. A write is tried once, and counts in no circuit breaker.
+     */
+    public UseNotes useNotes() {
+        return new UseNotes(layout, store, store.forProbe());
+    }
+
     /** Records that conditional writes are not exact, in spite of the verdict. */
     public void disprove(String evidence) {
         capabilities.disprove(evidence);
@@ -290,8 +299,18 @@ public final class BucketTier implements PersistentCache, EntryCatalog, SharedSt
      */
     @Override
     public void list(Consumer<Listed> visitor) throws IOException {
+        list(visitor, (_, _) -> {});
+    }
+
+    /**
+     * As {@link #list(Consumer)}; {@code compileNanos} receives the namespace and the compile time
+     * of each entry in a pack. That of an unpacked entry is only in the entry itself.
+     */
+    public void list(Consumer<Listed> visitor, ObjLongConsumer<String> compileNanos)
+            throws IOException {
         requireOpen();
-        new BucketLister(config.location(), layout, store, packSettings).list(visitor);
+        new BucketLister(config.location(), layout, store, packSettings)
+                .list(visitor, compileNanos);
     }
 
     @Override

@@ -14,18 +14,24 @@ import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.machine.Totals;
 import dev.granary.coordinator.statistics.Counter;
+import dev.granary.s3.BucketTier;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.ToLongFunction;
 
 /**
@@ -39,6 +45,7 @@ public final class StatsCommand extends OutputCommand {
     /** Maximum number of listed targets; a foreign bucket may have any number. */
     private static final int MAX_TARGETS = 10_000;
 
+    private static final int MAX_DAYS = 400;
     private static final String OTHERS = "(more targets)";
     private static final double MICROS_PER_MILLI = 1e3;
 
@@ -49,14 +56,43 @@ public final class StatsCommand extends OutputCommand {
     private boolean isPrometheus;
 
     @Option(
+            names = "--format",
+            paramLabel = "github",
+            description = "print Markdown, for the summary of a CI job")
+    private Format format = Format.TEXT;
+
+    @Option(
+            names = "--fleet",
+            description = "show what all machines of a bucket noted, by day; PLACE is a bucket,"
+                    + " by default the first configured one")
+    private boolean isFleet;
+
+    @Option(
+            names = "--days",
+            paramLabel = "N",
+            defaultValue = "7",
+            description = "the days of --fleet and of a bucket, with today (default:"
+                    + " ${DEFAULT-VALUE})")
+    private int days = 7;
+
+    @Option(
             names = "--reset",
             description = "set the counters of the directory to 0 after printing them")
     private boolean isReset;
 
+    /** The form of the output, beside that of {@code --json}. */
+    enum Format {
+        TEXT,
+        GITHUB
+    }
+
     /** Entries of one target. */
-    private record Usage(long entries, long bytes) {
-        Usage plus(EntryCatalog.Listed entry) {
-            return new Usage(entries + 1, Units.sum(bytes, entry.bytes()));
+    record Usage(long entries, long bytes, long compileMillis) {
+        Usage plus(Usage other) {
+            return new Usage(
+                    entries + other.entries,
+                    Units.sum(bytes, other.bytes),
+                    Units.sum(compileMillis, other.compileMillis));
         }
     }
 
@@ -65,22 +101,54 @@ public final class StatsCommand extends OutputCommand {
         if (isPrometheus && isJson()) {
             throw new ConfigException("--prometheus and --json exclude each other; give one");
         }
+        if (format == Format.GITHUB && (isPrometheus || isJson())) {
+            throw new ConfigException(
+                    "--format, --json and --prometheus exclude each other; give one");
+        }
+        requireDays(days);
+        return isFleet ? showFleet() : showPlace();
+    }
+
+    static void requireDays(int days) throws ConfigException {
+        if (days < 1 || days > MAX_DAYS) {
+            throw new ConfigException("--days must be a number from 1 to " + MAX_DAYS);
+        }
+    }
+
+    private int showFleet() throws Exception {
+        if (isPrometheus || isReset) {
+            throw new ConfigException("--prometheus and --reset have no effect on --fleet");
+        }
+        try (BucketTier bucket = place.openBucket()) {
+            FleetUse use = FleetUse.read(bucket.useNotes(), LocalDate.now(ZoneOffset.UTC), days);
+            Report report = formatted().field("place", bucket.config().location());
+            use.add(days, report);
+            report.print();
+        }
+        return 0;
+    }
+
+    private Report formatted() {
+        return format == Format.GITHUB ? report().markdown() : report();
+    }
+
+    private int showPlace() throws Exception {
         try (Place inventory = place.open()) {
             Optional<GranaryConfig> local = place.config();
             if (isReset && local.isEmpty()) {
                 throw new ConfigException(
                         "--reset has no effect on " + inventory.name() + ": it has no counters");
             }
-            Map<String, Usage> usage = usage(inventory);
+            Map<String, Usage> usage = usage(inventory.catalog(), err());
             Map<String, Long> totals = local.isPresent() ? totals(local.get()) : Map.of();
             if (isPrometheus) {
                 printMetrics(inventory.name(), local, usage, totals);
                 return 0;
             }
-            Report report = report().field("place", inventory.name());
+            Report report = formatted().field("place", inventory.name());
             local.ifPresent(config ->
                     report.field("capacity:capacityBytes", Report.bytes(config.capacityBytes())));
-            add(usage, report);
+            add(usage, inventory.catalog(), report);
             local.ifPresent(config -> add(config, totals, usage.isEmpty(), report));
             report.print();
             return 0;
@@ -131,23 +199,37 @@ public final class StatsCommand extends OutputCommand {
         out().flush();
     }
 
-    private Map<String, Usage> usage(Place inventory) throws IOException {
+    /** Returns the entries by target, those beyond the first {@value #MAX_TARGETS} together. */
+    static Map<String, Usage> usage(EntryCatalog catalog, PrintWriter err) throws IOException {
         Map<String, Usage> usage = new TreeMap<>();
-        try (ProgressLine progress = new ProgressLine(err(), "counting", 0)) {
-            inventory.catalog().list(entry -> {
-                String namespace =
-                        usage.containsKey(entry.namespace()) || usage.size() < MAX_TARGETS
-                                ? entry.namespace()
-                                : OTHERS;
-                Usage sum = usage.getOrDefault(namespace, new Usage(0, 0)).plus(entry);
-                usage.put(namespace, sum);
-                progress.passing(Units.plural(sum.entries(), "entry") + " of " + namespace);
-            });
+        try (ProgressLine progress = new ProgressLine(err, "counting", 0)) {
+            Consumer<EntryCatalog.Listed> visitor = entry -> {
+                Usage sum = add(entry.namespace(), new Usage(1, entry.bytes(), 0), usage);
+                progress.passing(Units.plural(sum.entries(), "entry") + " of " + entry.namespace());
+            };
+            if (catalog instanceof BucketTier bucket) {
+                bucket.list(
+                        visitor,
+                        (namespace, nanos) -> add(
+                                namespace,
+                                new Usage(0, 0, TimeUnit.NANOSECONDS.toMillis(nanos)),
+                                usage));
+            } else {
+                catalog.list(visitor);
+            }
         }
         return usage;
     }
 
-    private static void add(Map<String, Usage> usage, Report report) {
+    private static Usage add(String namespace, Usage more, Map<String, Usage> usage) {
+        String name =
+                usage.containsKey(namespace) || usage.size() < MAX_TARGETS ? namespace : OTHERS;
+        Usage sum = usage.getOrDefault(name, new Usage(0, 0, 0)).plus(more);
+        usage.put(name, sum);
+        return sum;
+    }
+
+    private void add(Map<String, Usage> usage, EntryCatalog catalog, Report report) {
         report.field(
                         "entries",
                         usage.values().stream().mapToLong(Usage::entries).sum())
@@ -156,9 +238,45 @@ public final class StatsCommand extends OutputCommand {
                         Report.bytes(usage.values().stream()
                                 .mapToLong(Usage::bytes)
                                 .reduce(0, Units::sum)));
+        if (catalog instanceof BucketTier bucket) {
+            addUse(usage, bucket, report);
+            return;
+        }
         ReportTable targets = report.table("targets", "target", "entries", "size:bytes");
         usage.forEach((target, count) ->
                 targets.row(target, count.entries(), Report.bytes(count.bytes())));
+    }
+
+    /** Adds the targets of a bucket, with their use by the fleet as far as it is noted. */
+    private void addUse(Map<String, Usage> usage, BucketTier bucket, Report report) {
+        FleetUse fleet = new FleetUse();
+        try {
+            fleet = FleetUse.read(bucket.useNotes(), LocalDate.now(ZoneOffset.UTC), days);
+            report.field("nodes", fleet.all.nodes())
+                    .field("saved:savedMillis", FleetUse.time(fleet.all.savedMillis()));
+        } catch (IOException e) {
+            report.problem(String.valueOf(e.getMessage()));
+        }
+        report.line("");
+        ReportTable targets = report.table(
+                "targets",
+                "=target",
+                "entries",
+                "size:bytes",
+                "compile time:compileMillis",
+                "nodes",
+                "last use");
+        Map<String, FleetUse.Sum> uses = fleet.targets;
+        usage.forEach((target, count) -> {
+            Optional<FleetUse.Sum> use = Optional.ofNullable(uses.get(target));
+            targets.row(
+                    target,
+                    count.entries(),
+                    Report.bytes(count.bytes()),
+                    FleetUse.time(count.compileMillis()),
+                    use.map(FleetUse.Sum::nodes).orElse(0),
+                    use.map(FleetUse.Sum::last));
+        });
     }
 
     private void add(

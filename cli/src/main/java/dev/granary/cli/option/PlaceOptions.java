@@ -2,10 +2,13 @@ package dev.granary.cli.option;
 
 import dev.granary.cli.place.DirectoryPlace;
 import dev.granary.cli.place.Place;
+import dev.granary.coordinator.config.BucketConfig;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
 import dev.granary.coordinator.config.GranaryConfigBuilder;
+import dev.granary.coordinator.tier.TierFactory;
 import dev.granary.local.LocalDirectoryException;
+import dev.granary.s3.BucketTier;
 
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +40,27 @@ public final class PlaceOptions {
         }
         GranaryConfigBuilder settings = buckets.builder(place == null ? "" : place);
         return place == null ? Place.local(local.builder().build()) : Place.source(place, settings);
+    }
+
+    /** Opens the bucket of a fleet: the place, else the first configured bucket. */
+    public BucketTier openBucket() throws ConfigException {
+        return openBucket(place, local, buckets);
+    }
+
+    /** Opens the bucket that {@code place} names, else the first configured one. */
+    public static BucketTier openBucket(
+            @Nullable String place, LocalOptions local, BucketOptions buckets)
+            throws ConfigException {
+        GranaryConfigBuilder settings = buckets.set(local.builder());
+        return TierFactory.bucketForBackground(
+                place == null
+                        ? settings.build().buckets().stream()
+                                .filter(BucketConfig.S3.class::isInstance)
+                                .findFirst()
+                                .orElseThrow(() -> new ConfigException("No bucket is configured;"
+                                        + " name one, such as s3://kernels/team, or set"
+                                        + " GRANARY_BUCKET"))
+                        : Place.layer(place, settings));
     }
 
     /** Opens the place to remove entries; {@code advice} is the message for a bucket. */

@@ -23,7 +23,7 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * Report of one result, as text or as one JSON object, so that a command writes each part once.
+ * Report of one result, as text, Markdown or one JSON object, so that a command writes each part once.
  * Text is printed as it is added, JSON by {@link #print}.
  *
  * <p>A name in JSON is the label or heading in camel case, or follows it behind a colon:
@@ -36,6 +36,7 @@ public final class Report {
     private static final DateTimeFormatter MINUTE =
             DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm").withZone(ZoneId.systemDefault());
     private static final Pattern CONTROL = Pattern.compile("\\p{Cc}");
+    private static final Pattern MARKUP = Pattern.compile("[\\\\`*_\\[\\]<>|~&#@!]|:(?=//)");
     private static final int WIDTH = 80;
     private static final int LABEL_WIDTH = 11;
 
@@ -43,6 +44,7 @@ public final class Report {
     private final PrintWriter err;
     private final boolean isJson;
     private final JsonObject object = new JsonObject();
+    private boolean isMarkdown;
     private @Nullable ReportTable table; // the last one added, not printed yet
 
     /** Creates a report that prints to {@code out}, and problems to {@code err}. */
@@ -50,6 +52,12 @@ public final class Report {
         this.out = out;
         this.err = err;
         this.isJson = isJson;
+    }
+
+    /** Prints text as Markdown from now on: fields as a list, and tables. */
+    public Report markdown() {
+        isMarkdown = true;
+        return this;
     }
 
     /** A value that is shown by another text than its type has. */
@@ -74,7 +82,12 @@ public final class Report {
     /** Adds a value to the text only, as {@link #field} does. */
     public Report text(String label, Object value) {
         if (isText()) {
-            wrap(label.split(":", 2)[0], text(value));
+            String shown = label.split(":", 2)[0];
+            if (isMarkdown) {
+                out.println("* " + escaped(shown) + ": " + escaped(text(value)));
+            } else {
+                wrap(shown, text(value));
+            }
         }
         return this;
     }
@@ -87,8 +100,8 @@ public final class Report {
 
     /** Adds a line to the text only. */
     public Report line(String text) {
-        if (isText()) {
-            out.println(withoutControls(text));
+        if (isText() && !(isMarkdown && text.isEmpty())) { // tables have blank lines there
+            out.println(isMarkdown ? "\n" + escaped(text) : withoutControls(text));
             out.flush();
         }
         return this;
@@ -161,7 +174,11 @@ public final class Report {
     /** Returns true for text, after printing the last table. */
     private boolean isText() {
         if (table != null && !isJson) {
-            table.print(out);
+            if (isMarkdown) {
+                table.printMarkdown(out);
+            } else {
+                table.print(out);
+            }
         }
         table = null;
         return !isJson;
@@ -206,6 +223,11 @@ public final class Report {
     /** Replaces control characters, which could steer the terminal. */
     public static String withoutControls(String text) {
         return CONTROL.matcher(text).replaceAll("?");
+    }
+
+    /** Returns a text that has no markup in Markdown: names may come from other machines. */
+    static String escaped(String text) {
+        return MARKUP.matcher(withoutControls(text)).replaceAll("\\\\$0");
     }
 
     /** Returns a value as text. */

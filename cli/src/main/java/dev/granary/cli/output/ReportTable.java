@@ -1,5 +1,7 @@
 package dev.granary.cli.output;
 
+import static java.util.stream.Collectors.joining;
+
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 
@@ -81,6 +83,27 @@ public final class ReportTable {
         if (rows > limit) {
             out.println("... and " + Units.count(rows - (long) limit) + " more; --json lists all");
         }
+    }
+
+    /** Prints the table, with a blank line before it. */
+    void printMarkdown(PrintWriter out) {
+        groups.forEach((group, cells) -> {
+            out.println(group.isEmpty() ? "" : "\n" + Report.escaped(group) + "\n");
+            StringBuilder line = new StringBuilder("|");
+            for (int i = 0; i < shown.size(); i++) {
+                line.append(i == 0 || LEFT.matcher(shown.get(i)).lookingAt() ? "---|" : "--:|");
+            }
+            printMarkdown(shown.stream()
+                    .map(heading -> LEFT.matcher(heading).replaceFirst(""))
+                    .toList(), out);
+            out.println(line);
+            cells.forEach(row -> printMarkdown(row, out));
+        });
+        out.flush();
+    }
+
+    private static void printMarkdown(List<String> row, PrintWriter out) {
+        out.println(row.stream().map(Report::escaped).collect(joining(" | ", "| ", " |")));
     }
 
     private void print(List<List<String>> cells, PrintWriter out) {

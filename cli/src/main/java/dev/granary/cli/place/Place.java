@@ -223,14 +223,20 @@ public abstract sealed class Place implements AutoCloseable permits DirectoryPla
         return isLayer;
     }
 
-    /** Returns the layer that a text names, unless it is configured as read-only. */
-    public static BucketConfig writableLayer(String text, GranaryConfigBuilder builder)
+    /** Returns the layer that a text names. */
+    public static BucketConfig layer(String text, GranaryConfigBuilder builder)
             throws ConfigException {
         if (!isLayer(text)) {
             throw new ConfigException(
                     SafeText.of(text) + " is not a bucket, such as s3://kernels/team");
         }
-        BucketConfig bucket = bucket(text, builder);
+        return bucket(text, builder);
+    }
+
+    /** Returns the layer that a text names, unless it is configured as read-only. */
+    public static BucketConfig writableLayer(String text, GranaryConfigBuilder builder)
+            throws ConfigException {
+        BucketConfig bucket = layer(text, builder);
         if (!bucket.isWritable()) {
             throw new ConfigException(bucket.name() + " is configured as read-only");
         }

@@ -12,9 +12,11 @@ import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.FakeDescriptor;
 import dev.granary.coordinator.FakeEngine;
 import dev.granary.coordinator.Granary;
+import dev.granary.coordinator.TestFleet;
 import dev.granary.coordinator.TestNode;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.local.SharedDirectory;
+import dev.granary.s3.UseNotes.UseNote;
 
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -22,11 +24,14 @@ import org.junit.jupiter.api.io.TempDir;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -203,5 +208,88 @@ class StatsCommandTest {
         assertEquals(0, totals.get("compiled").getAsLong());
         Cli.run("stats", "--dir", local + "-none", "--reset").exits(0);
         Cli.run("stats", "s3://kernels", "--reset").exits(2).reports("it has no counters");
+    }
+
+    @Test
+    @DisplayName("--format github prints lists and tables in Markdown, in which a foreign name is no"
+            + " markup, and excludes the other forms")
+    void github() throws Exception {
+        use();
+        String text = Cli.run("stats", "--dir", local, "--format", "github")
+                .exits(0)
+                .prints("* entries: 2\n", "\n\n| counter | count |\n|---|--:|\n")
+                .prints("| compiled | 2 |\n", "| local | 3 | 1 | 33.3 % |")
+                .prints("| layer-hits rack \"7\" \\\\ a | 0 |")
+                .out();
+        assertFalse(text.contains("\n\n\n"), text);
+        assertTrue(
+                text.lines().allMatch(line -> line.isEmpty()
+                        || line.startsWith("* ")
+                        || line.startsWith("| ")
+                        || line.startsWith("|--")
+                        || line.startsWith("All processes")),
+                text);
+        for (String other : List.of("--json", "--prometheus")) {
+            Cli.run("stats", "--dir", local, "--format", "github", other).exits(2);
+        }
+        Cli.run("stats", "--dir", local, "--format", "gitlab").exits(2);
+    }
+
+    @Test
+    @DisplayName("--fleet needs a bucket, and --days a number of days that is possible")
+    void fleetUsage() {
+        Cli.run("stats", "--fleet", "--dir", local)
+                .exits(2)
+                .reports("No bucket is configured; name one");
+        Cli.run("stats", "--fleet", local).exits(2).reports("is not a bucket");
+        Cli.run("stats", "--fleet", "s3://kernels", "--days", "0").exits(2).reports("1 to 400");
+        Cli.run("stats", "--fleet", "s3://kernels", "--reset").exits(2).reports("no effect");
+    }
+
+    @Test
+    @DisplayName("--fleet has the sums of the machines by day, without notes of earlier days,"
+            + " whatever they contain")
+    void fleet(@TempDir Path directory) throws Exception {
+        LocalDate today = LocalDate.now(ZoneOffset.UTC);
+        try (TestFleet fleet = new TestFleet(directory)) {
+            for (int i = 0; i < 9; i++) {
+                fleet.note(new UseNote(
+                        today.minusDays(i),
+                        "000000000000000" + i % 2,
+                        new TreeMap<>(Map.of("opencl/a", new long[] {1, i})),
+                        Map.of(
+                                "local-hits", 1_000_000_000_000_000L,
+                                "compiled", 1_000_000_000_000_000L,
+                                "saved-millis", 1_000_000_000_000_000L,
+                                "local-damaged", 2L)));
+            }
+            JsonObject json = Cli.run(
+                            "stats",
+                            "s3://kernels/ci",
+                            "--fleet",
+                            "--json",
+                            "--days",
+                            "3",
+                            "--endpoint",
+                            fleet.endpoint())
+                    .exits(0)
+                    .json();
+            assertEquals(3, json.getAsJsonArray("byDay").size());
+            assertEquals(2, json.get("nodes").getAsLong());
+            assertEquals(3, json.get("idsUsed").getAsLong());
+            JsonObject first = json.getAsJsonArray("byDay").get(0).getAsJsonObject();
+            assertEquals(today.minusDays(2).toString(), first.get("day").getAsString());
+            assertEquals(0.5, first.get("hitRate").getAsDouble());
+            assertEquals(
+                    6,
+                    json.getAsJsonArray("misses")
+                            .get(1)
+                            .getAsJsonObject()
+                            .get("count")
+                            .getAsLong());
+        }
+        Cli.run("stats", "s3://kernels/ci", "--fleet", "--endpoint", "http://127.0.0.1:1")
+                .exits(1)
+                .reports("The notes of use cannot be listed");
     }
 }

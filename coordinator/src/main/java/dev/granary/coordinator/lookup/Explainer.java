@@ -124,7 +124,8 @@ public final class Explainer {
                     Optional.empty(),
                     counters,
                     events,
-                    _ -> isEnabled(request));
+                    _ -> isEnabled(request),
+                    _ -> {});
             entry = new Lookup<>(context, new Reader(request), request)
                     .find()
                     .origin()

@@ -98,6 +98,10 @@ public final class Lookup<D extends PrimitiveDescriptor, P extends Primitive> {
         Optional<Found<P>> found = Optional.empty();
         try {
             found = search.find();
+            found.ifPresent(each -> context.used()
+                    .accept(each.origin()
+                            .map(stored -> stored.entry().id())
+                            .orElseGet(descriptor::getId)));
             return found;
         } finally {
             Optional<Found<P>> result = found;

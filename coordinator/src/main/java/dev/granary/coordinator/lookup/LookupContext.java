@@ -14,6 +14,7 @@ import dev.granary.coordinator.tier.Tiers;
 
 import java.util.Optional;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -27,6 +28,7 @@ import java.util.function.Supplier;
  * @param fleet the claims between machines; empty without a layer for them
  * @param writeBehind the work after a lookup; empty if nothing is stored
  * @param isEnabled whether lookups of an engine go beyond memory
+ * @param used receives the id of each primitive that was found or compiled
  */
 public record LookupContext(
         Tiers tiers,
@@ -37,7 +39,8 @@ public record LookupContext(
         Optional<WriteBehindQueue> writeBehind,
         Counters counters,
         EventDispatcher events,
-        Predicate<Engine<?, ?>> isEnabled) {
+        Predicate<Engine<?, ?>> isEnabled,
+        Consumer<Id> used) {
     CountedTier local() {
         return tiers.local();
     }

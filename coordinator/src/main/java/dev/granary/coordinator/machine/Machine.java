@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -22,6 +23,7 @@ import java.util.function.Consumer;
  * @param claims the claims of this machine; empty if lookups do not wait for other processes
  * @param session the session; empty if the directory cannot be written, as the next two
  * @param outbox the pending uploads to the target of the tiers; empty if there is none, too
+ * @param totals the totals of the counters; empty without a session
  */
 public record Machine(
         GranaryConfig config,
@@ -29,7 +31,8 @@ public record Machine(
         Optional<LocalClaims> claims,
         Optional<ProcessSession> session,
         Optional<RestoreQuarantine> quarantine,
-        Optional<UploadOutbox> outbox)
+        Optional<UploadOutbox> outbox,
+        Optional<Totals> totals)
         implements AutoCloseable {
     /**
      * The suffix of the names of outboxes whose entries are in a plugged cache. A process with the
@@ -69,7 +72,8 @@ public record Machine(
                 warnOfDirectory(config, e);
             }
         }
-        return new Machine(config, clock, claims, session, quarantine, outbox);
+        Optional<Totals> totals = session.map(_ -> new Totals(directory));
+        return new Machine(config, clock, claims, session, quarantine, outbox, totals);
     }
 
     private static void warnOfDirectory(GranaryConfig config, IOException e) {
@@ -108,14 +112,18 @@ public record Machine(
         }
     }
 
-    /** Adds the counters of this process to the totals, unless the directory is not used. */
-    public void addTotals(GranaryStatistics statistics) {
+    /**
+     * Adds what this process has counted to the totals, and returns these; empty if the directory
+     * is not used.
+     */
+    public Optional<Map<String, Long>> addTotals(GranaryStatistics statistics) {
         try {
-            if (session.isPresent()) {
-                new Totals(config.directory()).add(statistics);
-            }
+            return totals.isPresent()
+                    ? Optional.of(totals.get().add(statistics))
+                    : Optional.empty();
         } catch (IOException e) {
             Warnings.warn("totals", "The statistics could not be written: " + e);
+            return Optional.empty();
         }
     }
 

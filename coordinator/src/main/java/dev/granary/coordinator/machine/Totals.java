@@ -15,7 +15,7 @@ import java.util.TreeMap;
 /**
  * Totals of the counters of all processes that have used a local directory, as shown by
  * {@code granary stats}: each {@link Counter}, and the number of processes. Each process adds its
- * counters when it closes; those of a killed process are missing.
+ * counters when it closes, and from time to time before; the rest of a killed process is missing.
  */
 public final class Totals {
     private static final String PROCESSES = "processes";
@@ -24,6 +24,7 @@ public final class Totals {
 
     private final Path file;
     private final Path lock;
+    private Map<String, Long> added = Map.of(); // of this process
 
     public Totals(Path localDirectory) {
         this.file = localDirectory.resolve("statistics.txt");
@@ -50,7 +51,7 @@ public final class Totals {
 
     /**
      * Sets all counters to 0, and returns them as they were. No process loses counters by it: a
-     * running one adds all of its own when it closes.
+     * running one adds those of its own later that it has not added.
      */
     public Map<String, Long> reset() throws IOException {
         if (!Files.exists(file)) {
@@ -63,11 +64,16 @@ public final class Totals {
         }
     }
 
-    public void add(GranaryStatistics statistics) throws IOException {
+    /** Adds what this process has counted since its last call, and returns the totals. */
+    public synchronized Map<String, Long> add(GranaryStatistics statistics) throws IOException {
         try (FileTurn _ = FileTurn.await(lock, LOCK_LIMIT)) {
             Map<String, Long> totals = read();
-            counters(statistics).forEach((name, count) -> totals.merge(name, count, Long::sum));
+            Map<String, Long> now = counters(statistics);
+            now.forEach((name, count) ->
+                    totals.merge(name, count - added.getOrDefault(name, 0L), Long::sum));
             write(totals);
+            added = now;
+            return totals;
         }
     }
 

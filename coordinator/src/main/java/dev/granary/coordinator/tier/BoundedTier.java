@@ -177,7 +177,7 @@ public final class BoundedTier extends CacheTier {
      */
     @Override
     StoreResult store(Entry entry) {
-        Optional<String> obstacle = start.flatMap(each -> each.obstacle(Deadline.NONE));
+        Optional<String> obstacle = obstacle(Deadline.NONE);
         if (obstacle.isPresent()) {
             return new StoreResult.Failed(obstacle.get());
         }
@@ -225,6 +225,11 @@ public final class BoundedTier extends CacheTier {
             budget.charge(System.nanoTime() - start);
             return failed.apply(cause);
         });
+    }
+
+    /** Returns the reason why a bucket cannot be used now, after a wait for its start. */
+    public Optional<String> obstacle(Deadline deadline) {
+        return start.flatMap(each -> each.obstacle(deadline));
     }
 
     @Override

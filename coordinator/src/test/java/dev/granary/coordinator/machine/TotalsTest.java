@@ -98,8 +98,11 @@ class TotalsTest {
     @Test
     @DisplayName("Counters of layers are stored by their names, and a damaged file counts as none")
     void layersAndDamage() throws Exception {
-        totals.add(statistics(layer("s3://kernels at http://[::1]:9000"), layer("my cache = 2")));
-        totals.add(statistics(layer("s3://kernels at http://[::1]:9000"), layer("my cache = 2")));
+        for (int process = 0; process < 2; process++) {
+            new Totals(directory)
+                    .add(statistics(
+                            layer("s3://kernels at http://[::1]:9000"), layer("my cache = 2")));
+        }
         assertEquals(2, totals.read().get("processes"));
         assertEquals(0, totals.read().get("layer-hits s3://kernels at http://[::1]:9000"));
         assertEquals(0, totals.read().get("layer-hits my cache = 2"));
@@ -126,8 +129,23 @@ class TotalsTest {
                         statistics.count(Counter.UPLOADS_INHERITED)));
         assertThrows(IllegalArgumentException.class, () -> statistics.time(Counter.COMPILED));
         totals.add(statistics);
-        totals.add(statistics);
+        new Totals(directory).add(statistics);
         Map<String, Long> sums = totals.read();
         assertEquals(List.of(2L, 2L), List.of(sums.get("compiled"), sums.get("compile-millis")));
+    }
+
+    @Test
+    @DisplayName("A process that adds its counters again adds what it has counted since, also after"
+            + " a reset, and counts as one process")
+    void again() throws Exception {
+        counters.add(Counter.COMPILED, 3);
+        totals.add(statistics());
+        counters.add(Counter.COMPILED, 2);
+        Map<String, Long> sums = totals.add(statistics());
+        assertEquals(List.of(5L, 1L), List.of(sums.get("compiled"), sums.get("processes")));
+        assertEquals(sums, totals.read());
+        totals.reset();
+        counters.increment(Counter.COMPILED);
+        assertEquals(1, totals.add(statistics()).get("compiled"));
     }
 }

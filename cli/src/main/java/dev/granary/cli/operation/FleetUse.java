@@ -1,0 +1,165 @@
+package dev.granary.cli.operation;
+
+import dev.granary.cli.output.Report;
+import dev.granary.cli.output.ReportTable;
+import dev.granary.cli.output.Units;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.s3.UseNotes;
+import dev.granary.s3.UseNotes.UseNote;
+
+import java.io.IOException;
+import java.time.LocalDate;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * The use of a bucket by a fleet, from the notes of its machines. They are claims of whoever may
+ * write to the bucket.
+ */
+final class FleetUse {
+    /** The causes of misses, as far as they have a counter; the other compiles were absent. */
+    private static final List<Counter> CAUSES = List.of(
+            Counter.COMPILED,
+            Counter.COMPILE_FAILURES,
+            Counter.NOT_CACHEABLE,
+            Counter.DISABLED,
+            Counter.COMPILED_AGAIN,
+            Counter.LOCAL_DAMAGED,
+            Counter.LAYER_DAMAGED,
+            Counter.LAYER_UNAVAILABLE,
+            Counter.LAYER_SKIPPED,
+            Counter.RESTORES_REFUSED,
+            Counter.RESTORES_INCOMPATIBLE,
+            Counter.RESTORES_QUARANTINED);
+
+    final SortedMap<LocalDate, Sum> days = new TreeMap<>();
+    final Map<String, Sum> targets = new HashMap<>();
+    final Sum all = new Sum();
+    private long ignored;
+
+    /** The notes of a day, of a target, or all. */
+    static final class Sum {
+        private final Set<String> machines = new HashSet<>();
+        private final Map<String, long[]> ids = new HashMap<>();
+        private final Map<String, Long> counters = new HashMap<>();
+        private LocalDate last = LocalDate.MIN;
+
+        private void add(UseNote note) {
+            machines.add(note.machine());
+            last = note.day().isAfter(last) ? note.day() : last;
+            note.counters().forEach((name, count) -> counters.merge(name, count, Units::sum));
+        }
+
+        private void add(String target, long[] hashes) {
+            ids.merge(target, hashes, UseNote::union);
+        }
+
+        int nodes() {
+            return machines.size();
+        }
+
+        long ids() {
+            return ids.values().stream().mapToLong(each -> each.length).sum();
+        }
+
+        LocalDate last() {
+            return last;
+        }
+
+        long count(Counter counter) {
+            return counters.getOrDefault(counter.label(), 0L);
+        }
+
+        /** Returns the kernels that a directory or a bucket had; memory is not asked. */
+        long hits() {
+            return Units.sum(count(Counter.LOCAL_HITS), count(Counter.LAYER_HITS));
+        }
+
+        Optional<Double> hitRate() {
+            long needed = Units.sum(hits(), count(Counter.COMPILED));
+            return needed == 0 ? Optional.empty() : Optional.of((double) hits() / needed);
+        }
+
+        long savedMillis() {
+            return count(Counter.SAVED_TIME);
+        }
+    }
+
+    /** Reads the notes of the last days, until {@code today} in UTC. */
+    static FleetUse read(UseNotes notes, LocalDate today, int days) throws IOException {
+        FleetUse use = new FleetUse();
+        use.ignored = notes.read(today.minusDays(days - 1L), today.plusDays(1), use::add);
+        return use;
+    }
+
+    private void add(UseNote note) {
+        Sum day = days.computeIfAbsent(note.day(), _ -> new Sum());
+        day.add(note);
+        all.add(note);
+        note.ids().forEach((target, hashes) -> {
+            day.add(target, hashes);
+            all.add(target, hashes);
+            Sum ofTarget = targets.computeIfAbsent(target, _ -> new Sum());
+            ofTarget.machines.add(note.machine());
+            ofTarget.last = note.day().isAfter(ofTarget.last) ? note.day() : ofTarget.last;
+        });
+    }
+
+    /** Adds the figures of all days, of each day, and the misses by cause. */
+    void add(int asked, Report report) {
+        report.field("days", asked)
+                .field("nodes", all.nodes())
+                .field("ids used", all.ids())
+                .field("saved:savedMillis", time(all.savedMillis()))
+                .count("ignored", ignored, ignored + " objects below use/ are no notes.")
+                .line("");
+        if (days.isEmpty()) {
+            report.line("No machine has noted a use in this time.");
+        }
+        ReportTable byDay = report.table(
+                "byDay",
+                "day",
+                "nodes",
+                "ids used",
+                "hits",
+                "hit rate",
+                "compiled",
+                "time saved:savedMillis");
+        days.forEach((day, sum) -> byDay.row(
+                day,
+                sum.nodes(),
+                sum.ids(),
+                sum.hits(),
+                sum.hitRate().map(FleetUse::percent),
+                sum.count(Counter.COMPILED),
+                time(sum.savedMillis())));
+        report.line("");
+        ReportTable misses = report.table("misses", "misses:cause", "count");
+        misses().forEach(misses::row);
+    }
+
+    /** Returns the misses of all days by their cause. */
+    Map<String, Long> misses() {
+        Map<String, Long> misses = new LinkedHashMap<>();
+        CAUSES.stream()
+                .filter(cause -> all.count(cause) > 0)
+                .forEach(cause -> misses.put(cause.label(), all.count(cause)));
+        return misses;
+    }
+
+    static Report.Shown time(long millis) {
+        return new Report.Shown(millis, Units.millis(millis));
+    }
+
+    static Report.Shown percent(double rate) {
+        return new Report.Shown(rate, String.format(Locale.ROOT, "%.1f %%", rate * 100));
+    }
+}

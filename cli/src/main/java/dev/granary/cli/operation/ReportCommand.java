@@ -1,0 +1,328 @@
+package dev.granary.cli.operation;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+
+import dev.granary.cli.operation.StatsCommand.Usage;
+import dev.granary.cli.option.BucketOptions;
+import dev.granary.cli.option.CommandFailedException;
+import dev.granary.cli.option.LocalOptions;
+import dev.granary.cli.option.OutputCommand;
+import dev.granary.cli.option.PlaceOptions;
+import dev.granary.cli.output.Units;
+import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.statistics.Counter;
+import dev.granary.s3.BucketTier;
+
+import org.jspecify.annotations.Nullable;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
+
+/** {@code granary report}: the use of a bucket by a fleet, as one file with charts and tables. */
+@Command(
+        name = "report",
+        description = "Write the use of a bucket by its machines into one HTML file, which needs"
+                + " no network.")
+public final class ReportCommand extends OutputCommand {
+    private static final String CHARTS =
+            "META-INF/resources/webjars/chart.js/4.4.9/dist/chart.umd.js";
+    private static final int MAX_BARS = 20;
+    private static final String NONE = "-";
+
+    private static final Scale HOURS = new Scale("hours", "h", 3_600_000);
+    private static final Scale MINUTES = new Scale("minutes", "min", 60_000);
+    private static final Scale SECONDS = new Scale("seconds", "s", 1_000);
+
+    /** JSON without the characters that have a meaning in HTML. */
+    private static final Gson JSON = new GsonBuilder().serializeNulls().create();
+
+    @Parameters(index = "0", paramLabel = "FILE", description = "the file to write")
+    private Path file = Path.of("report.html");
+
+    @Parameters(
+            index = "1",
+            arity = "0..1",
+            paramLabel = "PLACE",
+            description = "s3://NAME/PREFIX; default: the first bucket of GRANARY_BUCKET")
+    private @Nullable String place;
+
+    @Mixin
+    private LocalOptions local = new LocalOptions();
+
+    @Mixin
+    private BucketOptions buckets = new BucketOptions();
+
+    @Option(
+            names = "--days",
+            paramLabel = "N",
+            defaultValue = "7",
+            description = "the days, with today (default: ${DEFAULT-VALUE})")
+    private int days = 7;
+
+    /** A chart of the page; a value may be missing. */
+    private record Bars(
+            String title,
+            boolean isWide,
+            boolean isCount,
+            @Nullable Double max,
+            List<String> labels,
+            List<@Nullable Double> values,
+            List<String> texts) {}
+
+    private record Table(String title, List<String> headings, List<List<String>> rows) {}
+
+    /** A unit of an axis, its short form, and its size. */
+    private record Scale(String unit, String symbol, double size) {}
+
+    @Override
+    public Integer call() throws Exception {
+        StatsCommand.requireDays(days);
+        LocalDate today = LocalDate.now(ZoneOffset.UTC);
+        FleetUse use;
+        try (BucketTier bucket = PlaceOptions.openBucket(place, local, buckets)) {
+            Map<String, Usage> usage = StatsCommand.usage(bucket, err());
+            use = FleetUse.read(bucket.useNotes(), today, days);
+            String name = bucket.config().location().toString();
+            write(page(data(name, today, usage, use)));
+        }
+        report().field("file", file.toString())
+                .field("days", days)
+                .field("nodes", use.all.nodes())
+                .print();
+        return 0;
+    }
+
+    private void write(String page) throws CommandFailedException {
+        try {
+            Files.writeString(file, page);
+        } catch (IOException e) {
+            throw new CommandFailedException("the report cannot be written: " + e);
+        }
+    }
+
+    private static String page(Map<String, Object> data) throws IOException {
+        ClassLoader loader = Objects.requireNonNull(ReportCommand.class.getClassLoader());
+        // the map of the sources is not in the page
+        String charts = text(loader.getResourceAsStream(CHARTS))
+                .replaceAll("(?m)^//# sourceMapping.*$", "");
+        return text(ReportCommand.class.getResourceAsStream("report.html"))
+                .replace("/*CHARTS*/", charts)
+                .replace("/*DATA*/", JSON.toJson(data));
+    }
+
+    private static String text(@Nullable InputStream resource) throws IOException {
+        try (InputStream in = Objects.requireNonNull(resource, "a resource of the command")) {
+            return new String(in.readAllBytes(), UTF_8);
+        }
+    }
+
+    private Map<String, Object> data(
+            String bucket, LocalDate today, Map<String, Usage> usage, FleetUse use) {
+        long bytes = usage.values().stream().mapToLong(Usage::bytes).reduce(0, Units::sum);
+        Map<String, Object> data = new LinkedHashMap<>();
+        data.put("title", "Granary: " + bucket);
+        data.put(
+                "subtitle",
+                today.minusDays(days - 1L) + " to " + today + " (UTC), from the notes of "
+                        + Units.plural(use.all.nodes(), "machine") + ". Written by Granary "
+                        + GranaryConfig.VERSION + ".");
+        data.put(
+                "figures",
+                List.of(
+                        List.of("nodes", Units.count(use.all.nodes())),
+                        List.of("kernels used", Units.count(use.all.ids())),
+                        List.of("hit rate", rate(use.all)),
+                        List.of("compiled", Units.count(use.all.count(Counter.COMPILED))),
+                        List.of("time saved", hours(use.all.savedMillis())),
+                        List.of(
+                                "entries",
+                                Units.count(usage.values().stream()
+                                        .mapToLong(Usage::entries)
+                                        .sum())),
+                        List.of("size", Units.bytes(bytes))));
+        data.put("charts", charts(today, usage, use));
+        data.put("tables", tables(usage, use));
+        return data;
+    }
+
+    private List<Bars> charts(LocalDate today, Map<String, Usage> usage, FleetUse use) {
+        long mostSaved = use.days.values().stream()
+                .mapToLong(FleetUse.Sum::savedMillis)
+                .max()
+                .orElse(0);
+        Scale time = scale(mostSaved, HOURS, MINUTES, SECONDS);
+        long largest = usage.values().stream().mapToLong(Usage::bytes).max().orElse(0);
+        Scale size = scale(
+                largest,
+                new Scale("GiB", "GiB", 1L << 30),
+                new Scale("MiB", "MiB", 1L << 20),
+                new Scale("KiB", "KiB", 1L << 10));
+        return List.of(
+                byDay(
+                        "Hit rate by day, in %",
+                        today,
+                        use,
+                        100.0,
+                        sum -> sum.hitRate().orElse(0.0) * 100,
+                        ReportCommand::rate),
+                byDay(
+                        "Compile time saved by day, in " + time.unit(),
+                        today,
+                        use,
+                        null,
+                        sum -> sum.savedMillis() / time.size(),
+                        sum -> hours(sum.savedMillis())),
+                byDay(
+                        "Nodes by day",
+                        today,
+                        use,
+                        null,
+                        FleetUse.Sum::nodes,
+                        sum -> Units.plural(sum.nodes(), "node")),
+                byDay(
+                        "Compiled kernels by day",
+                        today,
+                        use,
+                        null,
+                        sum -> sum.count(Counter.COMPILED),
+                        sum -> Units.count(sum.count(Counter.COMPILED)) + " compiled"),
+                byTarget(
+                        "Entries by target",
+                        usage,
+                        Usage::entries,
+                        target -> Units.plural(target.entries(), "entry")),
+                byTarget(
+                        "Size by target, in " + size.unit(),
+                        usage,
+                        target -> target.bytes() / size.size(),
+                        target -> Units.bytes(target.bytes())));
+    }
+
+    /** Returns the first scale in which the number is 2 or more, else the last one. */
+    private static Scale scale(long number, Scale... scales) {
+        for (Scale scale : scales) {
+            if (number >= 2 * scale.size()) {
+                return scale;
+            }
+        }
+        return scales[scales.length - 1];
+    }
+
+    private Bars byDay(
+            String title,
+            LocalDate today,
+            FleetUse use,
+            @Nullable Double max,
+            ToDoubleFunction<FleetUse.Sum> value,
+            Function<FleetUse.Sum, String> text) {
+        List<String> labels = new ArrayList<>();
+        List<@Nullable Double> values = new ArrayList<>();
+        List<String> texts = new ArrayList<>();
+        for (int i = days - 1; i >= 0; i--) {
+            LocalDate day = today.minusDays(i);
+            FleetUse.Sum sum = use.days.get(day);
+            labels.add(day.toString().substring("2026-".length()));
+            values.add(sum == null ? null : value.applyAsDouble(sum));
+            texts.add(sum == null ? "no notes" : text.apply(sum));
+        }
+        return new Bars(title, false, max == null, max, labels, values, texts);
+    }
+
+    private static Bars byTarget(
+            String title,
+            Map<String, Usage> usage,
+            ToDoubleFunction<Usage> value,
+            Function<Usage, String> text) {
+        List<Map.Entry<String, Usage>> largest = usage.entrySet().stream()
+                .sorted(Comparator.comparingDouble(
+                        each -> -value.applyAsDouble(each.getValue())))
+                .limit(MAX_BARS)
+                .toList();
+        return new Bars(
+                title,
+                true,
+                false,
+                null,
+                largest.stream().map(Map.Entry::getKey).toList(),
+                largest.stream()
+                        .<@Nullable Double>map(each -> value.applyAsDouble(each.getValue()))
+                        .toList(),
+                largest.stream().map(each -> text.apply(each.getValue())).toList());
+    }
+
+    private static List<Table> tables(Map<String, Usage> usage, FleetUse use) {
+        List<List<String>> byDay = new ArrayList<>();
+        use.days.reversed().forEach((day, sum) -> byDay.add(List.of(
+                day.toString(),
+                Units.count(sum.nodes()),
+                Units.count(sum.ids()),
+                Units.count(sum.hits()),
+                rate(sum),
+                Units.count(sum.count(Counter.COMPILED)),
+                hours(sum.savedMillis()))));
+        List<List<String>> byTarget = new ArrayList<>();
+        usage.forEach((target, count) -> {
+            Optional<FleetUse.Sum> sum = Optional.ofNullable(use.targets.get(target));
+            byTarget.add(List.of(
+                    target,
+                    Units.count(count.entries()),
+                    Units.bytes(count.bytes()),
+                    hours(count.compileMillis()),
+                    Units.count(sum.map(FleetUse.Sum::nodes).orElse(0)),
+                    sum.map(each -> each.last().toString()).orElse(NONE)));
+        });
+        List<List<String>> misses = new ArrayList<>();
+        use.misses().forEach(
+                (cause, count) -> misses.add(List.of(cause, Units.count(count))));
+        return List.of(
+                new Table(
+                        "By day",
+                        List.of(
+                                "day",
+                                "nodes",
+                                "kernels used",
+                                "hits",
+                                "hit rate",
+                                "compiled",
+                                "time saved"),
+                        byDay),
+                new Table(
+                        "By target",
+                        List.of("target", "entries", "size", "compile time", "nodes", "last use"),
+                        byTarget),
+                new Table("Misses by cause", List.of("cause", "count"), misses));
+    }
+
+    private static String rate(FleetUse.Sum sum) {
+        return sum.hitRate().map(rate -> FleetUse.percent(rate).text()).orElse(NONE);
+    }
+
+    /** Returns text such as {@code 14.2 h}, {@code 75.0 min}, {@code 12.3 s}. */
+    private static String hours(long millis) {
+        Scale scale = scale(millis, HOURS, MINUTES, SECONDS);
+        return String.format(
+                Locale.ROOT, "%,.1f %s", millis / scale.size(), scale.symbol());
+    }
+}
