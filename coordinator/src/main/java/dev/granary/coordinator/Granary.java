@@ -146,6 +146,7 @@ public final class Granary implements AutoCloseable {
                                             store.claims(),
                                             tiers.compileTimes(),
                                             config.claimWait(),
+                                            Ticker.SYSTEM,
                                             counters,
                                             events))),
                     Optional.of(writeBehind),
