@@ -27,6 +27,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.Semaphore;
 
@@ -82,7 +83,8 @@ class ClaimHistoriesTest {
         /** Runs the machine whose time comes first, until none is left. */
         void run() {
             machines.forEach(machine -> Thread.ofVirtual().start(machine::live));
-            for (Machine next = next(); next != null; next = next()) {
+            for (Optional<Machine> first = next(); first.isPresent(); first = next()) {
+                Machine next = first.get();
                 long before = nanos / 1_000_000;
                 nanos = Math.max(nanos, next.wakes);
                 objects.pass(Duration.ofMillis(nanos / 1_000_000 - before));
@@ -93,11 +95,10 @@ class ClaimHistoriesTest {
             check();
         }
 
-        private Machine next() {
+        private Optional<Machine> next() {
             return machines.stream()
                     .filter(machine -> !machine.isDone)
-                    .min(Comparator.comparingLong(machine -> machine.wakes))
-                    .orElse(null);
+                    .min(Comparator.comparingLong(machine -> machine.wakes));
         }
 
         private void check() {
@@ -109,7 +110,7 @@ class ClaimHistoriesTest {
             expect(disturbed > 0 || compiles == 1, "two compiles without a reason");
             expect(disturbed > 1 || compiles <= 2, "more than one machine took over");
             for (Machine machine : machines) {
-                expect(machine.failure == null, machine + " failed: " + machine.failure);
+                expect(machine.failure.isEmpty(), machine + " failed: " + machine.failure);
                 expect(
                         machine.hasEnded || machine.fate == Fate.IS_KILLED,
                         machine + " did not end");
@@ -146,7 +147,7 @@ class ClaimHistoriesTest {
         private volatile boolean isDone;
         private volatile boolean hasEnded;
         private volatile Duration waited = Duration.ZERO;
-        private volatile Throwable failure;
+        private volatile Optional<Throwable> failure = Optional.empty();
 
         Machine(History history, int number, Fate fate) {
             this.history = history;
@@ -170,7 +171,7 @@ class ClaimHistoriesTest {
             } catch (Killed e) {
                 history.log(this, "is killed");
             } catch (Throwable e) {
-                failure = e;
+                failure = Optional.of(e);
             } finally {
                 isDone = true;
                 history.control.release();
