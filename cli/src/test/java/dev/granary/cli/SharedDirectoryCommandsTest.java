@@ -216,6 +216,26 @@ class SharedDirectoryCommandsTest {
     }
 
     @Test
+    @DisplayName("doctor says for each layer whether compiles are claimed there, and why not")
+    void claims() throws Exception {
+        fill(1);
+        String claimed = "compiles are claimed: of machines that lack the same kernel, one compiles"
+                + " it, and the others wait";
+        assertTrue(run("a", "doctor").out().contains("ok       claims: " + claimed));
+        assertFalse(run("a", "doctor", "--quick").out().contains("claims"));
+        String other = "file://" + Files.createDirectory(directory.resolve("other"));
+        String node = directory.resolve("none").toString();
+        Cli.run("doctor", "--dir", node, "--bucket", other, "--bucket", layer)
+                .prints(
+                        "ok       claims " + other + ": " + claimed,
+                        "ok       claims " + layer
+                                + ": compiles are not claimed there: compiled entries go to "
+                                + other);
+        Cli.run("doctor", "--dir", node, "--bucket", other + "?access=read")
+                .prints("compiles are not claimed there: no bucket is writable");
+    }
+
+    @Test
     @DisplayName("compact says that a directory has no packs")
     void compact() {
         fill(1);

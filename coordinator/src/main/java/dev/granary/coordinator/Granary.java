@@ -147,6 +147,7 @@ public final class Granary implements AutoCloseable {
                                             how.isInPacks && layer.bucket().isPresent(),
                                             tiers.compileTimes(),
                                             config.claimWait(),
+                                            Ticker.SYSTEM,
                                             counters,
                                             events))),
                     Optional.of(writeBehind),

@@ -5,12 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.granary.cache.CompileException;
+import dev.granary.cache.Id;
 import dev.granary.cache.support.ClaimStore;
 import dev.granary.cache.support.ClaimStore.Claim;
 import dev.granary.coordinator.config.ConfigException;
 import dev.granary.coordinator.config.GranaryConfig;
+import dev.granary.coordinator.lookup.Explainer;
 import dev.granary.coordinator.statistics.Counter;
 import dev.granary.coordinator.statistics.PrimitiveSource;
+import dev.granary.gpu.spirv.SpirvCompiler;
 import dev.granary.s3.BucketTier;
 import dev.granary.testing.Await;
 
@@ -22,8 +25,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -107,6 +112,35 @@ class FleetClaimsTest {
             assertEquals(1, count(granary, Counter.FLEET_TAKEOVERS));
             assertEquals(1, count(granary, Counter.FLEET_WAIT_EXPIRED));
         }
+    }
+
+    @Test
+    @DisplayName("An explanation shows the claim of another machine with its age, and takes none")
+    void explained() throws Exception {
+        Id id = FakeDescriptor.of("claimed").getId();
+        Explainer.Request request = new Explainer.Request(
+                id, id.target(), List.of(), Optional.empty(), Optional.empty());
+        GranaryConfig config =
+                fleet.config("machine").bucketWait(TestNode.LONG).build();
+        try (fleet;
+                BucketTier bucket = fleet.bucket()) {
+            Claim claim = new Claim("0123456789abcdef", Duration.ofSeconds(7), Claim.State.COMPILING);
+            assertEquals(Optional.empty(), explain(config, request).claim());
+            bucket.claims().claim(id, claim);
+            fleet.requests();
+            Explainer.FleetClaim seen = explain(config, request).claim().orElseThrow();
+            assertEquals(claim, seen.taken().claim());
+            assertTrue(seen.taken().age().isPresent());
+            assertTrue(
+                    fleet.requests().stream().allMatch(each -> each.startsWith("GET")),
+                    "only reads");
+        }
+    }
+
+    private static Explainer.Explanation explain(GranaryConfig config, Explainer.Request request)
+            throws ConfigException {
+        return Explainer.explain(
+                config, SpirvCompiler.onPath(), InstantSource.system(), request);
     }
 
     @Test

@@ -21,9 +21,9 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Claims in a shared directory, as files {@code claims/<hh>/<hash>.<number>}. The claim with the
- * highest number counts. A takeover creates the next number, which one of several machines can do;
- * only its holder replaces a file. A file is linked to its name when it is complete.
+ * Claims in a shared directory, as files {@code shared-claims/<hh>/<hash>.<number>}. The claim with
+ * the highest number counts. A takeover creates the next number, which one of several machines can
+ * do; only its holder replaces a file. A file is linked to its name when it is complete.
  */
 final class SharedClaims implements ClaimStore {
     /** The largest number of a claim that is read; more takeovers of one entry have a cause. */
@@ -40,7 +40,7 @@ final class SharedClaims implements ClaimStore {
      * @param entries loads an entry of the directory
      */
     SharedClaims(Path directory, Function<Id, LoadResult> entries) {
-        this.root = directory.resolve("claims");
+        this.root = directory.resolve("shared-claims");
         this.entries = entries;
     }
 

@@ -57,7 +57,7 @@ final class SharedClaimsTest extends ClaimStoreContract {
     private Path file() {
         String hash = ID.hash().hex();
         return temporary.resolve(
-                "some/cache/claims/" + hash.substring(0, 2) + "/" + hash + ".1");
+                "some/cache/shared-claims/" + hash.substring(0, 2) + "/" + hash + ".1");
     }
 
     @Test

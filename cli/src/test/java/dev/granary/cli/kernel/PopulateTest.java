@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 
@@ -117,6 +118,7 @@ class PopulateTest {
                     .json();
             assertSummary(first, 2, 0, 0, 0);
             assertEquals(2, first.getAsJsonObject("published").get("stored").getAsInt());
+            assertFalse(first.has("unstableInputs"), first::toString);
             for (JsonElement element : first.getAsJsonArray("results")) {
                 JsonObject one = element.getAsJsonObject();
                 assertEquals(
@@ -375,6 +377,20 @@ class PopulateTest {
     @DisplayName("the number of one of two devices is not ambiguous")
     void number() throws Exception {
         onOneOfTwo("1").exits(0);
+    }
+
+    @Test
+    @DisplayName("a tag with a date is named, and is no failure")
+    void unstableInputs() throws Exception {
+        List<String> shared = List.of("--bucket", "file://" + directory.resolve("shared"));
+        String manifest = manifest("tag = \"built 2026-11-28\"\n");
+        JsonObject json = run("populate", "builder", shared, manifest, "--json").exits(0).json();
+        JsonArray found = json.getAsJsonArray("unstableInputs");
+        assertEquals(1, found.size(), json::toString);
+        assertEquals("add", found.get(0).getAsJsonObject().get("kernel").getAsString());
+        run("populate", "builder", shared, manifest)
+                .exits(0)
+                .prints("note: kernel 'add': the tag built 2026-11-28 has a date or time;");
     }
 
     @Test

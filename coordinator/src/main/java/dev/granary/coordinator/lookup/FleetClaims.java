@@ -34,7 +34,8 @@ import java.util.random.RandomGenerator;
  *
  * <p>A wait lasts twice the time that the compile is expected to take, by the holder and here,
  * whichever is shorter: with the expected time alone, all that began together would give up when
- * the entry appears. Then one of them takes the claim over, the others wait once more.
+ * the entry appears. Then one of them takes the claim over, the others wait once more. If nobody
+ * knows the time, the first wait lasts 10 s, and the second one as if the compile took 10 s.
  */
 public final class FleetClaims {
     /** The longest wait if neither machine knows how long a compile takes. */
@@ -62,6 +63,7 @@ public final class FleetClaims {
     private final boolean isInPacks;
     private final CompileTimes compileTimes;
     private final Duration limit;
+    private final Ticker time;
     private final Counters counters;
     private final EventDispatcher events;
     private volatile long roundTripNanos = MAX_ROUND_TRIP_NANOS; // the shortest so far
@@ -72,6 +74,7 @@ public final class FleetClaims {
             boolean isInPacks,
             CompileTimes compileTimes,
             Duration limit,
+            Ticker time,
             Counters counters,
             EventDispatcher events) {
         this.layer = layer;
@@ -79,6 +82,7 @@ public final class FleetClaims {
         this.isInPacks = isInPacks;
         this.compileTimes = compileTimes;
         this.limit = limit;
+        this.time = time;
         this.counters = counters;
         this.events = events;
     }
@@ -111,16 +115,16 @@ public final class FleetClaims {
         RandomGenerator random = ThreadLocalRandom.current();
         String nonce = "%016x%016x".formatted(random.nextLong(), random.nextLong());
         Claim own = new Claim(nonce, expected, isInPacks ? State.PACKING : State.COMPILING);
-        long start = System.nanoTime();
+        long start = time.nanos();
         Result result = ask(() -> claims.claim(id, own));
-        roundTripNanos = Math.min(roundTripNanos, System.nanoTime() - start);
+        roundTripNanos = Math.min(roundTripNanos, time.nanos() - start);
         for (int turn = 0; turn < TURNS && result instanceof Result.Taken taken; turn++) {
             if (taken.claim().state() == State.PACKING && !isInPacks) {
                 return Outcome.NONE; // its entry comes later than a compile here
             }
             Optional<Entry> entry = waits ? await(id, taken) : poll(id);
             if (entry.isPresent()) {
-                Duration waited = Duration.ofNanos(System.nanoTime() - start);
+                Duration waited = Duration.ofNanos(time.nanos() - start);
                 return new Outcome(Optional.of(layer.stored(entry.get(), waited)), () -> {});
             }
             if (!waits) {
@@ -167,8 +171,8 @@ public final class FleetClaims {
                 .plus(taken.claim().state() == State.PACKING ? PACKS : Duration.ZERO);
         // a claim without an entry may have been left long ago: any age, if the dates err
         Duration age = taken.age().orElse(Duration.ZERO);
-        Deadline end =
-                Deadline.after(age.compareTo(longest) < 0 ? longest.minus(age) : Duration.ZERO);
+        Duration left = age.compareTo(longest) < 0 ? longest.minus(age) : Duration.ZERO;
+        Deadline end = Deadline.after(left, time::nanos);
         long pause = Math.clamp(expected / 8, MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
         Span span = events.begin(EventKind.WAIT);
         counters.increment(Counter.FLEET_WAITS);
@@ -181,7 +185,7 @@ public final class FleetClaims {
                     || (polls % POLLS_PER_CLAIM == 0 && hasFailed(id))) {
                 break;
             }
-            Ticker.SYSTEM.pauseQuietly(Duration.ofNanos(
+            time.pauseQuietly(Duration.ofNanos(
                     Math.min(end.left(), pause / 2 + ThreadLocalRandom.current().nextLong(pause))));
             pause = Math.min(MAX_PAUSE_NANOS, pause + pause / 2);
         }

@@ -7,6 +7,7 @@ import dev.granary.cache.Entry;
 import dev.granary.cache.Id;
 import dev.granary.cache.contract.TestEntries;
 import dev.granary.cache.support.ClaimStore;
+import dev.granary.cache.support.Ticker;
 import dev.granary.coordinator.FakeBucket;
 import dev.granary.coordinator.observe.Counters;
 import dev.granary.coordinator.tier.CompileTimes;
@@ -85,6 +86,7 @@ class HangingClaimsTest {
                 false,
                 compileTimes,
                 Duration.ofSeconds(1),
+                Ticker.SYSTEM,
                 new Counters(),
                 TestTiers.NO_LISTENERS);
     }
